@@ -10,16 +10,16 @@ import threading
 import time
 from collections.abc import Callable
 
+from f5router.app import file_watch
 from f5router.app.debounce import EventSignal
-from f5router.app.destination_ca import DestinationCAFile
 from f5router.app.failover_watch import FailoverWatch
+from f5router.app.file_watch import FileWatch
 from f5router.app.held_deletes import HeldBack
 from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
-from f5router.app.tls_watch import TLSWatch
 from f5router.config.config import Config
 from f5router.icontrol.device import Device, Stopped
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -49,10 +49,13 @@ class Controller:
         self._timing, self._clock = timing, clock
         self.backoff = PassBackoff(config.bigip.host, timing=timing, clock=clock)
         self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
-        self.tls_watch = TLSWatch(config.tls_paths, config.tls_files, period_s=timing.files_s, clock=clock)
+        self.client_tls_files = FileWatch(
+            "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files,
+            period_s=timing.files_s, clock=clock)
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s)
-        self.destination_ca = DestinationCAFile(
-            config.destination_ca_path, config.default_destination_ca, period_s=timing.files_s, clock=clock)
+        self.destination_ca_file = FileWatch(
+            "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
+            config.default_destination_ca, period_s=timing.files_s, clock=clock)
         self._observed_at = float("-inf")
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
@@ -221,11 +224,11 @@ class Controller:
             return
         if now >= self.failover.due_at:
             self.failover.check()
-        if now >= self.tls_watch.due_at and (changed := self.tls_watch.check()):
-            self.reconciler.set_tls_files(changed)
+        if self.client_tls_files.has_changed():
+            self.reconciler.set_tls_files(self.client_tls_files.content)
         self.held_deletes.ask(now)
-        if self.destination_ca.renewed():
-            self.reconciler.set_default_destination_ca(self.destination_ca.certificates)
+        if self.destination_ca_file.has_changed():
+            self.reconciler.set_default_destination_ca(self.destination_ca_file.content)
         if self._pass_due(now) or self.held_deletes.is_listed():
             self.attempt_pass()
         else:
@@ -243,9 +246,9 @@ class Controller:
             self._observed_at + self.config.observe_interval_s,
             self.settling.due_at(),
             self.failover.due_at,
-            self.tls_watch.due_at,
+            self.client_tls_files.due_at,
             self.held_deletes.ask_at(),
-            self.destination_ca.due_at,
+            self.destination_ca_file.due_at,
             now if self.held_deletes.is_listed() else None,
             now if self.device.stale else None,
         ]

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
+from f5router.admission.pem import PEMError
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 
@@ -158,16 +159,16 @@ def _encoded(reader: Reader, name: str, path: str, text: str) -> str:
     try:
         return encode_certificates(text)
     except ValueError as exc:
-        reader.problem(f"{exc} in {path!r}", name)
+        reader.problem(f"{exc}, in {path!r}", name)
         return ""
 
 
 def encode_certificates(text: str) -> str:
-    """Return the certificates of a PEM text without what is around them. Raises: ValueError."""
+    """Return the certificates of a PEM text without what is around them. Raises: PEMError."""
     try:
         certs = x509.load_pem_x509_certificates(text.encode())
     except ValueError as exc:
-        raise ValueError("there is no certificate, or one that does not parse,") from exc
+        raise PEMError("there is no certificate, or one that does not parse") from exc
     return "".join(cert.public_bytes(Encoding.PEM).decode() for cert in certs)
 
 

@@ -1,0 +1,86 @@
+"""The administrator's files for TLS, read again while the router runs.
+
+Source: openshift/router, pkg/router/template/router.go, which watches the directory of the default
+certificate; docs.openshift.com, Service serving certificate secrets (the service CA is renewed before it
+expires). A Secret's volume changes by a symbolic link, for which reading is the simplest watch.
+"""
+
+import logging
+import math
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from f5router.admission.pem import MAX_TEXT, PEMError
+from f5router.config import files, tls_files
+from f5router.config.tls_files import TLSPaths
+from f5router.logs.persistent_log import PersistentLog
+from f5router.model.client_tls import TLSFiles
+
+Content = TypeVar("Content")
+Read = Callable[[Content], Content]
+"""Returns what files hold. Args: what they held before. Raises: OSError; ValueError: they cannot be used."""
+
+log = logging.getLogger(__name__)
+
+
+class FileWatch(Generic[Content]):
+    """Reads files periodically; what was read before stays while they cannot be used. One thread uses it."""
+
+    def __init__(self, subject: str, read: Read[Content] | None, content: Content, *, period_s: float,
+                 clock: Callable[[], float]):
+        """Args: subject: a constant, the log's message; read: None without files; content: as read at start.
+        """
+        self._read, self._period_s, self._clock, self.content = read, period_s, clock, content
+        self._log = PersistentLog(subject)
+        self._subject = subject
+        self.due_at = clock() + period_s if read else math.inf
+        """When the files are to be read again."""
+
+    def has_changed(self) -> bool:
+        """Read the files if that is due; returns True if they hold something else."""
+        if self._read is None or self._clock() < self.due_at:
+            return False
+        self.due_at = self._clock() + self._period_s
+        try:
+            content = self._read(self.content)
+        except (OSError, ValueError) as exc:
+            self._log.update((), (f"not used, what was read before stays: {tls_files.reason(exc)}",))
+            return False
+        self._log.update((), ())
+        if content == self.content:
+            return False
+        log.info("%s is used", self._subject)
+        self.content = content
+        return True
+
+
+def client_tls(paths: TLSPaths) -> Read[TLSFiles] | None:
+    """Return how the files for TLS towards clients are read; None if there are none."""
+    return (lambda before: paths.read(_text, before)) if paths else None
+
+
+def destination_ca(path: str) -> Read[str] | None:
+    """Return how the default authorities for pods are read; None without a path.
+
+    As long as there were none, it is no problem that the file does not exist or cannot be used.
+    """
+    def read(before: str) -> str:
+        try:
+            return files.encode_certificates(_text(path))
+        except (OSError, ValueError) as exc:
+            if not before:
+                return before
+            if isinstance(exc, OSError):
+                raise
+            raise PEMError(f"{path!r}: {tls_files.reason(exc)}") from None
+    return read if path else None
+
+
+def _text(path: str) -> str:
+    """Read a regular file of bounded size. Raises: OSError; UnicodeDecodeError."""
+    if not stat.S_ISREG(Path(path).stat().st_mode):
+        raise OSError(0, "it is not a regular file", path)
+    with Path(path).open("rb") as file:
+        return file.read(MAX_TEXT + 1).decode()

@@ -1,0 +1,138 @@
+"""The administrator's files for TLS that change while the router runs."""
+
+import logging
+import math
+import os
+
+import pytest
+
+from f5router.app.file_watch import FileWatch, client_tls, destination_ca
+from f5router.config.tls_files import TLSPaths
+from f5router.model.client_tls import TLSFiles
+from tests.builders import identity
+
+OLD, NEW = identity("old.example.com"), identity("new.example.com")
+OLD_CA, NEW_CA = identity(ca="Old CA").issuer, identity(ca="New CA").issuer
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "tls.pem"
+    file.write_text(OLD.certificate + OLD.key)
+    return file
+
+
+@pytest.fixture
+def watch(path, clock):
+    paths = TLSPaths(str(path))
+    return FileWatch("clients", client_tls(paths), paths.read(lambda name: path.read_text(), TLSFiles()),
+                     period_s=10, clock=clock)
+
+
+def changed(watch, clock) -> bool:
+    """Return if the files have changed when they are due again."""
+    clock.now = watch.due_at
+    return watch.has_changed()
+
+
+def test_due(watch, path, clock):
+    path.write_text(NEW.certificate + NEW.key)
+    assert watch.due_at == clock.now + 10
+    clock.now += 9
+    assert not watch.has_changed()
+    clock.now += 6
+    assert watch.has_changed()
+    assert watch.due_at == clock.now + 10
+
+
+def test_no_files_are_never_due(clock):
+    for watch in (FileWatch("clients", client_tls(TLSPaths()), TLSFiles(), period_s=10, clock=clock),
+                  FileWatch("pods", destination_ca(""), "", period_s=10, clock=clock)):
+        assert watch.due_at == math.inf
+        clock.now += 1e9
+        assert not watch.has_changed()
+
+
+def test_a_change_comes_once(watch, path, clock):
+    assert not changed(watch, clock)
+    path.write_text(NEW.certificate + NEW.key)
+    assert changed(watch, clock)
+    assert watch.content.default_certificate.certificate == NEW.certificate
+    assert not changed(watch, clock)
+
+
+@pytest.mark.parametrize("spoil", [
+    pytest.param(lambda path: path.unlink(), id="missing"),
+    pytest.param(lambda path: path.write_text(NEW.certificate), id="without a key"),
+    pytest.param(lambda path: path.write_text(NEW.certificate + OLD.key), id="half changed"),
+    pytest.param(lambda path: path.write_bytes(b"\xff"), id="no text"),
+    pytest.param(lambda path: path.write_text("x" * (1 << 21)), id="huge"),
+    pytest.param(lambda path: (path.unlink(), os.mkfifo(path)), id="a pipe, which would never end"),
+    pytest.param(lambda path: (path.unlink(), path.mkdir()), id="a directory"),
+])
+def test_what_cannot_be_used_leaves_what_was_read_before(watch, path, clock, spoil, caplog):
+    caplog.set_level(logging.INFO)
+    spoil(path)
+    assert (changed(watch, clock), changed(watch, clock)) == (False, False)
+    assert watch.content.default_certificate.certificate == OLD.certificate
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.problem.startswith("not used, what was read before stays: ")
+    assert "PRIVATE" not in record.problem
+    if path.is_dir():
+        path.rmdir()
+    path.unlink(missing_ok=True)
+    path.write_text(NEW.certificate + NEW.key)
+    assert changed(watch, clock)
+    assert watch.content.default_certificate.certificate == NEW.certificate
+    assert "problem resolved" in caplog.text
+
+
+@pytest.fixture
+def authorities(tmp_path):
+    file = tmp_path / "service-ca.crt"
+    file.write_text(OLD_CA)
+    return file
+
+
+def of_pods(path, content, clock):
+    return FileWatch("pods", destination_ca(str(path)), content, period_s=10, clock=clock)
+
+
+def test_renewed_authorities(authorities, clock):
+    """Only other certificates count, not the text around them."""
+    watch = of_pods(authorities, OLD_CA, clock)
+    authorities.write_text(NEW_CA + OLD_CA)
+    assert (changed(watch, clock), watch.content) == (True, NEW_CA + OLD_CA)
+    authorities.write_text(f"# renewed\n{NEW_CA}\n{OLD_CA}")
+    assert not changed(watch, clock)
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda path: path.unlink(), lambda path: path.write_text(""), lambda path: path.write_text("no PEM"),
+    lambda path: path.write_text(NEW_CA[:-40]), lambda path: path.write_bytes(b"\xff"),
+    lambda path: (path.unlink(), path.mkdir()),
+], ids=["gone", "empty", "no PEM", "half written", "binary", "a directory"])
+def test_the_old_authorities_stay(authorities, clock, spoil, caplog):
+    """A file that cannot be used is logged once, and its end too; it is read again all the same."""
+    caplog.set_level(logging.INFO)
+    watch = of_pods(authorities, OLD_CA, clock)
+    spoil(authorities)
+    assert [(changed(watch, clock), watch.content) for _ in "ab"] == [(False, OLD_CA)] * 2
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert str(authorities) in caplog.records[0].problem
+    if authorities.is_dir():
+        authorities.rmdir()
+    authorities.write_text(NEW_CA)
+    assert (changed(watch, clock), watch.content) == (True, NEW_CA)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "INFO"]
+
+
+def test_authorities_that_come_later(authorities, clock, caplog):
+    """A file that was never there is no problem, and is used as soon as it is there."""
+    authorities.unlink()
+    watch = of_pods(authorities, "", clock)
+    assert not changed(watch, clock)
+    assert not caplog.records
+    authorities.write_text(OLD_CA)
+    assert (changed(watch, clock), watch.content) == (True, OLD_CA)
