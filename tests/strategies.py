@@ -5,11 +5,18 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from f5router.model import path_rewrite
+from f5router.model.balancing import BY_NODE
 from f5router.model.cluster import Backend
+from f5router.model.health_checks import HealthCheck
 from f5router.model.route_options import RouteOptions
 from tests import builders
 
-OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn", "source"]),
+OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn", "source", BY_NODE]),
+                    verify_pods=st.sampled_from([None, None, True, False]),
+                    app_root=st.sampled_from(["", "", "/app"]),
+                    health=st.sampled_from([(), (), *(
+                        (HealthCheck(path, kind, 5, 16, send),) for path, kind, send in (
+                            ("/", "http", "GET /"), ("/a", "https", "GET /a"), ("/", "tcp", "")))]),
                     pod_connections=st.sampled_from([0, 10]),
                     sources=st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32", "2001:db8::/32")]),
                     disable_cookies=st.booleans(), cookie_name=st.sampled_from(["", "c"]),
