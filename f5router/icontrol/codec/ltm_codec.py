@@ -361,6 +361,8 @@ def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
     body = {**located(obj.path), **CHANGES[obj.KIND](obj, *more)}
     if isinstance(obj, Pool) and not obj.monitor:
         del body["monitor"]
+    if isinstance(obj, HTTPMonitor) and not obj.recv:
+        del body["recv"]
     if isinstance(obj, ClientSSL):
         body.pop("inheritCertkeychain", None)
     if isinstance(obj, DataGroup) and obj.copied:
