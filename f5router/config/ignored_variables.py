@@ -69,6 +69,7 @@ WITHOUT_MEANING = {
     "ROUTER_IDLE_CLOSE_ON_RESPONSE": _HAPROXY,
     "ROUTER_DONT_LOG_NULL": "connections without a request are not logged",
     "ROUTER_HTTP_IGNORE_PROBES": "connections without a request are not logged",
+    "ROUTER_H1_CASE_ADJUST": "names of headers keep the case in which they are sent",
     "ROUTER_PROXY_PROTOCOL_TRUSTED_SOURCE": _NGINX,
     "ROUTER_SERVICE_503_SERVER_PORT": _NGINX,
     "ROUTER_SERVICE_INTERNAL_PASSTHROUGH_PORT": _NGINX,
@@ -115,7 +116,6 @@ Request Logging Profile".
 NOT_YET = (
     "ROUTER_STRICT_SNI",
     "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
-    "ROUTER_H1_CASE_ADJUST",
 )
 """Variables of the data plane that have no effect yet."""
 

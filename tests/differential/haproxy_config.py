@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote_plus
+
+from tests.differential.haproxy_headers import action_lines, forwarded_lines, setting_lines
 
 REFUSES = 1
 """A local port where nobody listens, for a pod that is gone."""
@@ -86,7 +87,7 @@ def _frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str])
     compression = ["compression algo gzip", f"compression type {types}"] if compresses else []
     request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
                "http-request set-header Host %[req.hdr(Host),lower]",
-               *_setting(variables, "request"), *_setting(variables, "response")]
+               *setting_lines(variables, "request"), *setting_lines(variables, "response")]
     secure = [*request, *_about_client(variables),
               f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
               "default_backend openshift_default"]
@@ -247,8 +248,8 @@ class Backend:
         if http:
             actions = (self.spec.get("httpHeaders") or {}).get("actions") or {}
             lines += [*self._forwarded(), *self._rewrite(),
-                      *_action_lines("request", actions.get("request", ())),
-                      *self._cookie(), *self._hsts(), *_action_lines("response", actions.get("response", ()))]
+                      *action_lines("request", actions.get("request", ())),
+                      *self._cookie(), *self._hsts(), *action_lines("response", actions.get("response", ()))]
         return [*lines, *self._servers(http)]
 
     def _balance(self) -> str:
@@ -292,23 +293,7 @@ class Backend:
         """Return the lines that set the headers by which pods know the client."""
         words = "append|replace|if-none|never"
         default = _first_match(words, self._variable("ROUTER_SET_FORWARDED_HEADERS")) or "append"
-        policy = self.annotation(f"{HAPROXY}set-forwarded-headers", words, default)
-        if policy == "never":
-            return []
-        verb = "add-header" if policy == "append" else "set-header"
-        lines = {
-            "append": ["option forwardfor"], "if-none": ["option forwardfor if-none"],
-            "replace": ["http-request set-header X-Forwarded-For %[src]"]}[policy]
-        for name, value, condition in (
-            ("X-Forwarded-Host", "%[req.hdr(host)]", ""), ("X-Forwarded-Port", "%[dst_port]", ""),
-            ("X-Forwarded-Proto", "http", "!{ ssl_fc }"), ("X-Forwarded-Proto", "https", "{ ssl_fc }"),
-            ("X-Forwarded-Proto-Version", "h2", "{ ssl_fc_alpn -i h2 }"),
-            ("Forwarded", "for=%[src];host=%[req.hdr(host)];proto=%[req.hdr(X-Forwarded-Proto)]", ""),
-        ):
-            absent = f"!{{ req.hdr({name}) -m found }}" if policy == "if-none" else ""
-            conditions = " ".join(text for text in (condition, absent) if text)
-            lines.append(f"http-request {verb} {name} {value}" + (f" if {conditions}" if conditions else ""))
-        return lines
+        return forwarded_lines(self.annotation(f"{HAPROXY}set-forwarded-headers", words, default))
 
     def _cookie(self) -> list[str]:
         if self.annotation(f"{HAPROXY}disable_cookies", TRUE):
@@ -360,24 +345,6 @@ class Backend:
         if default := self._variables.get("DEFAULT_DESTINATION_CA_PATH"):
             return f" verify required ca-file {default} verifyhost {service}.{self.namespace}.svc"
         return " verify none"
-
-
-def _action_lines(side: str, actions: Iterable[dict]) -> Iterable[str]:
-    """Yield the lines of header actions. Args: side: request or response."""
-    for item in actions:
-        if item["action"]["type"] == "Delete":
-            yield f"http-{side} del-header {item['name']}"
-        else:
-            value = item["action"]["set"]["value"].replace("'", "'\\''")
-            yield f"http-{side} set-header {item['name']} '{value}'"
-
-
-def _setting(variables: Mapping[str, str], side: str) -> list[str]:
-    """Return the lines of ROUTER_HTTP_REQUEST_HEADERS or ROUTER_HTTP_RESPONSE_HEADERS."""
-    text = variables.get(f"ROUTER_HTTP_{side.upper()}_HEADERS", "")
-    items = [[unquote_plus(word) for word in item.split(":")] for item in text.split(",") if item]
-    return [*_action_lines(side, ({"name": name, "action": {"type": rest[-1], "set": {"value": rest[0]}}}
-                                  for name, *rest in items))]
 
 
 def _first_match(pattern: str, *texts: str) -> str:

@@ -103,6 +103,19 @@ def test_pods_are_told_who_the_client_is(shop, files, good):
     assert told(clients.plain(shop.http, HOSTS[0], headers=forged)) == {}
 
 
+def test_header_actions_read_the_certificate(shop, files, good):
+    """Another client of the Route has none of it, nor has a request without TLS."""
+    own = shop.kube.get("Route", "shop", "own")
+    own["spec"]["httpHeaders"] = {"actions": {side: [{"name": "X-Der", "action": {
+        "type": "Set", "set": {"value": "<%{+Q}[ssl_c_der,base64]>"}}}] for side in ("request", "response")}}
+    shop.apply(own)
+    assert shop.converge(mutual_tls_auth="optional", **files) == []
+    der = base64.b64encode(good.certificate.public_bytes(serialization.Encoding.DER)).decode()
+    answers = [ask(shop.https, HOSTS[0], good), ask(shop.https, HOSTS[0]), clients.plain(shop.http, HOSTS[0])]
+    assert [answer.headers["x-der"] for answer in answers] == [f"<{der}>", "<>", "<>"]
+    assert [dict(answer.pod["headers"])["X-Der"] for answer in answers] == [f"<{der}>", "<>", "<>"]
+
+
 @pytest.mark.parametrize(("expression", "status"), [
     ("alice", 200), ("^/CN=alice/O=Shop, Inc.$", 200), ("(?:alice|bob)", 200), ("^/CN=bob", 403),
     ("O=Shop$", 403), ('"; reject; #', 403), ("[$x]{1}", 403), ("", 200),

@@ -16,6 +16,9 @@ APPLY = """foreach f5r_words $f5r_actions {
                     set f5r_text [binary format H* [lindex $f5r_parts 1]]
                     if { [lindex $f5r_parts 0] eq "d" } {
                         set f5r_text ""
+                        if { [info exists f5router_der] } {
+                            set f5r_text $f5router_der
+                        }
                     } elseif { [lindex $f5r_parts 0] eq "h" } {
                         # The last of the values with commas between them; not those in quotes.
                         set f5r_text [HTTP::header value $f5r_text]

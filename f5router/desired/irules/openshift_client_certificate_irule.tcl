@@ -8,14 +8,16 @@
 # tell a comma in a value from one between values. Names are written in OpenSSL's form: /CN=a/O=b.
 
 when CLIENTSSL_HANDSHAKE {
-    # What f5r_client is in the end: "none", "good" or "bad" certificate. An error in here makes it a bad one.
-    set f5r_client "none"
+    # What f5r_certificate is in the end: "none", "good" or "bad" certificate. An error in here makes it a bad one.
+    set f5r_certificate "none"
+    # Read by openshift_headers_irule: a certificate that was verified.
+    set f5router_der ""
     set f5r_subject ""
     set f5r_told {X-SSL-Client-Serial {} X-SSL-Client-Version {} X-SSL-Client-SHA1 {} X-SSL-Client-DN {} X-SSL-Client-CN {} X-SSL-Issuer {} X-SSL-Client-NotBefore {} X-SSL-Client-NotAfter {} X-SSL-Client-DER {}}
     set f5r_fits 0
     if { [catch {
         if { [SSL::cert count] > 0 } {
-            set f5r_client "bad"
+            set f5r_certificate "bad"
             if { [SSL::verify_result] == 0 } {
                 set f5r_der [SSL::cert 0]
                 set f5r_size [string length $f5r_der]
@@ -113,17 +115,18 @@ when CLIENTSSL_HANDSHAKE {
                 lappend f5r_told X-SSL-Client-CN $f5r_cn X-SSL-Issuer $f5r_issuer
                 lappend f5r_told X-SSL-Client-NotBefore [lindex $f5r_times 0] X-SSL-Client-NotAfter [lindex $f5r_times 1]
                 lappend f5r_told X-SSL-Client-DER [b64encode $f5r_der]
-                set f5r_client "good"
+                set f5router_der $f5r_der
+                set f5r_certificate "good"
             }
         }
     } f5r_error] } {
-        set f5r_client "bad"
+        set f5r_certificate "bad"
         log local0.err "f5router: client certificate: $f5r_error"
     }
 }
 
 when HTTP_REQUEST priority 2 {
-    if { ![info exists f5r_client] || $f5r_client eq "bad" || ($f5r_client eq "none" && @REQUIRED@) } {
+    if { ![info exists f5r_certificate] || $f5r_certificate eq "bad" || ($f5r_certificate eq "none" && @REQUIRED@) } {
         reject
         return
     }

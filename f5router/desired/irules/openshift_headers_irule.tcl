@@ -8,7 +8,7 @@
 # rewrite.PATH.TARGET: the path of a request, where it begins with PATH, is TARGET. Behind that "rest": what follows
 # PATH is kept; "slash": without a slash at its beginning.
 # request.ACTION, response.ACTION: what is done to a header; ACTION is set.NAME.VALUE or delete.NAME. A value has
-# any number of words: t_TEXT, h_HEADER for what that has, d_ for a client's certificate (none, as a rule), with
+# any number of words: t_TEXT, h_HEADER for what that has, d_ for a client's certificate, with
 # converters behind that (_lower, _base64).
 # hsts.TEXT: the header Strict-Transport-Security of a response, in place of the pod's.
 

@@ -155,7 +155,7 @@ ROWS = [
     ("template", "ROUTER_UNIQUE_ID_FORMAT", NOT_YET, "x"),
     ("template", "ROUTER_UNIQUE_ID_HEADER_NAME", NOT_YET, "x"),
     ("template", "ROUTER_SET_FORWARDED_HEADERS", HONOURED, "replace"),
-    ("template", "ROUTER_H1_CASE_ADJUST", NOT_YET, "Host"),
+    ("template", "ROUTER_H1_CASE_ADJUST", MEANINGLESS, "Host"),
     ("template", "ROUTER_HTTP_REQUEST_HEADERS", HONOURED, "a:b:Set"),
     ("template", "ROUTER_HTTP_RESPONSE_HEADERS", HONOURED, "a:b:Set"),
     ("template", "ROUTER_ERRORFILE_503", HONOURED, None),

@@ -8,6 +8,7 @@ from importlib import resources
 import pytest
 
 from f5router.desired import irules
+from f5router.desired.irules import header_commands
 from f5router.model.http_edge import ErrorPage
 from mocks.bigip.tmm import RuleError
 from tests.unit.desired.irules.tmm import Tmm
@@ -137,3 +138,34 @@ def test_missing_tclsh(monkeypatch, tmp_path):
 def test_an_action_is_words(action):
     with pytest.raises(ValueError, match="unknown"):
         irules.headers_irule("/Common", forwarded="append", response=[action])
+
+
+SHARED = {"f5r_earlier", "f5r_before"}
+"""Variables of one iRule that openshift_not_found_irule is meant to read."""
+
+
+def kept(text: str) -> set[str]:
+    """Return the scratch variables that an iRule reads in an event without having set them there."""
+    names: set[str] = set()
+    for handler in re.split(r"(?m)^when ", text)[1:]:
+        code = "\n".join(line for line in handler.splitlines() if not line.lstrip().startswith("#"))
+        reads = set(re.findall(r"\$\{?(f5r_\w+)|info exists (f5r_\w+)", code))
+        code = re.sub(r"(?:info exists|unset) f5r_\w+", "", code)
+        bare = set(re.findall(r"(?<![$\w{])(f5r_\w+)", code))
+        names |= {name for pair in reads for name in pair if name} - bare
+    return names
+
+
+def test_what_an_irule_keeps_is_its_own():
+    """Variables outlive an event, and all iRules on a virtual server share them."""
+    texts = {}
+    for item in resources.files(irules).iterdir():
+        if item.name.endswith(".tcl"):
+            texts[item.name] = item.read_text().replace("@APPLY@", header_commands.APPLY).replace(
+                "@TLV@", "set f5r_len 0")
+    assert "f5r_response" in kept(texts["openshift_headers_irule.tcl"])
+    for name, text in texts.items():
+        others = "\n".join(other for key, other in texts.items() if key != name)
+        taken = {variable for variable in kept(text) if re.search(rf"(?<![$\w]){variable}\b", re.sub(
+            r"info exists f5r_\w+", "", others))}
+        assert taken <= SHARED, f"{name}: another iRule sets it too"
