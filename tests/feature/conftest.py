@@ -286,3 +286,17 @@ def running(lab: Lab) -> Iterator[Callable[..., Running]]:
     yield start
     for router in routers:
         router.stop()
+
+
+@pytest.fixture
+def serving(lab: Lab, running: Callable[..., Running]) -> Iterator[Callable[..., Running]]:
+    """Start a router that serves Route a; what is held back is let go at the end."""
+    def start(**flags: str) -> Running:
+        lab.apply(manifests.route("a"))
+        router = running(**flags)
+        router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
+        return router
+
+    yield start
+    lab.bigip.clear_faults()
+    lab.bigip.release()

@@ -11,12 +11,8 @@ from mocks.bigip import refusals, replies
 from mocks.bigip.listener import Outcome
 from mocks.bigip.refusals import Refusal
 from tests import manifests
-from tests.feature.test_latency import loop
 from tests.feature.test_loop import admitted, pool
 from tests.waiting import DEADLINE_S, until
-
-__all__ = ["loop"]
-
 
 POOL = "ltm/pool/~Common~openshift_bank_other"
 RULE = "/rules/openshift_route_bank_b"
@@ -38,10 +34,10 @@ def told(lab) -> dict:
 
 @pytest.mark.parametrize("kind", ["html-200", "500-mcpd", "drop-request"])
 @pytest.mark.parametrize("what", ["members", "rule"])
-def test_an_object_that_gets_no_usable_reply(lab, loop, caplog, kind, what):
+def test_an_object_that_gets_no_usable_reply(lab, serving, caplog, kind, what):
     """Others are served meanwhile, its Route keeps its status, and it is served when the device answers."""
     lab.apply(*bank("10.9.1.1"))
-    router = loop()
+    router = serving()
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject(kind, times=None, method="PATCH", path=POOL if what == "members" else RULE)
     lab.apply(*(bank("10.9.1.2") if what == "members" else bank("10.9.1.1", path="/new")))
@@ -56,9 +52,9 @@ def test_an_object_that_gets_no_usable_reply(lab, loop, caplog, kind, what):
     router.wait(lambda: told(lab).get("status") == "True")
 
 
-def test_a_time_out_of_what_was_done(lab, loop, caplog):
+def test_a_time_out_of_what_was_done(lab, serving, caplog):
     """The next reading finds it, and it is saved."""
-    router = loop()
+    router = serving()
     lab.apply(*bank("10.9.1.1"))
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject("timeout-html", times=None, method="PATCH", path=POOL)
@@ -71,10 +67,10 @@ def test_a_time_out_of_what_was_done(lab, loop, caplog):
     assert failed_passes(caplog) == []
 
 
-def test_a_pool_goes_whose_members_got_no_usable_reply(lab, loop):
+def test_a_pool_goes_whose_members_got_no_usable_reply(lab, serving):
     """It is not wanted any more when its members are written again."""
     lab.apply(*bank("10.9.1.1"))
-    router = loop()
+    router = serving()
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject("500-mcpd", method="PATCH", path=POOL)
     for kind, name in (("Route", "b"), ("Service", "other"), ("EndpointSlice", "other-1")):
@@ -83,10 +79,10 @@ def test_a_pool_goes_whose_members_got_no_usable_reply(lab, loop):
     assert lab.bigip.faults.waiting == 0
 
 
-def test_a_device_that_answers_reads_only(lab, loop, caplog):
+def test_a_device_that_answers_reads_only(lab, serving, caplog):
     """Two objects without a reply: it backs off as a whole."""
     lab.apply(*bank("10.9.1.1"))
-    router = loop()
+    router = serving()
     router.wait(lambda: told(lab).get("status") == "True")
     for method in ("POST", "PATCH", "DELETE"):
         lab.bigip.inject("html-200", times=None, method=method, path="/mgmt/tm/ltm/")
@@ -104,9 +100,9 @@ FORBIDDEN = {"kind": "refuse", "status": 403, "message": "Operation is not suppo
     ("PATCH", POOL), ("POST", "ltm/pool$"), ("POST", "/rules$"), ("PATCH", "openshift_insecure_routes$"),
     ("POST", "ltm/policy$"), ("GET", "ltm/pool$"),
 ], ids=["members", "a pool", "a rule", "a draft", "a publish", "a reading"])
-def test_a_single_403(lab, loop, caplog, method, path):
+def test_a_single_403(lab, serving, caplog, method, path):
     """It is no reason to pause: the request is repeated."""
-    router = loop(f5_resync_interval="1s")
+    router = serving(f5_resync_interval="1s")
     lab.apply(*bank("10.9.1.1"))
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject(**FORBIDDEN, method=method, path=path)
@@ -119,10 +115,10 @@ def test_a_single_403(lab, loop, caplog, method, path):
 
 
 @pytest.mark.parametrize(("method", "path"), [("PATCH", POOL), ("PATCH", RULE)], ids=["members", "rule"])
-def test_a_403_for_one_object(lab, loop, caplog, method, path):
+def test_a_403_for_one_object(lab, serving, caplog, method, path):
     """It costs that object; its Route says what the device says. Others are programmed meanwhile."""
     lab.apply(*bank("10.9.1.1"))
-    router = loop()
+    router = serving()
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject(**FORBIDDEN, times=None, method=method, path=path)
     lab.apply(*bank("10.9.1.2", path="/new"))
@@ -136,10 +132,10 @@ def test_a_403_for_one_object(lab, loop, caplog, method, path):
     router.wait(lambda: told(lab).get("status") == "True")
 
 
-def test_a_403_for_several_objects(lab, loop, caplog):
+def test_a_403_for_several_objects(lab, serving, caplog):
     """The role may lack a right: it backs off as a whole, but is not silent as after a refused login."""
     lab.apply(*bank("10.9.1.1"))
-    router = loop()
+    router = serving()
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject(**FORBIDDEN, times=None, method="PATCH", path="ltm/pool/")
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), *bank("10.9.1.2"))

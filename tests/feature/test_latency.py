@@ -6,21 +6,6 @@ from f5router.model.objects import Ref
 from tests import manifests
 from tests.feature.test_loop import admitted, pool
 
-
-@pytest.fixture
-def serving(lab, running):
-    """Start a router that serves Route a; what is held back is let go at the end."""
-    def start(**flags):
-        lab.apply(manifests.route("a"))
-        router = running(**flags)
-        router.wait(lambda: admitted(lab, "a") == "True")
-        return router
-
-    yield start
-    lab.bigip.clear_faults()
-    lab.bigip.release()
-
-
 HELD = {
     "a pool that is made": ("POST", "ltm/pool$"),
     "a draft": ("PATCH", "ltm/policy/~Common~openshift_insecure_routes$"),
