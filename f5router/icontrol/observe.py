@@ -17,7 +17,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import client_limits, monitors, names, original_names, tmos
+from f5router.model import client_limits, monitors, names, original_names, ownership, tmos
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
@@ -121,7 +121,7 @@ def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:
     """Yield the members of our pools; pools that cannot be read are logged by _decoded."""
     for obj in pools:
         with contextlib.suppress(*ltm_codec.ODD):
-            if names.owns_path(folder, Pool.KIND, ltm_codec.path_of(obj)):
+            if ownership.owns_path(folder, Pool.KIND, ltm_codec.path_of(obj)):
                 yield from ltm_codec.items(obj, "members")
 
 
@@ -198,7 +198,7 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
         except ltm_codec.ODD as exc:
             log.warning("object not understood", extra={"kind": StaticRoute.KIND, "error": repr(exc)})
             continue
-        if names.owns(folder, route):
+        if ownership.owns(folder, route):
             routes.append(route)
     return routes
 
@@ -345,14 +345,14 @@ _TARGETS = {
 
 def _ours(folder: str, kind: str, target: str) -> str:
     """Return the kind of an object that is ours; "" if it is not."""
-    return next((k for k in _TARGETS[kind] if names.owns_path(folder, k, target)), "")
+    return next((k for k in _TARGETS[kind] if ownership.owns_path(folder, k, target)), "")
 
 
 def _decoded(kind: str, raw: Iterable[JSON], folder: str) -> Iterable[Object]:
     """Yield our objects; one that cannot be decoded counts as absent, so it is overwritten."""
     for item in raw:
         try:
-            if not names.owns_path(folder, kind, ltm_codec.path_of(item)):
+            if not ownership.owns_path(folder, kind, ltm_codec.path_of(item)):
                 continue
             nested = decoded(kind, item)
         except ltm_codec.ODD as exc:
@@ -360,7 +360,7 @@ def _decoded(kind: str, raw: Iterable[JSON], folder: str) -> Iterable[Object]:
             log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})
             continue
         # Other people's Rules are kept for their ordinals; plan.diff leaves them alone.
-        yield from (obj for obj in nested if isinstance(obj, Rule) or names.owns(folder, obj))
+        yield from (obj for obj in nested if isinstance(obj, Rule) or ownership.owns(folder, obj))
 
 
 def _require_ready(client: Client) -> None:

@@ -7,7 +7,7 @@ from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import names, original_names
+from f5router.model import original_names, ownership
 from f5router.model.json_types import JSON
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, ServerSSL
 from f5router.model.objects import Ref
@@ -29,7 +29,7 @@ def inventory(client: Client, folder: str) -> Inventory:
             group, records = ltm_codec.decode_data_group(item)
             groups[path] = (group.type, tuple(records))
     texts = {path: str(item.get("apiAnonymous", "")) for item in _items(client, IRule.KIND)
-             if not names.owns_path(folder, IRule.KIND, path := ltm_codec.path_of(item))}
+             if not ownership.owns_path(folder, IRule.KIND, path := ltm_codec.path_of(item))}
     carried = {
         ltm_codec.path_of(item): frozenset(name for name, _ in listed(item, "profiles"))
         for item in _items(client, "ltm/virtual", expandSubcollections="true")

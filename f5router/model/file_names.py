@@ -1,4 +1,4 @@
-"""Names of certificate and key files on the BIG-IP; names.owns_path knows them."""
+"""Names of certificate and key files on the BIG-IP; ownership.owns_path knows them."""
 
 from f5router.model import names
 from f5router.model.client_tls import TLSKeyPair

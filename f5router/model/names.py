@@ -1,4 +1,4 @@
-"""Names of the router's objects on a BIG-IP, and the test whether it owns an object.
+"""Names of the router's objects on a BIG-IP.
 
 Names of the original router are kept where the object means the same (openshift/origin v3.11.0,
 pkg/router/f5/f5.go and plugin.go). They
@@ -8,30 +8,15 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 
 import hashlib
 import ipaddress
-import re
 from collections.abc import Iterable
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
-    Attachment,
-    CertFile,
-    ClientSSL,
-    CRLFile,
-    DataGroup,
-    HTTPCompression,
-    IRule,
-    KeyFile,
-    Object,
-    Policy,
-    Pool,
     Record,
-    Rule,
-    ServerSSL,
     record_ref,
 )
-from f5router.model.monitors import TYPES, HealthMonitor, TCPMonitor
-from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
+from f5router.model.monitors import HealthMonitor, TCPMonitor
 from f5router.model.objects import Ref
 
 INSECURE_POLICY = "openshift_insecure_routes"
@@ -313,76 +298,12 @@ def pod_route(folder: str, network: str) -> str:
     return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
 
 
-_LABEL = r"[a-z0-9.-]+"
+LABEL = r"[a-z0-9.-]+"
+"""Pattern of a component of a name."""
 HEX = r"[0-9a-f]{16}"
 """Pattern of a digest."""
-STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{HEX})?"
+STEM = rf"openshift_route_{LABEL}_{LABEL}(?:_{HEX})?"
 """Pattern of the name of a Route's objects, without what follows."""
-_OWNED = {
-    Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
-    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED}|{RATED})?|{NOWHERE_POOL}",
-    **{kind: rf"{cls.STEM}{HEX}" for kind, cls in TYPES.items()},
-    TCPMonitor.KIND: rf"{TCPMonitor.STEM}(?:[1-9][0-9]{{0,4}}|{HEX})",
-    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}"
-                    rf"|{PERSISTENCE_GROUP}|{HTTP_GROUP}"
-                    r"|openshift_addresses_[0-9a-f]{32}_dg",
-    IRule.KIND: "|".join(IRULE_ORDER),
-    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile"
-                    rf"|{DEFAULT_CLIENTSSL}|{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}",
-    ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
-    HTTPCompression.KIND: COMPRESSION_PROFILE,
-    CertFile.KIND: rf"(?:{STEM}|{DEFAULT_STEM})-https-(?:cert|chain)-{HEX}\.crt"
-                   rf"|openshift_(?:tls|client)-https-cabundle-{HEX}\.crt",
-    CRLFile.KIND: rf"openshift_client-https-crl-{HEX}\.crl",
-    KeyFile.KIND: rf"(?:{STEM}|{DEFAULT_STEM})-https-key-{HEX}\.key",
-    VxlanProfile.KIND: VXLAN_PROFILE,
-    Tunnel.KIND: TUNNEL,
-}
-_PATTERNS = {kind: re.compile(pattern) for kind, pattern in _OWNED.items()}
-_CIDR = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
-_RULE = re.compile(rf"(?:{STEM})(?:__[0-9]+)?")
-
-
-def owns_path(folder: str, kind: str, path: str) -> bool:
-    """True if an object lies in exactly our folder under a name that this module makes."""
-    parent, _, name = path.rpartition("/")
-    pattern = _PATTERNS.get(kind)
-    return pattern is not None and parent == folder and pattern.fullmatch(name) is not None
-
-
-def owns(folder: str, obj: Object) -> bool:
-    """True if an object is ours to change and delete.
-
-    Nested objects are ours as follows: Rules with a Route's name in our policies, every record of our
-    data-groups, attachments of our objects, self IPs on our tunnel that are named by their CIDR, and FDB
-    records on it whose MAC address is made of their endpoint. Static routes are ours if they are named by
-    their network.
-    """
-    if isinstance(obj, Rule):
-        return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
-    if isinstance(obj, Record):
-        return owns_path(folder, DataGroup.KIND, obj.group)
-    if isinstance(obj, Attachment):
-        return owns_path(folder, obj.target_kind, obj.target)
-    if isinstance(obj, SelfIP):
-        return obj.vlan == tunnel(folder) and owns_self_path(folder, obj.path)
-    if isinstance(obj, FDBRecord):
-        return obj.tunnel == tunnel(folder) and obj.mac == fdb_mac(obj.endpoint)
-    if isinstance(obj, StaticRoute):
-        return obj.path == pod_route(folder, obj.network)
-    if isinstance(obj, SourceTranslation):
-        return False  # a property of the administrator's virtual server: there is nothing to delete
-    return owns_path(folder, obj.KIND, obj.path)
-
-
-def owns_self_path(folder: str, path: str) -> bool:
-    """True if a self IP in exactly our folder is named by a CIDR, as ours are."""
-    return path.startswith(f"{folder}/") and _CIDR.fullmatch(path[len(folder) + 1:]) is not None
-
-
-def rule_stem(name: str) -> str:
-    """Return the stem of the Route in a Rule's name; "" if no Route gives such a name."""
-    return name.split("__", 1)[0] if _RULE.fullmatch(name) else ""
 
 
 def route_key(stem: str) -> Key | None:

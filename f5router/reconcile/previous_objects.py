@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from f5router.desired.engine import Engine
-from f5router.model import hostnames, names
+from f5router.model import hostnames, names, ownership
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, PoolMember, Record, Rule
 from f5router.model.net import SelfIP
@@ -77,7 +77,7 @@ def same_host(old: Route, new: Route) -> bool:
 def _is_draining(obj: Object, stems: Collection[str]) -> bool:
     """True for a Rule that serves decrypted requests of these Routes."""
     return (isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}")
-            and names.rule_stem(obj.name) in stems)
+            and ownership.rule_stem(obj.name) in stems)
 
 
 def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
@@ -103,7 +103,7 @@ def lost_routes(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
 
     Another router, or an earlier release, may have served what this one rejects.
     """
-    stems = {names.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
+    stems = {ownership.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
     passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data))
               for obj in observed.values() if _is_passthrough(obj)}
     reasons = {}
@@ -182,7 +182,7 @@ def _awaits_successor(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
 
 def _successors(engine: Engine, rule: Rule) -> set[Key]:
     """Return the Rule's own Route, and those of its namespace that want the same requests."""
-    stem, namespace = names.rule_stem(rule.name), names.rule_namespace(rule.name)
+    stem, namespace = ownership.rule_stem(rule.name), names.rule_namespace(rule.name)
     own = names.route_key(stem)
     keys = {own} if own else {key for key in engine.routes() if names.route(key) == stem}
     for host in rule.hosts:

@@ -14,7 +14,7 @@ from itertools import islice
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import RetentionTest
-from f5router.model import names
+from f5router.model import ownership
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError
 from f5router.model.ltm import Object, Pool
@@ -121,7 +121,7 @@ class Retention:
         """True for an object that this router may delete if it is not wanted."""
         if obj.KIND in OF_NODES and not self._engine.cluster.nodes_listed:
             return False
-        return names.owns(self._folder, obj)
+        return ownership.owns(self._folder, obj)
 
     def is_going(self, ref: Ref) -> bool:
         """True for an object that is on the device and not wanted."""

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from f5router.logs import log_output
-from f5router.model import names
+from f5router.model import ownership
 from f5router.model.ltm import Pool
 from f5router.status import condition
 from mocks.bigip.traffic import Request, decide
@@ -103,7 +103,7 @@ def check_names(lab) -> None:
         rules = lab.bigip.get(f"ltm/policy/{policy.replace('/', '~')}")["rulesReference"].get("items", ())
         paths += [rule["name"] for rule in rules]
     assert [name for name in paths if not SAFE.fullmatch(name)] == []
-    pools = [path for path in lab.paths("ltm/pool") if not names.owns_path("/Common", Pool.KIND, path)]
+    pools = [path for path in lab.paths("ltm/pool") if not ownership.owns_path("/Common", Pool.KIND, path)]
     assert pools == []
 
 

@@ -10,7 +10,7 @@ from f5router.icontrol.codec import net_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import SingleWriter, delete
-from f5router.model import names
+from f5router.model import ownership
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
 from f5router.plan.change import Change
@@ -51,7 +51,7 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
             present = net_codec.decode_route(self._client.get(item_path(StaticRoute.KIND, route.path)))
         except NotFound:
             raise conflict from None  # the network has another route
-        if not names.owns(self._folder, present):
+        if not ownership.owns(self._folder, present):
             text = f"route {route.path} exists, leads to {present.network} and is not the router's"
             raise Refused("POST", StaticRoute.KIND, f"{text}; remove it")
         if present != route:

@@ -13,7 +13,7 @@ from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import fdb
 from f5router.icontrol.writers.writer import SingleWriter, delete
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.device_facts import TunnelFacts, VirtualFacts
 from f5router.model.errors import Conflict, Refused
 from f5router.model.json_types import JSON
@@ -96,7 +96,7 @@ def own_addresses(client: Client, folder: str) -> list[SelfIP]:
 
 
 def _own(addresses: Iterable[tuple[JSON, SelfIP]], folder: str) -> list[SelfIP]:
-    return [address for _, address in addresses if names.owns(folder, address)]
+    return [address for _, address in addresses if ownership.owns(folder, address)]
 
 
 def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
     def _take_over(self, obj: NetworkObject) -> None:
         """Update an object created since the last reading; somebody else's self IP is left alone."""
         present = _DECODERS[obj.KIND](self._client.get(item_path(obj.KIND, obj.path)))
-        if not names.owns(self._folder, present):
+        if not ownership.owns(self._folder, present):
             text = f"self IP {obj.path} exists on {present.vlan} and is not the router's"
             raise Refused("POST", obj.KIND, f"{text}; remove it, or choose another gateway")
         if present != obj:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from f5router.desired import pools
 from f5router.desired.engine import Engine
 from f5router.desired.pools import SHARED, PoolBuilder, PoolKey, PoolSettings, Share
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.balancing import Defaults
 from f5router.model.cluster import Backend, Delta, Key
 from f5router.model.ltm import PoolMember
@@ -259,7 +259,7 @@ def test_no_two_pools_have_one_name(keys):
     paths = [names.pool("/Common", Key("shop", name), port, tls, own) for name, port, tls, own in keys]
     assert paths[0] != paths[1]
     for (*_, own), path in zip(keys, paths, strict=True):
-        assert names.owns_path("/Common", "ltm/pool", path)
+        assert ownership.owns_path("/Common", "ltm/pool", path)
         assert names.pool_namespace(path) == "shop"
         assert (names.pool_key("/Common", path) is None) == bool(own)
         assert (names.own_pool_key("/Common", path) is None) == (not own)

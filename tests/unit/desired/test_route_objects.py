@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
 from f5router.desired import match_conditions, route_objects
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.balancing import Defaults
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
@@ -300,7 +300,7 @@ def test_everything_lies_in_the_folder():
         config=config,
         facts=replace(FACTS, http=VirtualFacts("/P/zone/v"), https=VirtualFacts("/P/zone/s")),
     )
-    assert [o for o in built.objects.values() if not names.owns("/P/zone", o)] == []
+    assert [o for o in built.objects.values() if not ownership.owns("/P/zone", o)] == []
     assert "/Common/ssl_" not in "".join(o.text for o in built.objects.values() if hasattr(o, "text"))
 
 

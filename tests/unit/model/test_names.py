@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission
 from f5router.kube.api import decode, fields
-from f5router.model import file_names, names
+from f5router.model import file_names, names, ownership
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     Attachment,
@@ -100,7 +100,7 @@ def test_owns_whatever_can_be_named(namespace, name, to, port, host):
         CertFile(file_names.cert_file("/Common", route.key, "")),
         KeyFile(file_names.key_file("/Common", route.key, "")),
     ]
-    assert [obj for obj in ours if not names.owns("/Common", obj)] == []
+    assert [obj for obj in ours if not ownership.owns("/Common", obj)] == []
     assert all(re.fullmatch(r"[A-Za-z0-9_./-]{1,254}", obj.ref.path) for obj in ours)
     assert names.pool_namespace(ours[0].path) == names.rule_namespace(names.rule(route.key)) == namespace
 
@@ -141,9 +141,9 @@ def test_owns_what_it_names(key, port, tls, host, folder):
         Attachment("/Common/vs", "profiles", profile, ClientSSL.KIND),
         HTTPCompression(f"{folder}/{names.COMPRESSION_PROFILE}", frozenset()),
     ]
-    assert [obj for obj in ours if not names.owns(folder, obj)] == []
-    assert [obj for obj in ours if names.owns("/Other", obj)] == []
-    assert [obj for obj in ours if names.owns(f"{folder}/below", obj)] == []
+    assert [obj for obj in ours if not ownership.owns(folder, obj)] == []
+    assert [obj for obj in ours if ownership.owns("/Other", obj)] == []
+    assert [obj for obj in ours if ownership.owns(f"{folder}/below", obj)] == []
 
 
 @pytest.mark.parametrize(
@@ -165,4 +165,4 @@ def test_owns_what_it_names(key, port, tls, host, folder):
     ids=lambda obj: str(obj.ref),
 )
 def test_does_not_own_others_objects(obj):
-    assert not names.owns("/Common", obj)
+    assert not ownership.owns("/Common", obj)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import file_names, names, original_names
+from f5router.model import file_names, names, original_names, ownership
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, ServerSSL
 
@@ -57,6 +57,6 @@ def test_no_name_of_ours_is_the_originals(name, digest):
     for kind, ending in (
             (CertFile.KIND, "cert.crt"), (KeyFile.KIND, "key.key"), (CertFile.KIND, "chain.crt")):
         assert original_names.is_file(f"{stem}-https-{ending}")
-        assert not names.owns_path("/Common", kind, f"{stem}-https-{ending}")
-    assert not names.owns_path("/Common", ClientSSL.KIND, f"{stem}-client-ssl-profile")
-    assert not names.owns_path("/Common", ServerSSL.KIND, f"{stem}-server-ssl-profile")
+        assert not ownership.owns_path("/Common", kind, f"{stem}-https-{ending}")
+    assert not ownership.owns_path("/Common", ClientSSL.KIND, f"{stem}-client-ssl-profile")
+    assert not ownership.owns_path("/Common", ServerSSL.KIND, f"{stem}-server-ssl-profile")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.errors import error_for
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
@@ -185,7 +185,7 @@ def test_allocation(nodes, random):
         alone = sum(network.version == other.version and network.overlaps(other) for other in claimed) == 1
         if alone and not any(host in network for host in hosts):
             assert network in networks
-    assert all(names.owns("/Common", obj) for obj in allocated.routes.values())
+    assert all(ownership.owns("/Common", obj) for obj in allocated.routes.values())
 
 
 @given(st.lists(CIDRS.filter(lambda text: text != "x"), min_size=2, max_size=2, unique=True))
@@ -203,7 +203,7 @@ def test_names_are_distinct(pair):
 ])
 def test_owns(path, network, ours):
     """The name and the network must agree."""
-    assert names.owns("/Common", StaticRoute(path, network, "10.1.1.1")) is ours
+    assert ownership.owns("/Common", StaticRoute(path, network, "10.1.1.1")) is ours
 
 
 def test_refusals():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.cluster import ClusterNetwork, Key
 from f5router.model.device_facts import DeviceFacts, TunnelFacts
 from f5router.model.errors import Refused, error_for
@@ -70,7 +70,7 @@ def test_order_does_not_matter(nodes, random):
     random.shuffle(shuffled)
     assert build(snapshot(*shuffled), CONFIG, FACTS).objects == objects
     records = [obj for obj in objects.values() if isinstance(obj, FDBRecord)]
-    assert all(names.owns("/Common", obj) for obj in records)
+    assert all(ownership.owns("/Common", obj) for obj in records)
     wanted = {vxlan.vtep(n, None) for n in shuffled} - {"", SETUP.internal_address}
     assert {obj.endpoint for obj in records} == wanted
 
@@ -145,7 +145,7 @@ def test_manage_snat(snat, flag, wanted):
     (SourceTranslation("/Common/v", "automap"), False),
 ])
 def test_owns(obj, ours):
-    assert names.owns("/Common", obj) is ours
+    assert ownership.owns("/Common", obj) is ours
 
 
 def told(gateway="10.131.0.5/14", *, address="10.3.89.213", subnets=(GHOST,), networks=(NETWORK,), nodes=(),

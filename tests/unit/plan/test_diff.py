@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.cluster import Route, RouteTLS
 from f5router.model.device_facts import OriginalFacts
 from f5router.model.ltm import (
@@ -36,7 +36,7 @@ POLICY = "/Common/openshift_secure_routes"
 
 
 def owns(obj):
-    return names.owns("/Common", obj)
+    return ownership.owns("/Common", obj)
 
 
 def built(*objects, config=None, facts=FACTS):

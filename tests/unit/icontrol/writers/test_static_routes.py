@@ -7,7 +7,7 @@ import pytest
 
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
-from f5router.model import names
+from f5router.model import ownership
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
@@ -105,7 +105,7 @@ def test_recordings(path):
     for item in recorded.get("items", [recorded]):
         route = net_codec.decode_route(item)
         assert route == StaticRoute(item["fullPath"], item["network"], item.get("gw", ""))
-        assert not names.owns("/Common", route)
+        assert not ownership.owns("/Common", route)
 
 
 def test_encode_and_decode():
