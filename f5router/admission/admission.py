@@ -21,7 +21,9 @@ INVALID = "ExtendedValidationFailed"
 EXTERNAL = "ExternalCertificateValidationFailed"
 
 LISTED_CLIENTS = 10_000
-"""Entries of all lists of clients in a namespace; further Routes are refused. See list_limit.py."""
+"""Entries of all lists of clients in a namespace; further Routes are refused. See namespace_limits.py."""
+HTTP_OPTIONS = 200_000
+"""Likewise, characters of their options for requests and responses: 25 times the most of one Route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class AdmissionPolicy:
     """WAF policies that the virtual servers enforce, and which Routes may name them."""
     listed_clients: int = LISTED_CLIENTS
     """Entries of all lists of clients in a namespace."""
+    http_options: int = HTTP_OPTIONS
+    """Characters of all options for requests and responses in a namespace."""
 
 
 @dataclass(frozen=True, slots=True)

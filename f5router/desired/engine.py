@@ -15,7 +15,7 @@ from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.admission.claim_index import ClaimIndex
 from f5router.admission.host_claims import ClaimResult
-from f5router.admission.list_limit import ListLimit
+from f5router.admission.namespace_limits import NamespaceLimits
 from f5router.desired import baseline, findings, route_objects
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.dropped_pools import DroppedPools
@@ -53,7 +53,7 @@ class Engine:
         self._facts, self._tls_files = DeviceFacts(), config.tls_files
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
-        self._list_limit = ListLimit(config.admission.listed_clients)
+        self._limits = NamespaceLimits(config.admission)
         self._claim_index = ClaimIndex(ownership=config.admission.ownership)
         self._claims_by_host: dict[str, tuple[Mapping[Key, EvaluatedRoute], ClaimResult]] = {}
         """The Routes of each Host and their verdicts, from which its objects were built."""
@@ -256,7 +256,7 @@ class Engine:
         self.cluster.put_services(delta)
         services = {*delta.services, *self.cluster.put_slices(delta)}
         self._pools.mark(self._pools.services() if everywhere else services)
-        again = self.cluster.secret_users(delta.secrets) | self._list_limit.update(delta.routes)
+        again = self.cluster.secret_users(delta.secrets) | self._limits.update(delta.routes)
         for number, (key, route) in enumerate({**again, **delta.routes}.items(), start=1):
             self._put_route(key, route)
             if number % route_objects.ROUTES_OF_A_STEP == 0:
@@ -299,7 +299,7 @@ class Engine:
         secret = self.cluster.secrets.get(route.secret) if route.secret else None
         checked = admission.check(route, self._config.admission, secret,
                                   functools.partial(self.checks.ask, key),
-                                  refusal=self._list_limit.refusal(key))
+                                  refusal=self._limits.refusal(key))
         self._undecided.pop(key, None)
         if checked.pending:
             self._undecided[key] = route

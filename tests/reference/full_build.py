@@ -4,11 +4,11 @@ The router never does this: it would take seconds for each event. Tests compare 
 """
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from f5router.admission import admission, host_claims, list_limit
+from f5router.admission import admission, host_claims, namespace_limits
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.desired import baseline, pools, route_objects
 from f5router.desired.engine import Engine
@@ -80,7 +80,11 @@ def allocation(nodes: Iterable[Node],
 def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
     """Build the whole Desired."""
     subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
-    refusals = _list_refusals(snapshot.routes.values(), config.admission.listed_clients)
+    all_routes, policy = snapshot.routes.values(), config.admission
+    refusals = {
+        **_refusals(all_routes, policy.http_options, namespace_limits.http, namespace_limits.too_much_http),
+        **_refusals(all_routes, policy.listed_clients, namespace_limits.clients,
+                    namespace_limits.too_many_clients)}
     for route in snapshot.routes.values():
         secret = snapshot.secrets.get(route.secret) if route.secret else None
         evaluated = admission.check(route, config.admission, secret, refusal=refusals.get(route.key, ""))
@@ -116,16 +120,19 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
     )
 
 
-def _list_refusals(routes: Iterable[Route], most: int) -> dict[Key, str]:
-    """Return why the lists of clients of Routes exceed the limit of their namespace, the oldest first."""
-    counted: dict[str, set[tuple[str, ...]]] = {}
+def _refusals(
+    routes: Iterable[Route], most: int, measure: namespace_limits.Measure,
+    sentence: Callable[[str, int], str],
+) -> dict[Key, str]:
+    """Return why Routes exceed a limit of their namespace, the oldest first."""
+    counted: dict[str, dict[str, int]] = {}
     refusals = {}
     for route in sorted(routes, key=lambda route: (route.age, route.key)):
-        lists = counted.setdefault(route.key.namespace, set())
-        if sum(map(len, lists | {route.options.sources})) <= most:
-            lists.add(route.options.sources)
+        sizes, (text, size) = counted.setdefault(route.key.namespace, {}), measure(route)
+        if sum({**sizes, text: size}.values()) <= most:
+            sizes[text] = size
         else:
-            refusals[route.key] = list_limit.refusal(route.key.namespace, most)
+            refusals[route.key] = sentence(route.key.namespace, most)
     return refusals
 
 

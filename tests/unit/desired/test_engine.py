@@ -92,19 +92,20 @@ def findings(known, config, facts) -> Findings:
 
 
 LISTED = st.builds(
-    lambda name, namespace, age, sources: replace(
+    lambda name, namespace, age, sources, hsts: replace(
         route(name, host=f"{name}.{namespace}.test", namespace=namespace, age=age),
-        options=RouteOptions(sources=sources)),
+        options=RouteOptions(sources=sources, hsts=hsts)),
     st.sampled_from("abcd"), st.sampled_from(["shop", "other"]), st.integers(0, 2),
-    st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32",), ("10.0.0.1/32", "2001:db8::/32")]))
+    st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32",), ("10.0.0.1/32", "2001:db8::/32")]),
+    st.sampled_from(["", "max-age=1", "max-age=2"]))
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.tuples(LISTED, st.booleans()), min_size=1, max_size=3), max_size=12),
-       st.integers(0, 3))
-def test_lists_beyond_the_limit_of_a_namespace(steps, most):
+       st.integers(0, 3), st.sampled_from([0, 30, 1000]))
+def test_routes_beyond_the_limits_of_a_namespace(steps, most, http):
     """The Routes as they are now decide, whatever the order of events."""
-    config = Settings(admission=AdmissionPolicy(listed_clients=most))
+    config = Settings(admission=AdmissionPolicy(listed_clients=most, http_options=http))
     engine, written = Engine(config), {}
     for step in steps:
         event = delta(*step)
