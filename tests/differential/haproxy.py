@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.differential.haproxy_config import REFUSES, SOCKET, Endpoint, Endpoints, Listeners, write
+from tests.differential.haproxy_config import REFUSES, Endpoint, Endpoints, write
+from tests.differential.haproxy_frontends import SOCKET, Listeners
 from tests.waiting import DEADLINE_S, until
 
 Address = tuple[str, int]

@@ -1,0 +1,107 @@
+"""The parts of HAProxy's configuration that do not depend on Routes, as OpenShift's router makes them.
+
+Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.differential.haproxy_headers import setting_lines
+
+TRUE = "1|t|T|true|TRUE|True"
+SOCKET = "stats"
+REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{suffix}" for suffix in (
+    "CN", "DER", "DN", "NotAfter", "NotBefore", "SHA1", "Serial", "Subject", "Verify", "Version")))
+"""Headers of requests."""
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """File descriptors of the listening sockets that HAProxy inherits, and ports of the inner ones."""
+
+    http: int
+    https: int
+    sni: int
+    no_sni: int
+    sni_port: int
+    no_sni_port: int
+
+
+def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) -> list[list[str]]:
+    """Return the sections that do not depend on Routes."""
+    types = variables.get("ROUTER_COMPRESSION_MIME") or "text/html text/plain text/css"
+    compresses = re.fullmatch(TRUE, variables.get("ROUTER_ENABLE_COMPRESSION", ""))
+    pages = [f"errorfile {status} {path}" for status in (503, 404)
+             if (path := variables.get(f"ROUTER_ERRORFILE_{status}"))]
+    refused = ["http-request deny deny_status 404"] if variables.get("ROUTER_ERRORFILE_404") else []
+    compression = ["compression algo gzip", f"compression type {types}"] if compresses else []
+    request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
+               "http-request set-header Host %[req.hdr(Host),lower]",
+               *setting_lines(variables, "request"), *setting_lines(variables, "response")]
+    secure = [*request, *_about_client(variables),
+              f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
+              "default_backend openshift_default"]
+    verify = _verify(variables)
+    passed = f"req.ssl_sni,lower,map_reg({folder}/os_sni_passthrough.map)"
+    return [
+        ["global", f"stats socket {folder}/{SOCKET} level user", "maxconn 2000",
+         "nbthread 1", "tune.maxrewrite 8192", "tune.bufsize 32768", *_tls(variables)],
+        ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
+         "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",
+         "timeout http-keep-alive 300s", "timeout tunnel 1h", *compression, *pages],
+        ["frontend public", f"bind fd@{listeners.http}", *request,
+         f"acl secure_redirect base,map_reg_int({folder}/os_route_http_redirect.map) -m bool",
+         "redirect scheme https if secure_redirect",
+         f"use_backend %[base,map_reg({folder}/os_http_be.map)]", "default_backend openshift_default"],
+        ["frontend public_ssl", f"bind fd@{listeners.https}", "mode tcp", "tcp-request inspect-delay 5s",
+         "tcp-request content accept if { req_ssl_hello_type 1 }", "acl sni req.ssl_sni -m found",
+         f"acl sni_passthrough {passed} -m found",
+         f"use_backend %[req.ssl_sni,lower,map_reg({folder}/os_tcp_be.map)] if sni sni_passthrough",
+         "use_backend be_sni if sni", "default_backend be_no_sni"],
+        ["backend be_sni", "mode tcp", f"server fe_sni 127.0.0.1:{listeners.sni_port} send-proxy"],
+        ["frontend fe_sni", f"bind fd@{listeners.sni} ssl crt {folder}/default.pem "
+                            f"crt-list {folder}/cert_config.map accept-proxy{verify}", *secure],
+        ["backend be_no_sni", "mode tcp", f"server fe_no_sni 127.0.0.1:{listeners.no_sni_port} send-proxy"],
+        ["frontend fe_no_sni", f"bind fd@{listeners.no_sni} ssl crt {folder}/default.pem "
+                               f"accept-proxy{verify}", *secure],
+        ["backend openshift_default", "mode http", "option forwardfor", "option http-pretend-keepalive",
+         *refused],
+    ]
+
+
+def _tls(variables: Mapping[str, str]) -> list[str]:
+    """Return the lines about versions and cipher suites."""
+    newest = variables.get("SSL_MAX_VERSION")
+    versions = [f"ssl-min-ver {variables.get('SSL_MIN_VERSION') or 'TLSv1.2'}",
+                *([f"ssl-max-ver {newest}"] if newest else [])]
+    lines = [f"ssl-default-bind-options {' '.join(versions)}"]
+    for name, word in (("ROUTER_CIPHERS", "ciphers"), ("ROUTER_CIPHERSUITES", "ciphersuites")):
+        lines += [f"ssl-default-bind-{word} {variables[name]}"] if variables.get(name) else []
+    return lines
+
+
+def _verify(variables: Mapping[str, str]) -> str:
+    """Return the options of a TLS frontend for client certificates."""
+    if not (mode := variables.get("ROUTER_MUTUAL_TLS_AUTH")):
+        return ""
+    crl = variables.get("ROUTER_MUTUAL_TLS_AUTH_CRL")
+    return (f" verify {mode} ca-file {variables['ROUTER_MUTUAL_TLS_AUTH_CA']}"
+            + (f" crl-file {crl}" if crl else ""))
+
+
+def _about_client(variables: Mapping[str, str]) -> list[str]:
+    """Return the lines of a TLS frontend about the client certificate of a request."""
+    if variables.get("ROUTER_MUTUAL_TLS_AUTH", "none") == "none":
+        return []
+    expression = variables.get("ROUTER_MUTUAL_TLS_AUTH_FILTER")
+    denied = [f"acl cert_cn_matches ssl_c_s_dn -m reg {expression}",
+              "http-request deny unless cert_cn_matches"] if expression else []
+    values = {"Client-Serial": "ssl_c_serial,hex", "Client-Version": "ssl_c_version",
+              "Client-SHA1": "ssl_c_sha1,hex", "Client-DN": "ssl_c_s_dn", "Client-CN": "ssl_c_s_dn(cn)",
+              "Issuer": "ssl_c_i_dn", "Client-NotBefore": "ssl_c_notbefore",
+              "Client-NotAfter": "ssl_c_notafter", "Client-DER": "ssl_c_der,base64"}
+    return [*denied, "http-request set-header X-SSL %[ssl_fc]",
+            "http-request set-header X-SSL-Client-Verify %[ssl_c_verify]",
+            *(f"http-request set-header X-SSL-{name} %{{+Q}}[{fetch}]" for name, fetch in values.items())]
