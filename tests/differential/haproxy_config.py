@@ -228,7 +228,8 @@ class Backend:
     def _servers(self, http: bool) -> Iterable[str]:
         """Yield the pods. Behind passthrough there are none of weight 0."""
         active = sum(len(members) for name, members in self._endpoints.items() if self._services[name] > 0)
-        interval = self.annotation(f"{ROUTER}haproxy.health.check.interval", TIME, "5000ms")
+        default = _first_match(TIME, self._variable("ROUTER_BACKEND_CHECK_INTERVAL")) or "5000ms"
+        interval = self.annotation(f"{ROUTER}haproxy.health.check.interval", TIME, default)
         limit = self.annotation(f"{HAPROXY}pod-concurrent-connections", "[+-]?[0-9]+")
         for service, members in self._endpoints.items():
             weight = self.weights.get(service, 0)

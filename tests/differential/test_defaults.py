@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from tests.differential.conftest import Pair, Router
-from tests.differential.haproxy_config import HAPROXY, ROUTER
+from tests.differential.haproxy_config import HAPROXY, PREFIXES, ROUTER
 from tests.differential.outcomes import Request
 from tests.differential.test_cookies import names
 from tests.differential.test_options import annotated
@@ -22,7 +22,7 @@ HTTP_KINDS = KINDS[:3]
 VARIABLES = {
     "leastconn": {"ROUTER_LOAD_BALANCE_ALGORITHM": "leastconn", "ROUTER_TCP_BALANCE_SCHEME": "roundrobin",
                   "ROUTER_COOKIE_NAME": "router-Cookie"},
-    "roundrobin": {"ROUTER_LOAD_BALANCE_ALGORITHM": "roundrobin"},
+    "roundrobin": {"ROUTER_LOAD_BALANCE_ALGORITHM": "roundrobin", "ROUTER_BACKEND_CHECK_INTERVAL": "200ms"},
     "source": {"ROUTER_LOAD_BALANCE_ALGORITHM": "source", "ROUTER_TCP_BALANCE_SCHEME": "leastconn"},
 }
 """By name of a Pair."""
@@ -38,9 +38,10 @@ def build(site: Site) -> None:
     for prefix, network, port, tls in (("", "10.1", 8080, None), ("tls-", "10.2", 8443, PODS)):
         site.serve(f"{prefix}web", *(f"{network}.1.{pod}" for pod in range(1, 5)), port=port, tls=tls)
         site.serve(f"{prefix}two", f"{network}.2.1", f"{network}.2.2", port=port, tls=tls)
+        site.serve(f"{prefix}half", f"{network}.3.1", f"{network}.3.2", port=port, tls=tls)
     for kind in KINDS:
         site.apply(*(annotated(name, kind, annotations) for name, annotations in ROUTES.items()),
-                   annotated("pair", kind, {}, service="two"))
+                   annotated("pair", kind, {}, service="two"), annotated("half", kind, {}, service="half"))
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,18 @@ def test_the_fewest_connections(pairs, settings, kinds):
     pair = pairs[settings]
     for kind in kinds:
         pair.both(lambda router, kind=kind: fewest(pair, router, "pair", kind))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+def test_a_pod_that_is_checked(pairs, kind):
+    """The router's own interval: a pod that has gone is found down, and the other one answers everybody."""
+    pair, name = pairs["roundrobin"], f"half-{kind}" if kind else "half"
+    address, port = ("10.2.3.2", 8443) if kind in ("reencrypt", "passthrough") else ("10.1.3.2", 8080)
+    if pair.site.pods.lookup(address, port):
+        pair.site.pods.stop(address, port)
+    until(lambda: pair.process.checked_down(f"{PREFIXES[kind]}:shop:{name}"))
+    theirs, ours = pair.both(lambda router: spread(router, "half", kind, 4))
+    assert ours == theirs == [4]
 
 
 @pytest.mark.parametrize("kind", HTTP_KINDS, ids=lambda kind: kind or "plain")

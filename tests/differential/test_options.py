@@ -2,10 +2,12 @@
 
 import contextlib
 import socket
+import ssl
 from dataclasses import dataclass, field
 
 import pytest
 
+from mocks.bigip.dataplane.pod_server import take_frame
 from tests import manifests
 from tests.builders import identity
 from tests.differential.conftest import Pair, Router
@@ -15,6 +17,7 @@ from tests.differential.outcomes import Request
 from tests.mocks.bigip.dataplane.conftest import DeviceClock
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
+from tests.traffic.test_timeouts import UPGRADE
 from tests.waiting import DEADLINE_S, until
 
 KINDS = ("", "edge", "reencrypt", "passthrough")
@@ -159,6 +162,39 @@ def test_time_outs(pair, name, delay_s, status):
     theirs, ours = pair.both(request.outcome)
     assert ours == theirs
     assert ours.status == status
+
+
+def upgraded(router: Router, host: str, *, secure: bool, silent_s: float) -> str:
+    """Return what becomes of an upgraded connection on which nothing is sent for some seconds."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with contextlib.ExitStack() as stack:
+        address = router.https if secure else router.http
+        sock = stack.enter_context(socket.create_connection(address, DEADLINE_S))
+        if secure:
+            sock = stack.enter_context(context.wrap_socket(sock, server_hostname=host))
+        sock.sendall(clients.request_bytes(host, headers=UPGRADE, close=False))
+        received = b""
+        while (taken := take_frame(bytearray(received.partition(b"\r\n\r\n")[2]))) is None:
+            received += sock.recv(65536)
+        assert (received[:12], taken[0]) == (b"HTTP/1.1 101", 1)
+        sock.settimeout(silent_s)
+        try:
+            return "ends" if sock.recv(1) == b"" else "speaks"
+        except TimeoutError:
+            return "stays"
+        except OSError:
+            return "ends"
+
+
+@pytest.mark.parametrize(("name", "silent_s", "expected"), [
+    ("tunnel", DEADLINE_S, "ends"), ("timeout", 1.5, "stays")])
+@pytest.mark.parametrize("kind", KINDS[:3], ids=lambda kind: kind or "plain")
+def test_an_upgraded_connection(pair, kind, name, silent_s, expected):
+    """timeout-tunnel ends it, timeout does not, though the silence is longer."""
+    host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
+    theirs, ours = pair.both(lambda router: upgraded(router, host, secure=bool(kind), silent_s=silent_s))
+    assert ours == theirs == expected
 
 
 @dataclass
