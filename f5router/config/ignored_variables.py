@@ -54,7 +54,6 @@ WITHOUT_MEANING = {
     "ROUTER_MAX_DYNAMIC_SERVERS": "every change is made without a reload",
     "OPENSHIFT_PROFILE": "for programs written in Go",
     "OPENSHIFT_ON_PANIC": "for programs written in Go",
-    "ROUTER_CURVES": "curves need cipher groups of TMOS 14, see limits.md",
     "ROUTER_MUTUAL_TLS_HEADER_FILTER": "headers that vouch for a client are always removed",
     "ROUTER_SERVICE_SNI_PORT": _HAPROXY,
     "ROUTER_SERVICE_NO_SNI_PORT": _HAPROXY,
@@ -114,7 +113,7 @@ Request Logging Profile".
 """
 
 NOT_YET = (
-    "ROUTER_STRICT_SNI",
+    "ROUTER_STRICT_SNI", "ROUTER_CURVES",
     "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
 )
 """Variables of the data plane that have no effect yet."""
@@ -144,7 +143,7 @@ def warnings(given: Callable[[str], str]) -> list[str]:
           for name, why in WITHOUT_MEANING.items() if given(name)),
         *(f"{name}: has no effect; on the BIG-IP, set {what}"
           for name, what in PROFILES.items() if given(name)),
-        *(f"{name}: not yet supported" for name in NOT_YET if given(name)),
+        *(f"{name}: not yet supported, see limits.md" for name in NOT_YET if given(name)),
     ]
 
 

@@ -74,23 +74,33 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
     """
     route = evaluated.route
     served = policy.endswith(names.SECURE_POLICY) or evaluated.insecure == "Allow"
-    others = (other.route.path == "/" for other in admitted if other.route.key != route.key)
-    if (not route.options.app_root or not served or evaluated.wildcard or route.path not in ("", "/")
-            or (route.path == "" and any(others))):
+    if not route.options.app_root or not served or _root_problem(evaluated, admitted):
         return []
     return [Rule(policy, names.rule(route.key, match_conditions.MOST_PATHS), priority.priority_band("//"),
                  match_conditions.root() | {host}, Redirect(route.options.app_root),
                  extra_dependencies=required, hosts=frozenset({evaluated.host}))]
 
 
-def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts: DeviceFacts) -> list[str]:
-    """List the options of a Route that have no effect, or not the one that they have elsewhere."""
+def _root_problem(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute]) -> str:
+    """Return why a Route cannot redirect the path / of its Host; "" if it can."""
+    if evaluated.wildcard or evaluated.route.path not in ("", "/"):
+        return "on a Route with a path or a wildcard"
+    others = (other.route.path == "/" for other in admitted if other.route.key != evaluated.route.key)
+    return "beside a Route of the host with the path /" if not evaluated.route.path and any(others) else ""
+
+
+def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], config: baseline.BaselineSettings,
+             facts: DeviceFacts) -> list[str]:
+    """List the options of a Route that have no effect, or not the one that they have elsewhere.
+
+    Args: admitted: all Routes of the Host.
+    """
     route, termination = evaluated.route, evaluated.termination
     texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
     if route.options.health and health_checks.of_path(route.options.health, route.path) is None:
         texts.append(f"metadata.annotations: {HEALTH} has no effect: no path in it is the Route's, or /")
-    if route.options.app_root and (evaluated.wildcard or route.path not in ("", "/")):
-        texts.append(f"metadata.annotations: {APP_ROOT} has no effect on a Route with a path or a wildcard")
+    if route.options.app_root and (problem := _root_problem(evaluated, admitted)):
+        texts.append(f"metadata.annotations: {APP_ROOT} has no effect {problem}")
     if route.options.rewrite and route.options.rewrite.needs_path and not route.path:
         texts.append("metadata.annotations: rewrite-target-url has no effect on a Route without a path")
     if pools.ignores_weights(route):

@@ -169,7 +169,7 @@ class _HostBuilder:
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
-        for text in option_objects.warnings(evaluated, self.config, self.facts):
+        for text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
             self._warn(route, text)
         if evaluated.pending_secret and evaluated.pending_secret.problem:
             self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")

@@ -206,13 +206,16 @@ def test_app_root(site, kind, insecure):
 
 
 def test_an_app_root_takes_nothing_from_another_route(site):
-    """Not from one with the path / either."""
+    """Not from one with the path / either; the Route gets a Warning Event."""
     serve(site, "", "10.1.1.1")
     site.serve("api", "10.1.2.1")
     other = manifests.route("b", host=NAME, service="api", path="/")
     site.apply(annotated(rewrite_app_root="/app"), other)
     assert site.converge() == []
     assert clients.plain(site.http, NAME, "/").pod["pod"] == "api-10.1.2.1"
+    texts = [event["message"] for event in site.kube.list("Event", "shop")]
+    assert any("rewrite-app-root has no effect beside a Route of the host with the path /" in text
+               for text in texts)
 
 
 @pytest.mark.parametrize(("target", "path", "asked", "got"), [
