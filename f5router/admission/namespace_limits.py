@@ -61,7 +61,7 @@ def too_many_clients(namespace: str, most: int) -> str:
 
 def too_much_http(namespace: str, most: int) -> str:
     """Return the sentence about a Route beyond the limit on options for requests and responses."""
-    return (f"spec.httpHeaders: header actions and other options for requests and responses of the Routes of "
+    return (f"spec.httpHeaders and annotations for requests and responses: those of the Routes of "
             f"namespace {namespace} take more than {most} characters; the oldest Routes come first. Use "
             "fewer or shorter ones, or equal ones, which count once")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LONGEST = 1000
+_LONGEST_TEXT = 4 * LONGEST
 """Characters of a target."""
 TEXT = ("a path that begins with /, in printable ASCII without blanks, of at most 1000 characters, and with "
         "backslashes only before quotes, # and others that stand for themselves")
@@ -35,7 +36,7 @@ class PathRewrite:
 
 def parse(text: str) -> PathRewrite:
     """Read a rewrite-target. Raises: ValueError."""
-    if not text.startswith("/"):
+    if not text.startswith("/") or len(text) > _LONGEST_TEXT:
         raise ValueError(text)
     kept, comment = _until_comment(text)
     for mark in "\"'":

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 
 from f5router.model import names
 from f5router.model.ltm import BigIPState, Object, Record, Rule
 from f5router.model.objects import Ref
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
 from f5router.plan.ordinals import with_ordinals
 
 
@@ -38,7 +39,20 @@ def diff(
     writes = _with_exclusions(writes, desired, observed)
     writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
-    return (*with_ordinals(writes, observed), *deletes)
+    return _with_early_deletes(with_ordinals(writes, observed), deletes)
+
+
+def _with_early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> Plan:
+    """Return writes and then deletes, but what checks client certificates goes before the profiles change.
+
+    Profiles that do not ask for certificates any more would have it refuse every request.
+    """
+    order: tuple[list[AnyChange], ...] = ([], [], [], [])
+    for change in writes:
+        order[0 if change.stage < Stage.CHECKED else 2].append(change)
+    for change in deletes:
+        order[1 if change.stage == Stage.CHECKED else 3].append(change)
+    return tuple(chain.from_iterable(order))
 
 
 def _generality(obj: Object) -> int:

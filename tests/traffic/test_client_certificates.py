@@ -128,6 +128,21 @@ def test_filter(shop, files, good, expression, status):
     assert clients.python(shop.https, "through.example.com").certificate == "pods.example.com"
 
 
+@pytest.mark.parametrize(("host", "path", "status"), [
+    ("root.example.com", "/x", 403), ("a.b.wild.example.com", "/", 403), ("root.example.com", "/", 0)])
+def test_the_filter_where_others_answer(shop, files, good, host, path, status):
+    """The 403 goes before the page for a name that no Route has; after a policy's redirect comes a reset."""
+    root = manifests.route("root", host="root.example.com", kind="edge")
+    root["metadata"]["annotations"] = {"virtual-server.f5.com/rewrite-app-root": "/app"}
+    wild = manifests.route("wild", host="any.wild.example.com", kind="edge")
+    wild["spec"]["wildcardPolicy"] = "Subdomain"
+    shop.apply(root, wild)
+    assert shop.converge(mutual_tls_auth="optional", mutual_tls_auth_filter="nobody",
+                         allow_wildcard_routes="true", **files) == []
+    assert ask(shop.https, host, good, path=path).status == status
+    assert ask(shop.https, host, good, path=path).status == status
+
+
 def test_names_cannot_write_headers(shop, files, make_client):
     name = [(NameOID.COMMON_NAME, "a\r\nX-Admin: 1"), (x509.ObjectIdentifier("1.3.6.1.4.1.99999.7"), "x"),
             (NameOID.EMAIL_ADDRESS, "a@example.com"), (NameOID.COMMON_NAME, "second")]
@@ -177,8 +192,14 @@ def test_what_a_device_refuses_lets_nobody_in(shop, files, refused):
 
 
 def test_the_setting_goes(shop, files, good):
+    """At every write a client with a certificate is served: the iRule goes before the profiles change."""
     assert shop.converge(mutual_tls_auth="required", **files) == []
+    seen = []
+    shop.bigip.on_write = lambda entry: seen.append((entry.path, statuses(shop, good)))
     assert shop.converge() == []
+    shop.bigip.on_write = None
+    assert len(seen) > 4
+    assert [row for row in seen if row[1] != [200] * 3] == []
     assert statuses(shop, None) == statuses(shop, good) == [200] * 3
     assert not {path for kind in ("ltm/rule", "sys/file/ssl-crl", "sys/file/ssl-cert")
                 for path in shop.paths(kind) if "openshift_client" in path}

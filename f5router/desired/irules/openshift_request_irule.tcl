@@ -77,6 +77,11 @@ when HTTP_REQUEST {
         regexp {^([a-z0-9_-]+)([.][a-z0-9.-]*[a-z0-9])[.]?(:[0-9]*)?$} $f5r_host f5r_host f5r_label f5r_domain
         # A target of a redirect is a path, printable: nothing that could go on with the name or end the header.
         set f5r_uri [HTTP::uri]
+        if { [info exists f5router_refused] && $f5router_refused } {
+            # openshift_client_certificate_irule has answered.
+            set f5router_route 0
+            return
+        }
         if { $f5r_domain ne $f5r_suffix || ($f5r_redirect && ![regexp {^/[!-~]*$} $f5r_uri]) } {
             set f5router_route 0
             @REFUSE@
