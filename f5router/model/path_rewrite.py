@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LONGEST = 1000
-_LONGEST_TEXT = 4 * LONGEST
 """Characters of a target."""
+_LONGEST_TEXT = 4 * LONGEST
+"""Likewise, of an annotation: a character of a target may need several there."""
 TEXT = ("a path that begins with /, in printable ASCII without blanks, of at most 1000 characters, and with "
         "backslashes only before quotes, # and others that stand for themselves")
 

@@ -1,4 +1,7 @@
-"""Objects are read back as they were written, in every form in which devices return them."""
+"""Objects are read back as they were written, in every form in which devices return them.
+
+Longer than other modules: a few rows for each kind of object that the codec has.
+"""
 
 import json
 from pathlib import Path
