@@ -7,10 +7,15 @@ serves has changed, so the router's own status writes are no change.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from f5router.model.json_types import JSON
 from f5router.model.route_options import DEFAULTS, RouteOptions
+
+if TYPE_CHECKING:
+    from f5router.model.ingress import Ingress, IngressClass
+    from f5router.model.ingress_route import CertificateDelegation, IngressRoute
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
@@ -53,11 +58,40 @@ class Backend(NamedTuple):
     """Name of the Service."""
     weight: int | None = None
     kind: str = "Service"
+    port: str | None = None
+    """Port of this Service, as Route.target_port; None for that of the Route."""
+
+
+class PathMatch(StrEnum):
+    """Meaning of a path."""
+
+    SEGMENTS = "segments"
+    """The path itself and all below it: /foo matches /foo and /foo/bar, not /foobar."""
+    TEXT = "text"
+    """All that begins with the text: /foo matches /foobar too. Source: projectcontour/contour v0.15.3,
+    docs/ingressroute.md."""
+    EXACT = "exact"
+    """The path itself. Source: Kubernetes, Ingress, path types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The object that a virtual Route stands for, for its status and for messages about it."""
+
+    kind: str
+    """Ingress or IngressRoute."""
+    key: Key
+    field: str = ""
+    """Part of the object, such as spec.rules[0].http.paths[1]."""
+    host_field: str = ""
+    """Field that the Host comes from, such as spec.rules[0].host."""
+    claimant: Key | None = None
+    """The object that claims the Host, where it is another one: the root of an IngressRoute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An OpenShift Route."""
+    """An OpenShift Route, or a virtual Route: one of the Routes that another object stands for."""
 
     key: Key
     uid: str = ""
@@ -86,6 +120,18 @@ class Route:
     """The WAF policy that must protect it, as written, or its beginning; "" without one."""
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
+    path_match: PathMatch = PathMatch.SEGMENTS
+    tls_secret: Key | None = None
+    """The Secret with the certificate of a virtual Route; it may be in another namespace."""
+    redirect_status: int = 302
+    """Status of the response that sends a client to port 443."""
+    minimum_tls: str = ""
+    """Lowest version of TLS that clients may use, one of client_tls.VERSIONS; "" as the router is
+    configured."""
+    origin: Origin | None = None
+    """None for a Route of the cluster."""
+    owner_ingress: str = ""
+    """uid of the Ingress that OpenShift's controller made it of; "" for none."""
     resource_version: str = field(default="", compare=False, repr=False)
     status_ingress: tuple[JSON, ...] = field(default=(), compare=False, repr=False, hash=False)
     """status.ingress as plain JSON objects, other routers' entries too."""
@@ -96,6 +142,8 @@ class Route:
 
         Its name may be one that no Secret can have, see `is_object_name`.
         """
+        if self.tls_secret is not None:
+            return self.tls_secret
         if self.tls is None or self.tls.termination == "passthrough" or not self.tls.external_certificate:
             return None
         return Key(self.key.namespace, self.tls.external_certificate)
@@ -104,6 +152,12 @@ class Route:
     def age(self) -> tuple[str, str]:
         """Smaller is older. Source: openshift/router, routeapihelpers: RouteLessThan."""
         return (self.created, self.uid)
+
+    @property
+    def claim_namespace(self) -> str:
+        """The namespace that holds its Host."""
+        claimant = self.origin.claimant if self.origin else None
+        return claimant.namespace if claimant else self.key.namespace
 
 
 def is_object_name(text: str) -> bool:
@@ -258,6 +312,10 @@ class Delta:
     host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
     secrets: Mapping[Key, Secret | None] = field(default_factory=dict)
+    ingresses: "Mapping[Key, Ingress | None]" = field(default_factory=dict)
+    ingress_classes: "Mapping[Key, IngressClass | None]" = field(default_factory=dict)
+    ingress_routes: "Mapping[Key, IngressRoute | None]" = field(default_factory=dict)
+    delegations: "Mapping[Key, CertificateDelegation | None]" = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
     """True if every Node is known; otherwise records of deleted Nodes cannot be distinguished from others."""
     slices_listed: bool = field(default=False, compare=False)

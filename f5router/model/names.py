@@ -140,6 +140,24 @@ def route(key: Key) -> str:
     return shorten(f"openshift_route_{key.namespace}_{key.name}")
 
 
+VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-"}
+"""By kind: beginning of the name of a virtual Route. No object of the cluster has such a name: no DNS label
+begins with "-". It stands first, where `shorten` leaves it."""
+
+
+def virtual_route(kind: str, name: str, distinction: str) -> str:
+    """Return the name of a virtual Route.
+
+    Args: distinction: what distinguishes it from others of the same object.
+    """
+    return f"{VIRTUAL[kind]}{digest(distinction)}.{name}"
+
+
+def virtual_kind(name: str) -> str:
+    """Return the kind of object that a virtual Route's Rule or other object was made for; "" for none."""
+    return next((kind for kind, marker in VIRTUAL.items() if f"_{marker}" in name), "")
+
+
 def rule(key: Key, alternative: int = 0) -> str:
     """Return the name of a Route's Rule; a Route whose path needs several has one per alternative."""
     return route(key) if not alternative else f"{route(key)}__{alternative}"

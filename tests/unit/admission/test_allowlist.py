@@ -133,10 +133,11 @@ def test_exactly_the_common_addresses_get_in(ours, theirs, others):
             any(address in net for net in nets) for nets in lists)
 
 
+@example(["::ffff:0:0/96"], [ipaddress.ip_address("0.0.0.0")])
 @given(st.lists(CIDRS, min_size=1, max_size=6), st.lists(st.ip_addresses(), max_size=6))
 def test_exactly_the_listed_addresses_get_in(entries, others):
     sources = [ipaddress.ip_network(text) for text in parse({NEWER: " ".join(entries)}).sources]
-    networks = [ipaddress.ip_network(entry, strict=False) for entry in entries]
+    networks = [as_meant(entry) for entry in entries]
     for address in (*others, *(edge for net in networks for edge in (net[0], net[-1]))):
         if getattr(address, "ipv4_mapped", None):
             continue  # no connection has it: its client is one of IPv4
