@@ -30,6 +30,7 @@ from f5router.model.cluster import (
 )
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.http_edge import HTTPEdge
+from f5router.model.unique_id import UniqueID
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.vxlan import VxlanConfig
 from tests.reference.full_build import ClusterSnapshot
@@ -51,6 +52,7 @@ class Settings:
     forwarded_headers: str = "append"
     request_actions: tuple[str, ...] = ()
     response_actions: tuple[str, ...] = ()
+    unique_id: UniqueID | None = None
     default_destination_ca: str = ""
     client_tls: TLSSettings = field(default_factory=TLSSettings)
     tls_files: TLSFiles = field(default_factory=TLSFiles)

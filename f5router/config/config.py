@@ -35,6 +35,7 @@ from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge
 from f5router.model.selection import Selection
+from f5router.model.unique_id import UniqueID
 
 HIDDEN = "***"
 
@@ -89,6 +90,8 @@ class Config(pod_network.PodNetwork):
     request_actions: tuple[str, ...]
     """Actions on the headers of all requests, each as header_actions encodes it."""
     response_actions: tuple[str, ...]
+    unique_id: UniqueID | None
+    """The header with the ID of each request; None for none."""
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
     save_config: bool
@@ -209,6 +212,7 @@ def _config(reader: Reader) -> Config:
         forwarded_headers=reader.value("set-forwarded-headers"),
         request_actions=reader.value("set-delete-http-request-header") or (),
         response_actions=reader.value("set-delete-http-response-header") or (),
+        unique_id=http_edge.unique_id(reader),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

@@ -4,6 +4,7 @@ from f5router.config import error_pages
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.model.http_edge import ErrorPage, HTTPEdge
+from f5router.model.unique_id import UniqueID
 
 
 def load(reader: Reader) -> HTTPEdge:
@@ -28,3 +29,11 @@ def _page(reader: Reader, name: str) -> ErrorPage | None:
     except ValueError as exc:
         reader.problem(f"cannot use {reader.text(name)!r}: {exc}", name)
         return None
+
+
+def unique_id(reader: Reader) -> UniqueID | None:
+    """Return the header with the ID of a request; None without its name."""
+    name, pieces = reader.value("unique-id-header-name"), reader.value("unique-id-format")
+    if not name and pieces != OPTIONS["unique-id-format"].parse(OPTIONS["unique-id-format"].default):
+        reader.warn("not used: there is no name of a header", "unique-id-format", "unique-id-header-name")
+    return UniqueID(name, pieces) if name else None

@@ -5,6 +5,7 @@ Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
 
 from f5router.config import content_types
 from f5router.config.option import HTTP, Option, boolean
+from f5router.model import unique_id
 
 OPTIONS = (
     boolean("enable-compression", "ROUTER_ENABLE_COMPRESSION", "false", HTTP,
@@ -18,4 +19,10 @@ OPTIONS = (
     Option("errorfile-404", "ROUTER_ERRORFILE_404", "", HTTP,
            "File with a raw HTTP response for requests that no Route matches; without it, the page with "
            "status 503.", "FILE"),
+    Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,
+           "Name of a header that gives each request to a pod an ID; without it, there is none.", "NAME",
+           unique_id.parse_name),
+    Option("unique-id-format", "ROUTER_UNIQUE_ID_FORMAT", unique_id.DEFAULT_FORMAT, HTTP,
+           "Format of these IDs, as in HAProxy's configuration: in quotes, or with blanks escaped.",
+           "FORMAT", unique_id.parse_format),
 )

@@ -112,10 +112,7 @@ Source: clouddocs, tmsh reference, ltm virtual, ltm profile tcp, http and reques
 Request Logging Profile".
 """
 
-NOT_YET = (
-    "ROUTER_STRICT_SNI", "ROUTER_CURVES",
-    "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
-)
+NOT_YET = ("ROUTER_STRICT_SNI", "ROUTER_CURVES")
 """Variables of the data plane that have no effect yet."""
 
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")

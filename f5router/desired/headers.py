@@ -13,6 +13,7 @@ from f5router.model.cluster import Route
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
+from f5router.model.unique_id import UniqueID
 
 
 class HeaderSettings(Protocol):
@@ -39,6 +40,10 @@ class HeaderSettings(Protocol):
     def response_actions(self) -> tuple[str, ...]:
         """Likewise, of all responses."""
 
+    @property
+    def unique_id(self) -> UniqueID | None:
+        """The header with the ID of each request; None for none."""
+
 
 def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | None:
     """Build the record with the options of a Route; None if it needs none.
@@ -55,7 +60,7 @@ def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | No
 def always(config: HeaderSettings, *, told: bool) -> list[Object]:
     """Build the iRule with its Attachments if the settings of the router alone need it. Args: as of irule."""
     if config.forwarded_headers == forwarded_headers.NEVER and not (
-            config.request_actions or config.response_actions):
+            config.request_actions or config.response_actions or config.unique_id):
         return []
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
     return [obj for virtual in virtuals for obj in irule(config, virtual, told=told)]
@@ -69,7 +74,8 @@ def irule(config: HeaderSettings, virtual: str, *, told: bool) -> list[Object]:
     group = DataGroup(names.full_path(config.folder, names.HTTP_GROUP))
     path = names.full_path(config.folder, names.HEADERS_IRULE)
     text = irules.headers_irule(config.folder, forwarded=config.forwarded_headers, told=told,
-                                request=config.request_actions, response=config.response_actions)
+                                request=config.request_actions, response=config.response_actions,
+                                with_id=config.unique_id)
     tls = Ref(IRule.KIND, names.full_path(config.folder, names.PASSTHROUGH_IRULE))
     return [
         group,

@@ -40,7 +40,7 @@ _PIECE = re.compile(
 
 def encode_set(name: str, value: str, *, side: str) -> str:
     """Encode the action that sets a header. Args: side: REQUEST or RESPONSE. Raises: ValueError: a reason."""
-    _check_name(name)
+    check_name(name)
     size = len(value.encode(errors="surrogatepass"))
     if not 0 < size <= MOST_VALUE:
         raise ValueError(f"the value of {quote(name)} has {size} bytes but must have 1 to {MOST_VALUE}")
@@ -49,11 +49,12 @@ def encode_set(name: str, value: str, *, side: str) -> str:
 
 def encode_delete(name: str) -> str:
     """Encode the action that deletes a header. Raises: ValueError: a reason."""
-    _check_name(name)
+    check_name(name)
     return f"delete.{name.encode().hex()}"
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuse what is no header, and those that the router or the BIG-IP manages. Raises: ValueError."""
     if len(name) > MOST_NAME or _NAME.fullmatch(name) is None:
         raise ValueError(f"{quote(name)} is not the name of a header")
     if name.lower() in _FORBIDDEN:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.differential.haproxy_headers import setting_lines
+from tests.differential.haproxy_headers import setting_lines, unique_id_lines
 
 TRUE = "1|t|T|true|TRUE|True"
 SOCKET = "stats"
@@ -39,7 +39,8 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
     compression = ["compression algo gzip", f"compression type {types}"] if compresses else []
     request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
                "http-request set-header Host %[req.hdr(Host),lower]",
-               *setting_lines(variables, "request"), *setting_lines(variables, "response")]
+               *setting_lines(variables, "request"), *setting_lines(variables, "response"),
+               *unique_id_lines(variables)]
     secure = [*request, *_about_client(variables),
               f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
               "default_backend openshift_default"]

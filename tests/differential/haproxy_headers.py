@@ -22,6 +22,12 @@ def setting_lines(variables: Mapping[str, str], side: str) -> list[str]:
                                   for name, *rest in items))]
 
 
+def unique_id_lines(variables: Mapping[str, str]) -> list[str]:
+    """Return the lines for IDs of requests."""
+    name, text = (variables.get(f"ROUTER_UNIQUE_ID_{word}") for word in ("HEADER_NAME", "FORMAT"))
+    return [f"unique-id-format {text}", f"unique-id-header {name}"] if name and text else []
+
+
 def forwarded_lines(policy: str) -> list[str]:
     """Return the lines that set the headers by which pods know the client."""
     if policy == "never":

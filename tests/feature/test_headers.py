@@ -178,6 +178,27 @@ def test_without_forwarded_headers_or_with_them(lab):
         assert named(lab) == {}
 
 
+def test_ids_of_requests(lab):
+    """They cost one write of the iRule, which is there for them alone, and none at a restart."""
+    ids = {"unique_id_header_name": "X-ID"}
+    lab.apply(strict("a"))
+    assert lab.converge() == []
+    before = lab.bigip.store.get("ltm/rule", IRULE).fields["apiAnonymous"]
+    for flags in (ids, {**ids, "unique_id_format": "%rt"}, {}):
+        lab.clear()
+        assert lab.converge(**flags) == []
+        assert [(method, path.rpartition("/")[2]) for method, path in lab.writes()] == [
+            ("PATCH", IRULE.replace("/", "~"))]
+        lab.clear()
+        assert lab.converge(**flags) == []
+        assert lab.writes() == []
+    assert lab.bigip.store.get("ltm/rule", IRULE).fields["apiAnonymous"] == before
+    assert lab.converge(**ALONE) == []
+    assert attached(lab) == [False, False]
+    assert lab.converge(**ALONE, **ids) == []
+    assert attached(lab) == [True, True]
+
+
 def test_a_refused_irule_of_the_router(lab):
     """Its refusal is reported, and costs no Route anything."""
     assert lab.converge(**ALONE) == []

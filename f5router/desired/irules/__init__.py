@@ -15,9 +15,10 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-from f5router.desired.irules import header_commands
+from f5router.desired.irules import header_commands, unique_id
 from f5router.model import names, session_cookies
 from f5router.model.http_edge import ErrorPage
+from f5router.model.unique_id import UniqueID
 
 _RESPOND = (
     'HTTP::respond 503 -version auto content "@PAGE@" noserver '
@@ -286,7 +287,7 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
 
 
 def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: Iterable[str] = (),
-                  response: Iterable[str] = ()) -> str:
+                  response: Iterable[str] = (), with_id: UniqueID | None = None) -> str:
     """Return the text of openshift_headers_irule, for virtual servers with an http profile.
 
     Records of openshift_http_dg: a digest with what http_options.encode gives. HTTP_RESPONSE is the event
@@ -306,13 +307,15 @@ def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: It
         request, response: actions of the router on all requests and responses, as header_actions encodes
             them. In requests they come before those of the Route, in responses behind: HAProxy's frontend
             has the former, and its backend the latter.
-    Raises: ValueError: folder is not a plain full path, or an action has an unknown form.
+        with_id: the header with the ID of a request; None for none.
+    Raises: ValueError: folder is not a plain full path, or an action or a piece has an unknown form.
     """
     actions = [action for side in (request, response) for action in side]
     if unknown := [action for action in actions if not header_commands.ACTION.fullmatch(action)]:
         raise ValueError(f"{unknown=}")
     text = _text("openshift_headers_irule.tcl", folder)
     text = text.replace("@REQUEST@", "/".join(request)).replace("@RESPONSE@", "/".join(response))
+    text = text.replace("@UNIQUE_ID@", unique_id.commands(with_id))
     return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if told else "1")
 
 

@@ -88,7 +88,7 @@ when HTTP_REQUEST {
         }
         set f5r_actions $f5r_request
         @APPLY@
-        # HAProxy adds this one last of all.
+@UNIQUE_ID@        # HAProxy adds this one last of all.
         if { $f5r_forwarded ne "never" && $f5r_forwarded ne "replace" && $f5r_address ne "" } {
             catch {
                 if { $f5r_forwarded eq "append" || ![HTTP::header exists "X-Forwarded-For"] } {

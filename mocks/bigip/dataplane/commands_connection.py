@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mocks.bigip import names, selection
+from mocks.bigip import names, selection, unit
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 
@@ -114,6 +114,16 @@ def server_addr(rules: Rules, args: list[bytes]) -> Result:
 
 def server_port(rules: Rules, args: list[bytes]) -> Result:
     return rules.state.member.port if rules.state.member else 0
+
+
+def hostname(rules: Rules, args: list[bytes]) -> Result:
+    """The result of `info hostname`."""
+    return unit.HOSTNAME
+
+
+def cmp_unit(rules: Rules, args: list[bytes]) -> Result:
+    """The number of the TMM, from 0 (clouddocs, TMM::cmp_unit)."""
+    return 0
 
 
 def _side(rules: Rules) -> str:
@@ -282,6 +292,8 @@ COMMANDS = {
     "IP::server_addr": server_addr,
     "IP::idle_timeout": idle_timeout,
     "::tmm_side": side,
+    "::tmm_hostname": hostname,
+    "TMM::cmp_unit": cmp_unit,
     "client_addr": client_addr,
     "client_port": client_port,
     "virtual": virtual,

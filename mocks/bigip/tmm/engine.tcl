@@ -87,10 +87,11 @@ set prelude {
     }
     unset side
     foreach {ensemble absent} {string {cat reverse} binary {decode encode} info {
-        class coroutine errorstack frame hostname library loaded nameofexecutable object script
+        class coroutine errorstack frame library loaded nameofexecutable object script
     }} {
         set map [namespace ensemble configure $ensemble -map]
         foreach name $absent { dict unset map $name }
+        if {$ensemble eq "info"} { dict set map hostname ::tmm_hostname }
         namespace ensemble configure $ensemble -map $map
     }
     unset -nocomplain ensemble absent map name

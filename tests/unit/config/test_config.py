@@ -7,6 +7,7 @@ import pytest
 from f5router.config.config import Config, load
 from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
+from f5router.model.unique_id import UniqueID
 from f5router.network import node_ports
 from tests.unit.config.loading import ENV, HOST, LOGIN, config, files, problems
 
@@ -16,6 +17,8 @@ def reach(settings: Config, path: str):
         settings = getattr(settings, name)
     return settings
 
+
+IDS = OPTIONS["unique-id-format"].parse(OPTIONS["unique-id-format"].default)
 
 # Option; field of Config; value of the default; text of a variable, its value; text of a flag, its value.
 # The flags of openshift/origin v3.11.0, F5Router.Bind and RouterSelection.Bind, and our own settings.
@@ -47,6 +50,7 @@ PRECEDENCE = [
      ("set.61.t_62",)),
     ("set-delete-http-response-header", "response_actions", (), "a:Delete", ("delete.61",),
      "a:Delete,b:c:Set", ("delete.61", "set.62.t_63")),
+    ("unique-id-header-name", "unique_id", None, "X-ID", UniqueID("X-ID", IDS), "a", UniqueID("a", IDS)),
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
     ("enable-compression", "edge.compressed_types", (), "true", ("text/html", "text/plain", "text/css"),
      "false", ()),
@@ -110,7 +114,7 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
     "override-hostname", "override-domains", "compression-mime", "errorfile-503", "errorfile-404",
-    "stats-user", "stats-password", "stats-user-file", "stats-password-file",
+    "unique-id-format", "stats-user", "stats-password", "stats-user-file", "stats-password-file",
     "metrics-tls-cert-file", "metrics-tls-key-file", "metrics-tls-min-version", "metrics-tls-ciphers",
 }
 

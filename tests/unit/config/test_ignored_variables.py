@@ -152,8 +152,8 @@ ROWS = [
     ("template", "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", ON_DEVICE, "Host:15"),
     ("template", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS", ON_DEVICE, "Host:15"),
     ("template", "ROUTER_CAPTURE_HTTP_COOKIE", ON_DEVICE, "a:1"),
-    ("template", "ROUTER_UNIQUE_ID_FORMAT", NOT_YET, "x"),
-    ("template", "ROUTER_UNIQUE_ID_HEADER_NAME", NOT_YET, "x"),
+    ("template", "ROUTER_UNIQUE_ID_FORMAT", HONOURED, "%rt"),
+    ("template", "ROUTER_UNIQUE_ID_HEADER_NAME", HONOURED, "x"),
     ("template", "ROUTER_SET_FORWARDED_HEADERS", HONOURED, "replace"),
     ("template", "ROUTER_H1_CASE_ADJUST", MEANINGLESS, "Host"),
     ("template", "ROUTER_HTTP_REQUEST_HEADERS", HONOURED, "a:b:Set"),
@@ -168,6 +168,7 @@ ROWS = [
     ("template", "ROUTER_HAPROXY_ADMIN_UNIX_SOCKET", MEANINGLESS, "/x"),
 ]
 NEEDS = {"ROUTER_COMPRESSION_MIME": {"ROUTER_ENABLE_COMPRESSION": "true"},
+         "ROUTER_UNIQUE_ID_FORMAT": {"ROUTER_UNIQUE_ID_HEADER_NAME": "x"},
          "ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
          "ROUTER_OVERRIDE_DOMAINS": {"ROUTER_SUBDOMAIN": "$name.a"}}
 

@@ -10,6 +10,7 @@ import pytest
 from f5router.desired import irules
 from f5router.desired.irules import header_commands
 from f5router.model.http_edge import ErrorPage
+from f5router.model.unique_id import UniqueID, parse_format
 from mocks.bigip.tmm import RuleError
 from tests.unit.desired.irules.tmm import Tmm
 
@@ -29,6 +30,9 @@ TEXTS = [
     pytest.param(partial(irules.headers_irule, forwarded="append"), id="headers"),
     pytest.param(partial(irules.headers_irule, forwarded="never", request=["set.61.t_62", "delete.63"],
                          response=["set.61.h_62_lower"]), id="headers with actions"),
+    pytest.param(partial(irules.headers_irule, forwarded="append",
+                         with_id=UniqueID("X-ID", parse_format("'%{+X}o %H %ci " + "a%rt " * 199 + "'"))),
+                 id="headers with IDs"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -169,3 +173,9 @@ def test_what_an_irule_keeps_is_its_own():
         taken = {variable for variable in kept(text) if re.search(rf"(?<![$\w]){variable}\b", re.sub(
             r"info exists f5r_\w+", "", others))}
         assert taken <= SHARED, f"{name}: another iRule sets it too"
+
+
+@pytest.mark.parametrize("piece", ["", "t_", "t_6", "t_61]", "ci_x ", "$x", "ci;", "ci\n", "_x", "}", "ci_z"])
+def test_a_piece_of_an_id_is_a_word(piece):
+    with pytest.raises(ValueError, match="unknown"):
+        irules.headers_irule("/Common", forwarded="append", with_id=UniqueID("a", (piece,)))

@@ -26,7 +26,7 @@ Request = tuple[str, Mapping[str, str]]
 
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
                     "IP::client_addr", "TCP::client_port", "TCP::local_port", "table", "clock", "md5",
-                    "b64decode"))
+                    "b64decode", "IP::local_addr", "TMM::cmp_unit", "::tmm_hostname"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "persist", "reject", "log"))  # fmt: skip
@@ -86,6 +86,8 @@ class Tmm:
         now: int = 0,
         closed: bool = False,
         faults: Iterable[str] = (),
+        local: str = "192.0.2.80",
+        unit: int = 0,
         mode: str = "stream",
     ) -> Connection:
         """One client connection: segments from the client, requests, then load balancing in each selected
@@ -100,12 +102,14 @@ class Tmm:
             table: what iRules remember across connections. now: seconds of the clock.
             closed: True if the connection ends with CLIENT_CLOSED.
             faults: commands, with or without their arguments, that raise.
+            local: address of the virtual server. unit: number of the TMM.
             mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
             "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
         stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address, uri=uri,
-                     client=client, headers=tuple(headers), port=port, table=table, now=now)
+                     client=client, headers=tuple(headers), port=port, table=table, now=now,
+                     local=local, unit=unit)
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -147,6 +151,8 @@ class _Stub:
     port: int = 0
     table: SessionTable | None = None
     now: int = 0
+    local: str = ""
+    unit: int = 0
     responded: bool = False
     host: str = ""
     uri: str = "/"
@@ -223,7 +229,8 @@ class _Stub:
             return (self.address if words == ("addr",) else self.pool).encode()
         return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri,
                 "IP::client_addr": self.client, "TCP::client_port": str(self.port),
-                "TCP::local_port": "80", "clock": str(self.now)}[name].encode()
+                "TCP::local_port": "80", "clock": str(self.now), "IP::local_addr": self.local,
+                "TMM::cmp_unit": str(self.unit), "::tmm_hostname": "bigip.example.com"}[name].encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""

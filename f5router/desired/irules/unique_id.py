@@ -1,0 +1,86 @@
+"""Commands of openshift_headers_irule that give a request its ID."""
+
+import re
+
+from f5router.model.unique_id import MOST_ID, UniqueID
+
+PIECE = re.compile(r"t_(?:[0-9a-f]{2})+|(?:ci|fi|cp|fp|Ts|rt|pid|H)(?:_[xq])?")
+"""A piece of an ID's value, as unique_id.parse_format returns it."""
+
+_COMMANDS = """        catch {
+            # Each TMM counts for itself: its number is a part of the count.
+            if { ![info exists static::f5router_requests] } {
+                set static::f5router_requests 0
+            }
+            set f5r_count $static::f5router_requests
+            set static::f5router_requests [expr { ($f5r_count + 1) % 2000000 }]
+            set f5r_unit [TMM::cmp_unit]
+            set f5r_id ""
+            foreach f5r_piece {@PIECES@} {
+                set f5r_parts [split $f5r_piece "_"]
+                switch -- [lindex $f5r_parts 0] {
+                    t { set f5r_text [binary format H* [lindex $f5r_parts 1]] }
+                    ci { set f5r_text $f5r_address }
+                    cp { set f5r_text [TCP::client_port] }
+                    fi { set f5r_text [lindex [split [IP::local_addr] "%"] 0] }
+                    fp { set f5r_text [TCP::local_port] }
+                    H { set f5r_text [info hostname] }
+                    Ts { set f5r_text [clock seconds] }
+                    rt { set f5r_text [expr { $f5r_count * 1024 + $f5r_unit }] }
+                    pid { set f5r_text $f5r_unit }
+                }
+                set f5r_flag [lindex $f5r_parts 1]
+                if { $f5r_flag eq "q" } {
+                    set f5r_text [format {"%s"} $f5r_text]
+                } elseif { $f5r_flag eq "x" && [string first ":" $f5r_text] >= 0 } {
+                    # Two colons stand for as many zeros as are missing.
+                    set f5r_at [string first "::" $f5r_text]
+                    set f5r_words [split $f5r_text ":"]
+                    if { $f5r_at >= 0 } {
+                        set f5r_words [split [string range $f5r_text 0 [expr { $f5r_at - 1 }]] ":"]
+                        set f5r_rest [split [string range $f5r_text [expr { $f5r_at + 2 }] end] ":"]
+                        set f5r_zeros [expr { 8 - [llength $f5r_words] - [llength $f5r_rest] }]
+                        for { set f5r_i 0 } { $f5r_i < $f5r_zeros } { incr f5r_i } {
+                            lappend f5r_words 0
+                        }
+                        set f5r_words [concat $f5r_words $f5r_rest]
+                    }
+                    set f5r_text ""
+                    foreach f5r_word $f5r_words {
+                        append f5r_text [format %04X 0x$f5r_word]
+                    }
+                } elseif { $f5r_flag eq "x" && [string first "." $f5r_text] >= 0 } {
+                    set f5r_words [split $f5r_text "."]
+                    set f5r_text ""
+                    foreach f5r_word $f5r_words {
+                        append f5r_text [format %02X $f5r_word]
+                    }
+                } elseif { $f5r_flag eq "x" } {
+                    set f5r_text [format %04X $f5r_text]
+                }
+                append f5r_id $f5r_text
+            }
+            HTTP::header insert @NAME@ [string range $f5r_id 0 @LAST@]
+        }
+"""
+
+
+def commands(unique_id: UniqueID | None) -> str:
+    """Return the commands that add the header; "" for none.
+
+    Those of one request of a TMM are never those of another one in the same second: a TMM gives fewer than
+    two million IDs in a second, and the last ten bits of %rt are the TMM's number. HAProxy, which has one
+    process, counts in it. %pid is that number too. Each variable has the case and the width of HAProxy's.
+    Sources: HAProxy, src/log.c (lf_ip, lf_port, LOG_FMT_COUNTER) and src/http_ana.c (the header is added
+    behind all actions, before X-Forwarded-For); clouddocs, TMM::cmp_unit (from zero), static (a copy for each
+    TMM), IP::local_addr, HTTP::header.
+
+    Raises: ValueError: the name or a piece has an unknown form.
+    """
+    if unique_id is None:
+        return ""
+    if unknown := [piece for piece in unique_id.pieces if not PIECE.fullmatch(piece)]:
+        raise ValueError(f"{unknown=}")
+    name = f"[binary format H* {unique_id.name.encode().hex()}]"
+    text = _COMMANDS.replace("@NAME@", name).replace("@LAST@", str(MOST_ID - 1))
+    return text.replace("@PIECES@", " ".join(unique_id.pieces))
