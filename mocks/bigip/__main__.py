@@ -127,7 +127,7 @@ def main(
 
 
 def _print_listener(virtual: str, destination: str, where: tuple[str, int] | None) -> None:
-    shown = f"{where[0]}:{where[1]}" if where else "-"
+    shown = addresses.listening(where) if where else "-"
     click.echo(f"listen={shown} destination={destination} virtual={virtual}")
 
 

@@ -55,6 +55,12 @@ def split_port(text: str) -> tuple[str, str]:
     return host, port
 
 
+def listening(where: tuple[str, int]) -> str:
+    """Spell a socket's address as curl takes it: IPv6 in brackets."""
+    host, port = where
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def port_number(port: str) -> int:
     """Raises: Refusal: neither a number nor a known service."""
     if port in SERVICES:

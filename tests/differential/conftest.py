@@ -8,10 +8,12 @@ import pytest
 
 from f5router.config.options import OPTIONS
 from tests.differential.haproxy import HAProxy
-from tests.differential.haproxy_config import Endpoint
+from tests.differential.haproxy_cluster import admitted, default_certificate, endpoints_of
 from tests.traffic.conftest import DEFAULT, Site
 
 Address = tuple[str, int]
+OF_THE_VIRTUAL_SERVERS = "ROUTER_IP_V4_V6_MODE"
+"""A variable that our router leaves to their administrator."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +38,10 @@ class Pair:
         return ask(self.haproxy), ask(self.ours)
 
 
-def endpoints_of(slices: Iterable[dict]) -> dict[tuple[str, str], tuple[Endpoint, ...]]:
-    """Return the ready endpoints by namespace and name of the Service."""
-    by_service: dict[tuple[str, str], tuple[Endpoint, ...]] = {}
-    for slice_ in slices:
-        key = slice_["metadata"]["namespace"], slice_["metadata"]["labels"]["kubernetes.io/service-name"]
-        by_service[key] = by_service.get(key, ()) + tuple(
-            Endpoint(address, port["port"], port["name"]) for endpoint in slice_["endpoints"] or ()
-            for address in endpoint["addresses"] for port in slice_["ports"] or ())
-    return by_service
-
-
 def flags_of(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the flags of our router that say the same as variables. Raises: KeyError: there is none."""
     by_variable = {option.env: option.name.replace("-", "_") for option in OPTIONS.values()}
-    return {by_variable[name]: text for name, text in variables.items()}
+    return {by_variable[name]: text for name, text in variables.items() if name != OF_THE_VIRTUAL_SERVERS}
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +57,22 @@ def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
 
         def make(build: Callable[[Site], None], *, refused: Iterable[str] = (),
                  variables: Mapping[str, str] | None = None, **flags: str) -> Pair:
-            folder = tmp_path_factory.mktemp("pair")
-            site = Site(stack, folder)
+            folder, variables = tmp_path_factory.mktemp("pair"), variables or {}
+            ipv6 = variables.get(OF_THE_VIRTUAL_SERVERS) == "v6"
+            site = Site(stack, folder, address="2001:db8::1" if ipv6 else "10.0.0.1")
             started.append(site)
             build(site)
-            assert site.converge(**flags_of(variables or {}), **flags) == []
+            assert site.converge(**flags_of(variables), **flags) == []
             routes = site.kube.list("Route")
+            theirs = admitted(routes, site.kube.list("Secret"), variables)
+            names = {route["metadata"]["name"] for route in theirs}
             assert {route["metadata"]["name"] for route in routes if site.admitted(
-                route["metadata"]["namespace"], route["metadata"]["name"]).get("status") != "True"
-            } == set(refused)
-            default = (variables or {}).get("DEFAULT_CERTIFICATE") or DEFAULT.certificate + DEFAULT.key
-            haproxy = HAProxy(stack, folder, routes, endpoints_of(site.kube.list("EndpointSlice")),
-                              site.pods, default, variables or {})
+                route["metadata"]["namespace"], route["metadata"]["name"]).get("status") == "True"
+            } == names - set(refused)
+            haproxy = HAProxy(
+                stack, folder, theirs,
+                endpoints_of(site.kube.list("Service"), site.kube.list("EndpointSlice")), site.pods,
+                default_certificate(variables) or DEFAULT.certificate + DEFAULT.key, variables)
             return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site,
                         haproxy)
 

@@ -12,9 +12,9 @@ from tests.waiting import DEADLINE_S
 
 PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
 REQUESTS, WEIGHTS, OPTIONS, HEADERS = "requests", "weights", "options", "headers"
-COMPRESSION, REWRITE = "compression", "rewrite"
+COMPRESSION, REWRITE, PODS, IPV6 = "compression", "rewrite", "pods", "ipv6"
 """The clusters: those of test_requests.py, test_weights.py, test_options.py, test_headers.py,
-test_compression.py and test_rewrite.py."""
+test_compression.py, test_rewrite.py, test_pods.py and test_ipv6.py."""
 
 RESETS = "the BIG-IP resets what is not valid HTTP"
 OWN_HOST = "a redirect leads to the Route's host on port 443, whatever the client writes"
@@ -90,6 +90,14 @@ def kept(name: str) -> Callable[[Router], str]:
     def observe(router: Router) -> str:
         requests = [clients.request_bytes(f"{name}.example.com", close=False)] * 5
         return f"{len(clients.several(router.http, *requests))} answers"
+    return observe
+
+
+def new_connections(name: str) -> Callable[[Router], str]:
+    """Return an observation of how many of two connections get an answer."""
+    def observe(router: Router) -> str:
+        answered = sum(Request(f"{name}.example.com").outcome(router).status == 200 for _ in range(2))
+        return f"{answered} answer{'s' * (answered > 1)}"
     return observe
 
 
@@ -260,4 +268,13 @@ DIFFERENCES = (
     Difference("`rewrite-target: /a\\\\1` of path `/app`, a request for `/app/x`",
                rewritten("groups.example.com", "/app/x"), "`/a/x/x`", "`/app/x`",
                "a target is no pattern; the Route's status reports it", REWRITE),
+    Difference("a Service that `oc idle` has put to sleep", answer("idled.example.com"), "`idled`", "503",
+               "a BIG-IP does not reach cluster IPs, whose proxy would wake the pods", PODS),
+    Difference("all pods of a Service are ending, and still serve", answer("ending.example.com"), "503",
+               "`ending`", "they serve until they are gone, as with kube-proxy", PODS),
+    Difference("a pod that speaks HTTP/2 only, `appProtocol: h2c`", answer("grpc.example.com"), "200",
+               "connection reset", "pods get HTTP/1.1; the Route gets a Warning Event", PODS),
+    Difference("`rate-limit-connections.rate-tcp: 2`, connections of an IPv6 client",
+               new_connections("limited"), "2 answers", "1 answer",
+               "HAProxy's table of clients has IPv4 addresses only", IPV6),
 )

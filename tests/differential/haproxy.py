@@ -22,6 +22,11 @@ def program() -> str:
     return path
 
 
+def _listening(stack: ExitStack, *, ipv6: bool) -> socket.socket:
+    family, address = (socket.AF_INET6, "::1") if ipv6 else (socket.AF_INET, "127.0.0.1")
+    return stack.enter_context(socket.create_server((address, 0), family=family, backlog=128))
+
+
 class HAProxy:
     """A running HAProxy. It inherits its listening sockets, so that no port has to be guessed.
 
@@ -32,8 +37,9 @@ class HAProxy:
 
     def __init__(self, stack: ExitStack, folder: Path, routes: Iterable[dict], endpoints: Endpoints, pods,
                  default_certificate: str, variables: Mapping[str, str]):
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128)) for _ in range(4)]
-        self.http, self.https, sni, no_sni = (sock.getsockname() for sock in sockets)
+        ipv6 = variables.get("ROUTER_IP_V4_V6_MODE") == "v6"
+        sockets = [_listening(stack, ipv6=ipv6 and public) for public in (True, True, False, False)]
+        self.http, self.https, sni, no_sni = (sock.getsockname()[:2] for sock in sockets)
         descriptors = [sock.fileno() for sock in sockets]
         listeners = Listeners(*descriptors, sni_port=sni[1], no_sni_port=no_sni[1])
         path = write(folder, routes, endpoints, lambda endpoint: self._locate(pods, endpoint), listeners,

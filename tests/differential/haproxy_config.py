@@ -35,6 +35,9 @@ class Endpoint:
     address: str
     port: int
     port_name: str = ""
+    protocol: str = ""
+    """appProtocol of the port."""
+    is_checked: bool = True
 
 
 Endpoints = Mapping[tuple[str, str], tuple[Endpoint, ...]]
@@ -199,7 +202,8 @@ class Backend:
         """Return the lines that set the headers by which pods know the client."""
         words = "append|replace|if-none|never"
         default = _first_match(words, self._variable("ROUTER_SET_FORWARDED_HEADERS")) or "append"
-        return forwarded_lines(self.annotation(f"{HAPROXY}set-forwarded-headers", words, default))
+        policy = self.annotation(f"{HAPROXY}set-forwarded-headers", words, default)
+        return forwarded_lines(policy, ipv6=self._variable("ROUTER_IP_V4_V6_MODE") == "v6")
 
     def _cookie(self) -> list[str]:
         if self.annotation(f"{HAPROXY}disable_cookies", TRUE):
@@ -243,7 +247,9 @@ class Backend:
                     line += f" cookie {hashlib.md5(identity.encode(), usedforsecurity=False).hexdigest()}"
                 if self.termination == "reencrypt":
                     line += " ssl alpn h2,http/1.1" + self._verification(service)
-                line += f" check inter {interval}" if active > 1 else ""
+                elif http and endpoint.protocol in ("h2c", "kubernetes.io/h2c"):
+                    line += " proto h2"
+                line += f" check inter {interval}" if active > 1 and endpoint.is_checked else ""
                 yield line + (f" maxconn {limit}" if limit else "")
 
     def _verification(self, service: str) -> str:
@@ -254,9 +260,14 @@ class Backend:
         return " verify none"
 
 
+def matches(pattern: str, text: str) -> bool:
+    """True if a text matches as a whole."""
+    return re.fullmatch(pattern, text) is not None
+
+
 def _first_match(pattern: str, *texts: str) -> str:
     """Return the first text that matches as a whole; "" for none."""
-    return next((text for text in texts if re.fullmatch(pattern, text)), "")
+    return next((text for text in texts if matches(pattern, text)), "")
 
 
 def sanitized(target: str) -> str:
@@ -282,7 +293,7 @@ def sanitized(target: str) -> str:
 
 
 def _is_network(entry: str) -> bool:
-    return re.fullmatch(r"[0-9a-fA-F.:]+(/[0-9]+)?", entry) is not None
+    return matches(r"[0-9a-fA-F.:]+(/[0-9]+)?", entry)
 
 
 def quote(text: str) -> str:

@@ -17,6 +17,23 @@ REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{suffix}" for suff
 """Headers of requests."""
 
 
+_MODERN = (
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
+    "ECDHE-RSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-SHA384:ECDHE-RSA-AES256-SHA384:ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256")
+_INTERMEDIATE = (
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256:"
+    "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256:"
+    "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES256-SHA384:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA384:"
+    "ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:DHE-RSA-AES128-SHA256:DHE-RSA-AES128-SHA:"
+    "DHE-RSA-AES256-SHA256:DHE-RSA-AES256-SHA:ECDHE-ECDSA-DES-CBC3-SHA:ECDHE-RSA-DES-CBC3-SHA:"
+    "EDH-RSA-DES-CBC3-SHA:AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA256:AES256-SHA256:AES128-SHA:"
+    "AES256-SHA:DES-CBC3-SHA:!DSS")
+CIPHERS = {"modern": _MODERN, "intermediate": _INTERMEDIATE}
+"""Lists that ROUTER_CIPHERS names."""
+
+
 @dataclass(frozen=True)
 class Listeners:
     """File descriptors of the listening sockets that HAProxy inherits, and ports of the inner ones."""
@@ -79,7 +96,8 @@ def _tls(variables: Mapping[str, str]) -> list[str]:
                 *([f"ssl-max-ver {newest}"] if newest else [])]
     lines = [f"ssl-default-bind-options {' '.join(versions)}"]
     for name, word in (("ROUTER_CIPHERS", "ciphers"), ("ROUTER_CIPHERSUITES", "ciphersuites")):
-        lines += [f"ssl-default-bind-{word} {variables[name]}"] if variables.get(name) else []
+        text = variables.get(name, "")
+        lines += [f"ssl-default-bind-{word} {CIPHERS.get(text, text)}"] if text else []
     return lines
 
 

@@ -28,10 +28,11 @@ def unique_id_lines(variables: Mapping[str, str]) -> list[str]:
     return [f"unique-id-format {text}", f"unique-id-header {name}"] if name and text else []
 
 
-def forwarded_lines(policy: str) -> list[str]:
-    """Return the lines that set the headers by which pods know the client."""
+def forwarded_lines(policy: str, *, ipv6: bool) -> list[str]:
+    """Return the lines that set the headers by which pods know the client. Args: ipv6: of all clients."""
     if policy == "never":
         return []
+    address = '\\"[%[src]]\\"' if ipv6 else "%[src]"
     verb = "add-header" if policy == "append" else "set-header"
     lines = {
         "append": ["option forwardfor"], "if-none": ["option forwardfor if-none"],
@@ -40,7 +41,7 @@ def forwarded_lines(policy: str) -> list[str]:
         ("X-Forwarded-Host", "%[req.hdr(host)]", ""), ("X-Forwarded-Port", "%[dst_port]", ""),
         ("X-Forwarded-Proto", "http", "!{ ssl_fc }"), ("X-Forwarded-Proto", "https", "{ ssl_fc }"),
         ("X-Forwarded-Proto-Version", "h2", "{ ssl_fc_alpn -i h2 }"),
-        ("Forwarded", "for=%[src];host=%[req.hdr(host)];proto=%[req.hdr(X-Forwarded-Proto)]", ""),
+        ("Forwarded", f"for={address};host=%[req.hdr(host)];proto=%[req.hdr(X-Forwarded-Proto)]", ""),
     ):
         absent = f"!{{ req.hdr({name}) -m found }}" if policy == "if-none" else ""
         conditions = " ".join(text for text in (condition, absent) if text)

@@ -41,11 +41,53 @@ def test_certificates(pair_of, variables):
     assert ours == haproxy == ["own.example.com", default, default, default, "pods.example.com"]
 
 
+@pytest.fixture(scope="module")
+def mounted(tmp_path_factory):
+    """Return variables by the form of the default certificate that an administrator mounts."""
+    folder = tmp_path_factory.mktemp("mounted")
+
+    def files(name: str, **texts: str) -> str:
+        (folder / name).mkdir()
+        for ending, text in texts.items():
+            (folder / name / f"tls.{ending}").write_text(text)
+        return str(folder / name)
+
+    other = identity("other.example.com")
+    path = folder / "site.pem"
+    path.write_text(SITE.certificate + SITE.key)
+    whole = files("whole", crt=other.certificate + other.key)
+    return {
+        "path": ({"DEFAULT_CERTIFICATE_PATH": str(path)}, "site.example.com"),
+        "directory": ({"DEFAULT_CERTIFICATE_DIR": files("two", crt=SITE.certificate, key=SITE.key)},
+                      "site.example.com"),
+        "directory with one file": ({"DEFAULT_CERTIFICATE_DIR": whole}, "other.example.com"),
+        "path and directory": ({"DEFAULT_CERTIFICATE_PATH": str(path), "DEFAULT_CERTIFICATE_DIR": whole},
+                               "site.example.com"),
+        "all": ({**CERTIFICATE, "DEFAULT_CERTIFICATE_PATH": f"{whole}/tls.crt"}, "site.example.com"),
+    }
+
+
+@pytest.mark.parametrize(
+    "form", ["path", "directory", "directory with one file", "path and directory", "all"])
+def test_mounted_default_certificates(pair_of, mounted, form):
+    variables, name = mounted[form]
+    pair = pair_of(build, variables=variables)
+
+    def shown(router: Router) -> list[str]:
+        return [clients.python(router.https, host, sni=sni).certificate for host, sni in (
+            ("own.example.com", ""), ("edge.example.com", ""), ("edge.example.com", None))]
+
+    theirs, ours = pair.both(shown)
+    assert ours == theirs == ["own.example.com", name, name]
+
+
 @pytest.mark.parametrize("variables", [
     {"SSL_MIN_VERSION": "TLSv1.2"}, {"SSL_MIN_VERSION": "TLSv1.3"}, {"SSL_MAX_VERSION": "TLSv1.2"},
     {"SSL_MIN_VERSION": "TLSv1.2", "ROUTER_CIPHERS": "AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"},
     {"SSL_MIN_VERSION": "TLSv1.2",
      "ROUTER_CIPHERS": "EECDH+AESGCM:!AES256", "ROUTER_CIPHERSUITES": "TLS_AES_128_GCM_SHA256"},
+    {"SSL_MIN_VERSION": "TLSv1.2", "ROUTER_CIPHERS": "modern"},
+    {"SSL_MIN_VERSION": "TLSv1.2", "ROUTER_CIPHERS": "intermediate"},
 ], ids=lambda variables: " ".join(f"{name}={text}" for name, text in variables.items()))
 def test_versions_and_ciphers(pair_of, variables):
     """The suite that is chosen, by version and by what the client offers."""

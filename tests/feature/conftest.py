@@ -60,8 +60,9 @@ class Lab:
     ) -> None:
         """Create the virtual servers as docs/guide.md asks for."""
         partition = partition or self.partition
+        separator = "." if ":" in address else ":"
         if http:
-            self.bigip.add_virtual(f"{partition}/{HTTP}", f"{address}:80")
+            self.bigip.add_virtual(f"{partition}/{HTTP}", f"{address}{separator}80")
         if https:
             profiles = https_fields.pop(
                 "profiles", ("/Common/tcp", "/Common/http", "/Common/clientssl-default")
@@ -77,7 +78,7 @@ class Lab:
                     },
                 )
             self.bigip.add_virtual(
-                f"{partition}/{HTTPS}", f"{address}:443", profiles=profiles, **https_fields
+                f"{partition}/{HTTPS}", f"{address}{separator}443", profiles=profiles, **https_fields
             )
 
     def flags(self, **flags: str) -> dict[str, str]:

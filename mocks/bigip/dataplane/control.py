@@ -18,6 +18,7 @@ from typing import Any
 from aiohttp import web
 
 from mocks import closing
+from mocks.bigip import addresses
 from mocks.bigip.dataplane.loop import LoopThread
 from mocks.bigip.dataplane.plane import DataPlane
 
@@ -60,7 +61,7 @@ class Control:
         plane = self._plane
         match method, parts:
             case "GET", ["listeners"]:
-                return {name: f"{host}:{port}" for name, (host, port) in plane.listeners().items()}
+                return {name: addresses.listening(where) for name, where in plane.listeners().items()}
             case "GET", ["served"]:
                 return [dataclasses.asdict(entry) for entry in list(plane.log)]
             case "GET", ["errors"]:

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from mocks.bigip import addresses
 from mocks.bigip.dataplane import config, wire
 from mocks.bigip.dataplane.balancing import Balancer
 from mocks.bigip.dataplane.contexts import Contexts
@@ -111,14 +112,16 @@ class DataPlane:
             self._told(path, destination, where)
 
     async def _listen(self, path: str, destination: str) -> asyncio.Server:
-        """On the port that the destination had before, if it is free."""
+        """On loopback of the destination's family, and the port that it had before, if that is free."""
         loop = asyncio.get_running_loop()
         name = f"{path} {destination}"
+        ipv6 = ":" in addresses.split_port(destination)[0]
+        family, address = (socket.AF_INET6, "::1") if ipv6 else (socket.AF_INET, "127.0.0.1")
         for port in dict.fromkeys((self._ports.get(name, 0), 0)):
-            sock = socket.socket()
+            sock = socket.socket(family)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                sock.bind(("127.0.0.1", port))
+                sock.bind((address, port))
                 break
             except OSError:
                 sock.close()

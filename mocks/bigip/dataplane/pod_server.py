@@ -1,4 +1,4 @@
-"""One connection to a pod stand-in: HTTP/1, WebSocket or raw bytes."""
+"""One connection to a pod stand-in: HTTP/1, WebSocket, HTTP/2 or raw bytes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from mocks.bigip.dataplane import http
+from mocks.bigip.dataplane.pod_http2 import HTTP2
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.pods import Pod
@@ -38,6 +39,7 @@ class PodConnection(asyncio.Protocol):
         self._number = 0
         self._frames: bytearray | None = None
         self._greeted = False
+        self._http2 = HTTP2() if pod.http2 else None
         self._busy: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -67,6 +69,9 @@ class PodConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.pod.raw:
             self._echo(data)
+        elif self._http2 is not None:
+            reply = self._http2.feed(data)
+            self.abort() if reply is None else self._transport.write(reply)
         elif self._frames is not None:
             self._frames += data
             self._answer_frames()

@@ -37,6 +37,8 @@ class Pod:
     greeting: bytes = b""
     """A raw one's first bytes, sent before anything came."""
     tls: ssl.SSLContext | None = None
+    http2: bool = False
+    """Speaks nothing but HTTP/2 in clear text, and resets what is none."""
     accepted: int = 0
     requests: list[str] = field(default_factory=list)
     """Method and target of each request."""
@@ -83,13 +85,14 @@ class Pods:
         client_ca: bytes | None = None,
         raw: bool = False,
         greeting: bytes = b"",
+        http2: bool = False,
     ) -> Pod:
         """Start a pod; one that has the address is stopped.
 
         Args: tls: certificate and key in PEM. client_ca: asks clients for a certificate of this CA.
         """
         context = _context(tls, client_ca) if tls else None
-        pod = Pod(address, port, name or address, namespace, raw, greeting, context)
+        pod = Pod(address, port, name or address, namespace, raw, greeting, context, http2)
         self._thread.run(self._start(pod))
         return pod
 

@@ -33,6 +33,9 @@ def test_pods_listeners_and_records(control: tuple[Net, str]):
     assert requests.delete(f"{url}/pods/10.1.0.1/8080").status_code == 200
     assert requests.get(f"{url}/pods").json() == []
     assert net.ask("/P/v").ended == "reset"
+    net.big.add_virtual("/P/six", "2001:db8::1.80", pool="/P/p")
+    shown = requests.get(f"{url}/listeners").json()["2001:db8::1.80"]
+    assert shown == f"[::1]:{net.big.endpoint('/P/six')[1]}"
     assert requests.get(f"{url}/errors").json() == []
     assert requests.get(f"{url}/nothing").status_code == 404
 

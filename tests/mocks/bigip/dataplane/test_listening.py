@@ -33,6 +33,7 @@ def test_destinations_and_their_ports(net: Net):
     net.big.add_virtual("/P/c", "2001:db8::1.80", pool="/P/web")
     assert set(net.big.listeners()) == {"10.9.0.1:80", "10.9.0.1:443", "2001:db8::1.80"}
     assert net.big.listeners()["10.9.0.1:443"] == net.big.endpoint("/P/b")
+    assert [net.big.endpoint(path)[0] for path in ("/P/a", "/P/c")] == ["127.0.0.1", "::1"]
     assert [net.ask(path).pod for path in ("/P/a", "/P/b", "/P/c")] == ["web"] * 3
 
 
