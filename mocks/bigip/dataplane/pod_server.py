@@ -55,6 +55,11 @@ class PodConnection(asyncio.Protocol):
         if self._busy is not None:
             self._busy.cancel()
 
+    @property
+    def is_busy(self) -> bool:
+        """True while an answer waits for its delay."""
+        return self._busy is not None
+
     def close(self) -> None:
         """FIN."""
         self._transport.close()
