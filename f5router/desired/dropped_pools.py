@@ -100,7 +100,8 @@ def _present_keys(evaluated: EvaluatedRoute) -> Iterator[PoolKey]:
     """Yield the keys that pools of a Route may have; without TLS, or with TLS without a CA of its own."""
     route = evaluated.route
     default_tls = names.pod_tls("", route.service, route.key.namespace)
-    for tls in ("", names.UNVERIFIED, default_tls):
+    by_service = names.pod_tls_by_service(pools.backends(route), route.key.namespace)
+    for tls in ("", names.UNVERIFIED, default_tls, by_service):
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         yield key
         for ending in ("", names.LIMITED, names.RATED):

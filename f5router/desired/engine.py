@@ -145,11 +145,14 @@ class Engine:
     def members(self, pool: Pool) -> frozenset[PoolMember]:
         """Return the members that a pool of the device is to have, wanted or not.
 
-        If nothing shows its Services, it keeps those whose address a pod of its namespace has.
+        If nothing shows its Services or their numbers, it keeps those whose address a pod of its namespace
+        has.
         """
         if isinstance(wanted := self.objects.get(pool.ref), Pool):
             return wanted.members
-        if (dropped := self._dropped.get(pool.path)) is not None:
+        dropped = self._dropped.get(pool.path)
+        numbered = any(member.priority_group for member in pool.members)
+        if dropped is not None and (dropped[1].by_service or not numbered):
             return self._pools.members(*dropped)
         known = self.cluster.addresses(names.pool_namespace(pool.path))
         return frozenset(member for member in pool.members if member.address in known)

@@ -67,6 +67,8 @@ class PoolSettings:
     persistence: str = names.COOKIE
     """How each client stays with one pod: data of a record in names.PERSISTENCE_GROUP. Passthrough Routes
     have a record of their own, so that they can share pools with others."""
+    by_service: bool = False
+    """True if each pod is verified by the name of its Service, one of several."""
 
     @property
     def load_balancing(self) -> str:
@@ -131,7 +133,12 @@ def is_divided(route: Route) -> bool:
 
 
 def with_one_service(route: Route) -> Route:
-    """Return a Route with only the first Service that gets new sessions; spec.to if none does."""
+    """Return a Route with only the Service that gets new sessions, spec.to if none does.
+
+    A Route of which several do is returned as it is.
+    """
+    if is_divided(route):
+        return route
     weights_of = backends(route)
     name = next((name for name, weight in weights_of.items() if weight), route.service)
     return replace(route, service=name, weight=weights_of[name], alternates=())
@@ -176,6 +183,8 @@ def of_route(
         interval_s(options.check_interval_ms), health_checks.of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
         persistence.data(options, source=wanted == "source"))
+    if route.alternates and tls == names.pod_tls_by_service(backends(route), route.key.namespace):
+        settings = replace(settings, by_service=True)
     ending = limits.ending(options)
     if settings == default and not ending:
         return key, default
@@ -220,10 +229,11 @@ class PoolBuilder:
         """Build a pool."""
         path, limit = names.pool(self._config.folder, *key), settings.connection_limit
         weights_of = dict(settings.weights) if settings.weights else {key.service.name: 1}
-        same = (key.service.namespace, key.port, tuple(weights_of.items()), limit)
+        numbers = names.service_numbers(weights_of) if settings.by_service else {}
+        same = (key.service.namespace, key.port, tuple(weights_of.items()), limit, settings.by_service)
         built, computed = self._members.get(same), 0
         if built is None:
-            built = self._members[same] = self._build_members(key, weights_of, limit)
+            built = self._members[same] = self._build_members(key, weights_of, limit, numbers)
             computed = len(built.members)
         monitor = monitors.text(
             self._config, settings.check, settings.check_interval_s, built.active)
@@ -250,10 +260,14 @@ class PoolBuilder:
         return {name: self._choose_members(service, port, rooms[name] + ending[name])
                 for name, service in keys.items()}
 
-    def _build_members(self, key: PoolKey, weights_of: Mapping[str, int], limit: int) -> BuiltMembers:
+    def _build_members(self, key: PoolKey, weights_of: Mapping[str, int], limit: int,
+                       numbers: Mapping[str, int]) -> BuiltMembers:
         """Build members. Pods that are ending, and those of a Service with weight 0, get no new sessions.
 
-        An address and port that two Services have is one member, with both their shares.
+        An address and port that two Services have is one member, with both their shares. It is verified by
+        the name of the first one with a weight.
+
+        Args: numbers: of the Services by whose names their pods are verified.
         """
         choices = self._choices_of(key.service.namespace, key.port, weights_of)
         counts = {name: _active(choice.members) for name, choice in choices.items()}
@@ -264,15 +278,18 @@ class PoolBuilder:
         ratios = weights.ratios(weights_of, counts)
         shares: dict[PoolMember, int] = {}
         stay: set[PoolMember] = set()
-        for name, choice in choices.items():
-            for member in choice.members:
+        groups: dict[PoolMember, int] = {}
+        for name in sorted(choices, key=lambda name: not weights_of[name]):
+            for member in choices[name].members:
                 share = ratios[name] if member.state == "enabled" else 0
                 place = member._replace(state="enabled")
                 stay |= set() if member.state == "forced_offline" else {place}
+                groups.setdefault(place, numbers.get(name, 0))
                 shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
         return BuiltMembers(frozenset(
             place._replace(ratio=max(1, ratio), connection_limit=limit,
-                           state="enabled" if ratio else "disabled" if place in stay else "forced_offline")
+                           state="enabled" if ratio else "disabled" if place in stay else "forced_offline",
+                           priority_group=groups[place])
             for place, ratio in shares.items()
         ), sum(map(bool, shares.values())), parts)
 

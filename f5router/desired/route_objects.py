@@ -23,7 +23,6 @@ from f5router.model.ltm import (
     Record,
     Redirect,
     Rule,
-    ServerSSL,
     attachment_ref,
     record_ref,
     rule_ref,
@@ -126,8 +125,8 @@ class _HostBuilder:
         self.objects: dict[Ref, Object] = {}
         self.pools: dict[PoolKey, PoolSettings] = {}
         self.pool_of: dict[Key, PoolKey] = {}
-        self._named_profiles: dict[str, str] = {}
-        """Server SSL profile of the administrator, "" for one of ours, by the digest of TLS towards pods."""
+        self._pod_tls: dict[str, route_tls.PodTLS] = {}
+        """By digest."""
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[str, ...]] = {}
@@ -332,14 +331,14 @@ class _HostBuilder:
 
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
-        route, tls = evaluated.route, ""
-        if route_tls.verifies_name(evaluated, self.config):
-            route = pools.with_one_service(route)  # pods of weight 0 would be refused for their names
+        tls = ""
         if evaluated.termination == "reencrypt":
-            tls, objects = route_tls.towards_pods(evaluated, route.service, self.config)
-            self._add_all(objects)
-            self._named_profiles[tls] = route_tls.named_profile(evaluated, self.config)
-        key, settings = pools.of_route(route, evaluated.termination, tls, self.config.balancing)
+            if route_tls.verifies_name(evaluated, self.config):
+                evaluated = replace(evaluated, route=pools.with_one_service(evaluated.route))
+            pod_tls = route_tls.towards_pods(evaluated, self.config)
+            tls, self._pod_tls[pod_tls.digest] = pod_tls.digest, pod_tls
+            self._add_all(pod_tls.objects)
+        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls, self.config.balancing)
         self.pools[key], self.pool_of[evaluated.route.key] = settings, key
         pool = names.pool(self.config.folder, *key)
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
@@ -355,11 +354,8 @@ class _HostBuilder:
 
     def _add_pod_tls(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
         """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""
-        named = self._named_profiles.get(tls, "")
-        profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
-        record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, named or profile.path,
-                        frozenset() if named else frozenset({profile}))
-        return self._add_all([record, *baseline.pod_tls(self.config, virtual)])
+        records = self._pod_tls[tls].records(self._full(names.REENCRYPT_GROUP), forward.pool)
+        return self._add_all([*records, *baseline.pod_tls(self.config, virtual)])
 
     def _add_client_limits(self, virtual: str, pool: str) -> frozenset[Ref]:
         """Add what keeps clients from a pool; returns what must be in place before requests are led there."""

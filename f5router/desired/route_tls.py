@@ -3,6 +3,8 @@
 Source of secure-serverssl: F5Networks/k8s-bigip-ctlr, pkg/appmanager: setServerSslProfile.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
@@ -11,8 +13,9 @@ from f5router.admission.route_options import PROFILE, SECURE
 from f5router.desired import baseline, client_tls, pools
 from f5router.model import file_names, names
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import Key
-from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, ServerSSL
+from f5router.model.cluster import Key, Route
+from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Record, ServerSSL
+from f5router.model.objects import Ref
 
 
 class PodTLSSettings(baseline.BaselineSettings, Protocol):
@@ -71,9 +74,6 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
         return "" if config.unverified_pods else (
             "spec.tls.destinationCACertificate: there is none, and this router has no default destination "
             "CA: nothing would verify the pods")
-    if pools.is_divided(evaluated.route):
-        return ("spec.alternateBackends: the default destination CA verifies the name of one Service only; "
-                "set spec.tls.destinationCACertificate")
     return ""
 
 
@@ -106,18 +106,55 @@ def verifies_name(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
                 and not opts_out(evaluated, config) and not named_profile(evaluated, config))
 
 
-def towards_pods(evaluated: EvaluatedRoute, service: str, config: PodTLSSettings) -> tuple[str, list[Object]]:
-    """Return the digest of the TLS towards the pods of a Service, and its server SSL profile with its CA."""
+@dataclass(frozen=True, slots=True)
+class PodTLS:
+    """TLS towards the pods of a Route."""
+
+    digest: str
+    """Part of the name of the pool."""
+    data: str
+    """Data of the pool's record: full path of the server SSL profile, or names.BY_SERVICE."""
+    by_number: Mapping[int, str]
+    """Full path of the server SSL profile by number of the Service, with names.BY_SERVICE."""
+    objects: tuple[Object, ...] = ()
+    """The server SSL profiles with their CA; none if the profile is the administrator's."""
+
+    def records(self, group: str, pool: str) -> list[Object]:
+        """Build the records that give a pool its TLS. Args: group, pool: full paths."""
+        paths = {pool: self.data, **{names.service_record(pool, number): path
+                                     for number, path in self.by_number.items()}}
+        ours = {obj.path for obj in self.objects if isinstance(obj, ServerSSL)}
+        return [Record(group, name, data, frozenset({Ref(ServerSSL.KIND, data)} if data in ours else ()))
+                for name, data in paths.items()]
+
+
+def towards_pods(evaluated: EvaluatedRoute, config: PodTLSSettings) -> PodTLS:
+    """Build the TLS towards the pods of a Route, by the Services that `pools.of_route` is given."""
     if named := named_profile(evaluated, config):
-        return names.named_tls(named), []
-    namespace, name = evaluated.route.key.namespace, ""
+        return PodTLS(names.named_tls(named), named, {})
+    if verifies_name(evaluated, config):
+        return _by_name(evaluated.route, config)
     ca = "" if opts_out(evaluated, config) else evaluated.destination_ca
     tls = names.pod_tls(ca)
-    if verifies_name(evaluated, config):
-        tls, name = names.pod_tls("", service, namespace), names.server_name(service, namespace)
-        ca = config.default_destination_ca
     path = names.server_ssl(config.folder, tls)
     if not ca:
-        return tls, [ServerSSL(path)]
+        return PodTLS(tls, path, {}, (ServerSSL(path),))
     file = CertFile(file_names.destination_ca_file(config.folder, ca), ca)
-    return tls, [file, ServerSSL(path, file.path, name)]
+    return PodTLS(tls, path, {}, (file, ServerSSL(path, file.path)))
+
+
+def _by_name(route: Route, config: PodTLSSettings) -> PodTLS:
+    """Build TLS that verifies each pod by the name of its Service; Routes share the profile of a Service.
+
+    Source: openshift/router, haproxy-config.template: verifyhost of each server.
+    """
+    namespace, ca = route.key.namespace, config.default_destination_ca
+    file = CertFile(file_names.destination_ca_file(config.folder, ca), ca)
+    digests = {name: names.pod_tls("", name, namespace) for name in pools.backends(route)}
+    profiles = {name: ServerSSL(names.server_ssl(config.folder, tls), file.path,
+                                names.server_name(name, namespace)) for name, tls in digests.items()}
+    objects: tuple[Object, ...] = (file, *profiles.values())
+    if len(profiles) == 1:
+        return PodTLS(digests[route.service], profiles[route.service].path, {}, objects)
+    by_number = {number: profiles[name].path for name, number in names.service_numbers(profiles).items()}
+    return PodTLS(names.pod_tls_by_service(profiles, namespace), names.BY_SERVICE, by_number, objects)

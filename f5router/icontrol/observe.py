@@ -154,9 +154,14 @@ class _Links:
         self._objects, self._folder = objects, folder
         self._attached: dict[str, set[Ref]] = {}
         """Attachments by the name of their target."""
+        self._of_services: dict[str, set[Ref]] = {}
+        """Records of Services that have TLS of their own in a pool, by the pool's full path."""
         for obj in objects.values():
             if isinstance(obj, Attachment):
                 self._attached.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
+            elif isinstance(obj, Record) and obj.group == f"{folder}/{names.REENCRYPT_GROUP}":
+                pool = obj.name.rpartition("/")[0]
+                self._of_services.setdefault(pool, set()).add(obj.ref)
         self._tls = self._attachments(names.REENCRYPT_IRULE) | self._attachments(names.DEFAULT_SERVERSSL)
 
     def of(self, obj: Rule | Record | Attachment) -> set[Ref]:
@@ -179,6 +184,7 @@ class _Links:
     def _of_rule(self, rule: Rule) -> set[Ref]:
         assert isinstance(rule.action, Forward), "only a pool has TLS towards pods"
         record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
+        record |= self._of_services.get(rule.action.pool, set()) if record else set()
         profiles = (names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
         return (record | self._tls if record else record).union(*map(self._attachments, profiles))
 

@@ -34,6 +34,12 @@ class PoolMember(NamedTuple):
     connection_limit: int = 0
     """Connections at a time; 0 for no limit."""
     state: MemberState = "enabled"
+    priority_group: int = 0
+    """Number of the Service by whose name the pod is verified, see names.BY_SERVICE; 0 for none.
+
+    It has no effect on which member is chosen while the pool's min-active-members is 0, the default. Source:
+    tmsh reference, ltm pool.
+    """
 
     @property
     def name(self) -> str:

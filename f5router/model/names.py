@@ -57,6 +57,9 @@ EXCLUSION = "terminate"
 wildcard above it is passed through."""
 PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
+BY_SERVICE = "services"
+"""Data of a pool's record in REENCRYPT_GROUP: each of its Services has a server SSL profile, the data of
+service_record. The number of a pod's Service is the priority group of the pool member."""
 LIMITS_GROUP = "openshift_limits_dg"
 LIMITED = "__limited"
 """End of the name of a pool to which LIMITS_IRULE lets only some clients; without the iRule, or a record in
@@ -104,6 +107,24 @@ def pod_tls(destination_ca: str = "", service: str = "", namespace: str = "") ->
     which those of session cookies depend, stay.
     """
     return digest(f"{destination_ca}\0{server_name(service, namespace) if service else ''}")
+
+
+def pod_tls_by_service(services: Iterable[str], namespace: str) -> str:
+    """Return the digest of TLS towards pods of several Services, each verified by the name of its own one.
+
+    With other Services the pool has another name: so the numbers of the Services never change in one.
+    """
+    return digest("\0\0" + "\0".join(server_name(service, namespace) for service in sorted(services)))
+
+
+def service_numbers(services: Iterable[str]) -> dict[str, int]:
+    """Return the number of each Service of a pool, for records of REENCRYPT_GROUP."""
+    return {service: number for number, service in enumerate(sorted(services), start=1)}
+
+
+def service_record(pool: str, number: int) -> str:
+    """Return the name of the record in REENCRYPT_GROUP for a Service of a pool. No pool has such a name."""
+    return f"{pool}/{number}"
 
 
 def named_tls(profile: str) -> str:

@@ -1,5 +1,7 @@
 """Re-encrypt Routes without a CA of their own, where there is a default: our router against HAProxy's."""
 
+from collections import Counter
+
 import pytest
 
 from tests import manifests
@@ -18,6 +20,9 @@ PODS = {
 """Certificate of the pod by Service."""
 REFUSED = {"neighbour", "stranger"}
 
+DIVIDED = {"both": "weighted", "half": "neighbour"}
+"""The Service beside `own`, by name of the Route."""
+
 
 def build(site: Site) -> None:
     for number, (name, pair) in enumerate(PODS.items()):
@@ -29,6 +34,17 @@ def build(site: Site) -> None:
     canary = site.kube.get("Route", "shop", "weighted-default")
     canary["spec"]["alternateBackends"] = [{"kind": "Service", "name": "neighbour", "weight": 0}]
     site.apply(canary)
+
+
+    for name, alternate in DIVIDED.items():
+        divided = manifests.route(f"{name}-divided", host=f"{name}-divided.example.com", kind="reencrypt",
+                                  service="own", certificate=EDGE.certificate, key=EDGE.key)
+        divided["metadata"]["annotations"] = {
+            "haproxy.router.openshift.io/balance": "roundrobin",
+            "haproxy.router.openshift.io/disable_cookies": "true"}
+        divided["spec"]["to"]["weight"] = 50
+        divided["spec"]["alternateBackends"] = [{"kind": "Service", "name": alternate, "weight": 50}]
+        site.apply(divided)
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +67,16 @@ def test_a_ca_of_the_route_verifies_no_name(pair, name):
     theirs, ours = pair.both(Request(f"{name}-ca.example.com", secure=True).outcome)
     assert ours == theirs
     assert ours.status == 200
+
+
+@pytest.mark.parametrize(("name", "theirs", "ours"), [
+    pytest.param("both", {"shop own": 10, "shop weighted": 10}, {"shop own": 10, "shop weighted": 10},
+                 id="right"),
+    pytest.param("half", {"shop own": 20}, {"shop own": 10, "": 10}, id="one with another name"),
+])
+def test_several_services_by_their_own_names(pair, name, theirs, ours):
+    """Neither sends a request to a pod with another name; HAProxy's checks find that out before."""
+    request = Request(f"{name}-divided.example.com", secure=True)
+    answers = [pair.both(request.outcome) for _ in range(20)]
+    assert [Counter(outcome.service for outcome in side)
+            for side in zip(*answers, strict=True)] == [theirs, ours]

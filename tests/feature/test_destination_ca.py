@@ -130,3 +130,86 @@ def test_broken_off_renewal(lab, file):
         assert lab.converge(default_destination_ca_path=str(file)) == []
         assert lab.content(profile(lab)["caFile"]) == text
         assert len([path for path in lab.paths("sys/file/ssl-cert") if "openshift_tls" in path]) == 1
+
+
+def divided(*services: str, **annotations: str) -> dict:
+    obj = manifests.route("a", kind="reencrypt", service=services[0])
+    obj["spec"]["to"]["weight"] = 1
+    obj["spec"]["alternateBackends"] = [
+        {"kind": "Service", "name": name, "weight": 1} for name in services[1:]]
+    obj["metadata"]["annotations"] = {f"haproxy.router.openshift.io/{key}": value
+                                      for key, value in annotations.items()}
+    return obj
+
+
+def verified(lab, pool: str = "") -> dict[str, str]:
+    """The name by which the BIG-IP verifies each pod, by its address. Args: pool: "" for the only one."""
+    group = lab.bigip.get("ltm/data-group/internal/~Common~ssl_reencrypt_serverssl_dg")
+    records = {record["name"]: record["data"] for record in group["records"]}
+    (pool,) = {pool} if pool else lab.pools()
+    assert records[pool] == "services"
+    by_address = {}
+    for item in lab.bigip.items("ltm/pool/members"):
+        if item.key[0] == pool:
+            path = records[f"{pool}/{item.fields['priorityGroup']}"]
+            shown = lab.bigip.get(f"ltm/profile/server-ssl/{path.replace('/', '~')}")
+            assert (shown["peerCertMode"], bool(shown["caFile"])) == ("require", True)
+            by_address[item.fields["address"]] = shown["authenticateName"]
+    return by_address
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "restarted"])
+@pytest.mark.parametrize("services", [("web", "canary"), ("web", "api")], ids=["the same", "others"])
+def test_several_services_while_the_next_version_is_refused(lab, file, services, restarted):
+    """The old pool follows its pods, and each is verified by the name of its Service."""
+    flags = {"default_destination_ca_path": str(file)}
+    for number, name in enumerate(("web", "canary", "api")):
+        lab.apply(*manifests.service("shop", name, pods=(f"10.1.{number}.1",)))
+    lab.apply(divided("web", "canary"))
+    router = lab.router(**flags)
+    lab.settle(router)
+    names_of = {"10.1.0.1": "web.shop.svc", "10.1.1.1": "canary.shop.svc"}
+    (old,) = lab.pools()
+    lab.bigip.inject("refuse", times=None, method="POST", path="data-group/internal", status=400,
+                     message="no")
+    lab.apply(divided(*services, ip_allowlist="10.0.0.2"))
+    lab.settle(router)
+    if restarted:
+        router.close()
+        router = lab.router(**flags)
+        lab.converge_events(router)
+        lab.settle(router)
+    assert verified(lab, old) == names_of
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.0.2", "10.1.0.3")))
+    lab.settle(router)
+    # After a restart nothing shows any more which Services others in the Route were before.
+    followed = [] if restarted and "api" in services else ["10.1.0.2", "10.1.0.3"]
+    assert verified(lab, old) == {"10.1.1.1": "canary.shop.svc"} | dict.fromkeys(followed, "web.shop.svc")
+    lab.bigip.clear_faults()
+    lab.later()
+    lab.settle(router)
+    lab.later()
+    lab.settle(router)
+    (pool,) = lab.pools()
+    assert pool.endswith("__limited")
+    assert set(verified(lab).values()) == {f"{name}.shop.svc" for name in services}
+    router.close()
+
+
+def test_several_services_broken_off(lab, file):
+    """After a kill at any write the next router finishes; no pod is ever verified by another name."""
+    flags = {"default_destination_ca_path": str(file)}
+    for number, name in enumerate(("web", "canary", "api")):
+        lab.apply(*manifests.service("shop", name, pods=(f"10.1.{number}.1",)))
+    names_of = {"10.1.0.1": "web.shop.svc", "10.1.1.1": "canary.shop.svc", "10.1.2.1": "api.shop.svc"}
+    for at, services in enumerate((("web", "canary"), ("api", "canary"), ("web", "api", "canary"),
+                                   ("web", "api"), ("canary", "web")), start=1):
+        lab.apply(divided(*services))
+        lab.break_off(at, **flags)
+        assert lab.converge(**flags) == []
+        assert verified(lab) == {address: name for address, name in names_of.items()
+                                 if name.split(".")[0] in services}
+        assert len(lab.pools()) == 1
+    lab.clear()
+    assert lab.converge(**flags) == []
+    assert lab.writes() == []

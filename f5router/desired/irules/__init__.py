@@ -162,8 +162,11 @@ def reencrypt_irule(folder: str) -> str:
     """Return the text of openshift_reencrypt_irule, for virtual servers that carry a server SSL profile.
 
     Records of ssl_reencrypt_serverssl_dg: a pool's full path with the full path of its server SSL
-    profile; a virtual server's full path with "plain" when the server SSL profile it carries is
-    ours, only there to make TLS possible. Pools of ours without a record get clear text.
+    profile, or names.BY_SERVICE; a virtual server's full path with "plain" when the server SSL profile it
+    carries is ours, only there to make TLS possible. Pools of ours without a record get clear text.
+
+    LB::server priority is the priority group of the pod that was chosen (clouddocs, LB::server). A pod whose
+    group has no record gets no request: that of another Service would verify another name.
 
     Args: folder: full path of the folder that holds the data-group and our pools.
     Raises: ValueError: folder is not a plain full path.

@@ -3,6 +3,8 @@
 # TLS towards pods follows the pool that a request goes to. Records of the data-group: a pool with
 # its server SSL profile; a virtual server with "plain", where the server SSL profile on it is only
 # there to make TLS possible. Pools of other makers keep what their virtual server brought.
+# A pool with "services" has a record for each of its Services, POOL/NUMBER with the server SSL profile
+# of its pods. The number is the priority group of the pool member.
 
 when SERVER_CONNECTED {
     # Read by openshift_request_irule later in this event: below TMOS 14.1 a variable of an event before
@@ -14,10 +16,17 @@ when SERVER_CONNECTED {
             set f5r_pool "@FOLDER@/$f5r_pool"
         }
         set f5r_profile [class match -value $f5r_pool equals @FOLDER@/ssl_reencrypt_serverssl_dg]
+        if { $f5r_profile eq "services" } {
+            set f5r_profile ""
+            catch {
+                set f5r_record "$f5r_pool/[LB::server priority]"
+                set f5r_profile [class match -value $f5r_record equals @FOLDER@/ssl_reencrypt_serverssl_dg]
+            }
+        }
 
         if { $f5r_profile ne "" || [class match $f5r_pool equals @FOLDER@/ssl_reencrypt_serverssl_dg] } {
             # Rather no answer than clear text to a pod that needs TLS.
-            if { [catch {
+            if { $f5r_profile eq "" || [catch {
                 # Was disabled for the pool of an earlier request on this connection.
                 if { [info exists f5r_plain] } {
                     SSL::enable serverside

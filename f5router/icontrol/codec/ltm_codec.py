@@ -95,7 +95,7 @@ def _encode_member(member: PoolMember, place: str) -> dict[str, Any]:
     """
     return {
         "name": member.name, "partition": place.strip("/"), "ratio": member.ratio,
-        "connectionLimit": member.connection_limit,
+        "connectionLimit": member.connection_limit, "priorityGroup": member.priority_group,
         "session": "user-enabled" if member.state == "enabled" else "user-disabled",
         "state": "user-down" if member.state == "forced_offline" else "user-up",
     }
@@ -118,7 +118,8 @@ def decode_member(item: JSON) -> PoolMember:
     node, _, port = name.rpartition("." if dotted else ":")
     address = address_of(str(item.get("address") or node)) or address_of(node)
     return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
-                      _number(item.get("connectionLimit"), 0), _member_state(item))
+                      _number(item.get("connectionLimit"), 0), _member_state(item),
+                      _number(item.get("priorityGroup"), 0))
 
 
 def _member_state(item: JSON) -> MemberState:

@@ -66,6 +66,8 @@ def server(rules: Rules, args: list[bytes]) -> Result:
             return member.address if member else ""
         case ["port"]:
             return member.port if member else 0
+        case ["priority"]:
+            return member.priority if member else 0
         case ["name"] | []:
             return f"{chosen} {member.address} {member.port}" if member else chosen or ""
         case _:

@@ -64,6 +64,8 @@ def services_of(engine: Engine, pool: Pool) -> set[str]:
                  id="shortened name, without rates now"),
     pytest.param(OWN | LONG_NAMES | {"tls": "0" * 16}, LONG_ROUTE, {"canary"},
                  id="shortened name with other TLS: pods that are there stay"),
+    pytest.param(OWN | LONG_NAMES | {"tls": names.pod_tls_by_service((LONG, "canary"), LONG)},
+                 LONG_ROUTE | TWO | LISTED, {LONG, "canary"}, id="shortened name, TLS by Service"),
 ])
 def test_a_pool_from_before_a_restart(key, present, services):
     """Its members follow the Services that its name or its Route shows."""

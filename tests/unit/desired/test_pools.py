@@ -169,6 +169,29 @@ def test_a_pod_of_two_services_has_both_shares():
     assert both.pool.members == {PoolMember("10.1.1.1", 8080)}
 
 
+def test_members_carry_the_number_of_their_service():
+    """By its name, whatever the weights; a pod of two Services has that of the first one with a weight."""
+    def groups(*weights, **pods):
+        pool = built(PoolSettings(weights, by_service=True), **pods).pool
+        return {member.address: member.priority_group for member in pool.members}
+
+    pods = {"web": ("10.1.1.1",), "api": ("10.1.2.1",)}
+    assert groups(("web", 1), ("api", 1), **pods) == groups(("api", 0), ("web", 1), **pods) == {
+        "10.1.1.1": 2, "10.1.2.1": 1}
+    both = {"web": ("10.1.1.1",), "api": ("10.1.1.1",)}
+    assert [groups(*weights, **both)["10.1.1.1"] for weights in (
+        (("web", 1), ("api", 1)), (("web", 0), ("api", 1)), (("web", 1), ("api", 0)))] == [2, 1, 2]
+
+
+@pytest.mark.parametrize(("services", "by_service"), [
+    pytest.param(("web", "api"), True, id="its Services"), pytest.param(("web", "old"), False, id="others"),
+])
+def test_the_digest_of_tls_shows_by_which_names(services, by_service):
+    asking = replace(route("a", kind="reencrypt"), weight=1, alternates=(Backend("api", 1),))
+    tls = names.pod_tls_by_service(services, "shop")
+    assert pools.of_route(asking, "reencrypt", tls, Defaults())[1].by_service == by_service
+
+
 def test_the_limit_of_connections_is_that_of_each_pod():
     pool = built(PoolSettings((), "", 7), web=("10.1.1.1",)).pool
     assert pool.members == {PoolMember("10.1.1.1", 8080, connection_limit=7)}

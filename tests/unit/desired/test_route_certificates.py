@@ -101,7 +101,6 @@ def test_verification_of_pods(wanted, own, default, expected, unverified):
     pytest.param(100, (Backend("canary", 0),), "web.shop.svc", ["web"], id="first step of a canary"),
     pytest.param(0, (Backend("canary", 100),), "canary.shop.svc", ["canary"], id="last step"),
     pytest.param(0, (Backend("canary", 0),), "web.shop.svc", ["web"], id="nobody answers"),
-    pytest.param(100, (Backend("canary", 1),), "", [], id="two names"),
 ])
 def test_a_default_ca_verifies_the_service_that_has_a_weight(weight, alternates, name, services):
     """Pods of another Service would be refused for their names, also for sessions that they have."""
@@ -109,10 +108,47 @@ def test_a_default_ca_verifies_the_service_that_has_a_weight(weight, alternates,
     built = build(asking, endpoints("10.1.1.1", service="web"), endpoints("10.1.1.2", service="canary"),
                   config=Settings(default_destination_ca=identity().issuer))
     profiles = [obj for obj in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in obj.path]
-    assert [profile.authenticate_name for profile in profiles] == ([name] if name else [])
-    assert bool(built.faults) == (not name)
+    assert [profile.authenticate_name for profile in profiles] == [name]
     pods = {"10.1.1.1": "web", "10.1.1.2": "canary"}
     assert [pods[member.address] for pool in of(built, Pool) for member in pool.members] == services
+
+
+def test_a_default_ca_verifies_each_service_by_its_own_name():
+    """The record of the pool leads to those of its Services, and these to profiles that Routes share."""
+    divided = replace(route("a", kind="reencrypt"), weight=90, alternates=(
+        Backend("canary", 10), Backend("api", 0)))
+    config, pods = Settings(default_destination_ca=identity().issuer), [
+        endpoints("10.1.1.1", service="api"), endpoints("10.1.1.2", service="canary"),
+        endpoints("10.1.1.3", service="web")]
+    built = build(divided, route("b", host="b.com", kind="reencrypt"), *pods, config=config)
+    assert not built.faults
+    own, shared = sorted(of(built, Pool), key=lambda pool: -len(pool.members))
+    assert {member.address: member.priority_group for member in own.members} == {
+        "10.1.1.1": 1, "10.1.1.2": 2, "10.1.1.3": 3}
+    names_of = {profile.path: profile.authenticate_name for profile in of(built, ServerSSL)}
+    records = {record.name: record for record in of(built, Record)
+               if record.group.endswith(names.REENCRYPT_GROUP)}
+    assert records[own.path].data == names.BY_SERVICE
+    assert [names_of[records[f"{own.path}/{number}"].data] for number in (1, 2, 3)] == [
+        "api.shop.svc", "canary.shop.svc", "web.shop.svc"]
+    assert records[shared.path].data == records[f"{own.path}/3"].data
+    (rule,) = (rule for rule in of(built, Rule) if rule.action.pool == own.path)
+    assert {record.ref for name, record in records.items()
+            if name.startswith(own.path)} <= set(rule.dependencies)
+
+
+@pytest.mark.parametrize(("weight", "alternates", "same"), [
+    pytest.param(1, (Backend("canary", 99),), True, id="weights"),
+    pytest.param(50, (Backend("canary", 50), Backend("api", 0)), False, id="one more"),
+    pytest.param(50, (Backend("api", 50),), False, id="another one"),
+])
+def test_other_services_have_another_pool(weight, alternates, same):
+    """So no number ever stands for another Service in one pool."""
+    asking = replace(route("a", kind="reencrypt"), weight=50, alternates=(Backend("canary", 50),))
+    config = Settings(default_destination_ca=identity().issuer)
+    pools = [of(build(changed, config=config), Pool)[0].path for changed in (
+        asking, replace(asking, weight=weight, alternates=alternates))]
+    assert (pools[0] == pools[1]) == same
 
 
 def test_pools_are_shared_only_with_equal_pod_tls():

@@ -83,8 +83,34 @@ def test_fails_closed(tmm, fault):
 
 def test_record_without_profile(tmm):
     """A record without data is not the same as no record."""
-    connection = servers(tmm, TLS, records={TLS: ""}, faults=["SSL::profile"])
-    assert connection.effects == (("raised", "SSL::profile", ""), ("reject",))
+    connection = servers(tmm, TLS, records={TLS: ""})
+    assert connection.effects == (("reject",),)
+    assert connection.logs
+
+
+BY_SERVICE = {TLS: "services", f"{TLS}/1": PROFILE, f"{TLS}/2": f"{PROFILE}-2"}
+
+
+@pytest.mark.parametrize(("priority", "pool", "want"), [
+    pytest.param("1", TLS, (SWITCHED,), id="the first Service"),
+    pytest.param("2", TLS, (("SSL::profile", f"{PROFILE}-2"),), id="the second"),
+    pytest.param("1", "openshift_ns_tls", (SWITCHED,), id="pool as a bare name"),
+    pytest.param("3", TLS, (("reject",),), id="no such Service"),
+    pytest.param("0", TLS, (("reject",),), id="no Service"),
+    pytest.param("", TLS, (("reject",),), id="nothing known"),
+])
+def test_the_profile_of_the_service(tmm, priority, pool, want):
+    """Each Service of a pool has its own; rather no answer than one that another name vouches for."""
+    connection = servers(tmm, pool, records=BY_SERVICE, priority=priority)
+    assert connection.effects == want
+    assert bool(connection.logs) == (want == (("reject",),))
+
+
+@pytest.mark.parametrize("fault", ["LB::server priority", "SSL::profile"])
+def test_no_profile_of_the_service(tmm, fault):
+    connection = servers(tmm, TLS, records=BY_SERVICE, priority="1", faults=[fault])
+    assert connection.effects[-1] == ("reject",)
+    assert connection.logs
 
 
 def test_without_server_ssl_profile(tmm):

@@ -79,6 +79,7 @@ class Tmm:
         headers: Iterable[str] = (),
         default: str = "",
         address: str = "",
+        priority: str = "0",
         client: str = CLIENT,
         port: int = 40000,
         virtual: str = "/Common/vs",
@@ -96,7 +97,8 @@ class Tmm:
 
         Args:
             selected: pools; SENT stands for a request that is sent to the pod.
-            default: pool of the virtual server. address: of the members that server connections go to.
+            default: pool of the virtual server. address, priority: of the members that server connections
+            go to.
             client: address of the client. port: its port. uri, headers: of every request.
             groups: records of each data-group by full path.
             table: what iRules remember across connections. now: seconds of the clock.
@@ -107,9 +109,9 @@ class Tmm:
             "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
-        stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address, uri=uri,
-                     client=client, headers=tuple(headers), port=port, table=table, now=now,
-                     local=local, unit=unit)
+        stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address,
+                     priority=priority, uri=uri, client=client, headers=tuple(headers),
+                     port=port, table=table, now=now, local=local, unit=unit)
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -147,6 +149,7 @@ class _Stub:
     faults: frozenset[str]
     pool: str = ""
     address: str = ""
+    priority: str = "0"
     client: str = ""
     port: int = 0
     table: SessionTable | None = None
@@ -226,7 +229,7 @@ class _Stub:
         if name == "md5":
             return hashlib.md5(words[0].encode("latin-1"), usedforsecurity=False).digest()
         if name == "LB::server":
-            return (self.address if words == ("addr",) else self.pool).encode()
+            return {("addr",): self.address, ("priority",): self.priority}.get(words, self.pool).encode()
         return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri,
                 "IP::client_addr": self.client, "TCP::client_port": str(self.port),
                 "TCP::local_port": "80", "clock": str(self.now), "IP::local_addr": self.local,

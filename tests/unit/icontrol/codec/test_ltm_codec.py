@@ -50,7 +50,7 @@ def as_read(body: dict, *, version: int = 14) -> dict:
 ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str)
 MEMBERS = st.lists(
     st.builds(PoolMember, ADDRESSES, st.integers(1, 65535), st.integers(1, 100), st.integers(0, 1000),
-              st.sampled_from(["enabled", "disabled", "forced_offline"])),
+              st.sampled_from(["enabled", "disabled", "forced_offline"]), st.integers(0, 4)),
     max_size=5, unique_by=lambda member: member.name).map(frozenset)
 MONITORS = st.sampled_from(["", "/Common/tcp", "/Common/a and /Common/b", "min 1 of { /Common/a /Common/b }"])
 CONDITIONS = st.frozensets(

@@ -61,6 +61,7 @@ VALUES = [
     ("virtual name", "/P/v"),
     ("virtual", "/P/v"),
     ("LB::server pool", "/P/one"),
+    ("LB::server priority", "0"),
     ("active_members /P/one", "1"),
     ("active_members /P/none", "0"),
     ("getfield [HTTP::host] : 2", "81"),
