@@ -43,7 +43,8 @@ def build_device(
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
         vxlan=config.vxlan is not None, static_routes=config.static_routes,
-        max_in_flight=config.bigip.max_in_flight, drain_s=timing.drain_s, sleep=sleep,
+        profiles=config.allowed_profiles.keys(), max_in_flight=config.bigip.max_in_flight,
+        drain_s=timing.drain_s, sleep=sleep,
     )
     stack.callback(device.close)
     return device

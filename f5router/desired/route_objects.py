@@ -354,7 +354,8 @@ class _HostBuilder:
 
     def _add_pod_tls(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
         """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""
-        records = self._pod_tls[tls].records(self._full(names.REENCRYPT_GROUP), forward.pool)
+        group, missing = self._full(names.REENCRYPT_GROUP), self.facts.missing_profiles
+        records = self._pod_tls[tls].records(group, forward.pool, missing)
         return self._add_all([*records, *baseline.pod_tls(self.config, virtual)])
 
     def _add_client_limits(self, virtual: str, pool: str) -> frozenset[Ref]:

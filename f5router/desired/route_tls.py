@@ -3,7 +3,7 @@
 Source of secure-serverssl: F5Networks/k8s-bigip-ctlr, pkg/appmanager: setServerSslProfile.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -119,12 +119,17 @@ class PodTLS:
     objects: tuple[Object, ...] = ()
     """The server SSL profiles with their CA; none if the profile is the administrator's."""
 
-    def records(self, group: str, pool: str) -> list[Object]:
-        """Build the records that give a pool its TLS. Args: group, pool: full paths."""
+    def records(self, group: str, pool: str, missing: Collection[str]) -> list[Object]:
+        """Build the records that give a pool its TLS.
+
+        Args:
+            group, pool: full paths.
+            missing: profiles of the administrator that are not there; a record that needs one is not written.
+        """
         paths = {pool: self.data, **{names.service_record(pool, number): path
                                      for number, path in self.by_number.items()}}
-        ours = {obj.path for obj in self.objects if isinstance(obj, ServerSSL)}
-        return [Record(group, name, data, frozenset({Ref(ServerSSL.KIND, data)} if data in ours else ()))
+        needed = {obj.path for obj in self.objects if isinstance(obj, ServerSSL)}.union(missing)
+        return [Record(group, name, data, frozenset({Ref(ServerSSL.KIND, data)} if data in needed else ()))
                 for name, data in paths.items()]
 
 

@@ -5,6 +5,7 @@ reply, costs one object and its dependents; any other failure ends the pass. The
 reading, as it does after any write that may have been applied.
 """
 
+import functools
 import logging
 import threading
 from collections import ChainMap
@@ -75,18 +76,21 @@ class Device:
         node_partition: str | None = None,
         vxlan: bool = False,
         static_routes: bool = False,
+        profiles: Collection[str] = (),
         max_in_flight: int = 4,
         drain_s: float = 0.0,
         sleep: Callable[[float], object] | None = None,
     ):
         """Args:
+        profiles: full paths of the server SSL profiles that Routes may name.
         drain_s: pause between deletes of Rules and records, and those of pools and TLS objects.
         sleep: None for a wait that give_up ends.
         """
         self.client, self.failover, self._files, self._folder = client, failover, files, folder
         self._drain_s = drain_s
         self._virtuals = (http_virtual, https_virtual)
-        self._network = {"vxlan": vxlan, "static_routes": static_routes}
+        self._observe = functools.partial(
+            observe, vxlan=vxlan, static_routes=static_routes, profiles=frozenset(profiles))
         self.calls = Calls(max_in_flight)
         self._given_up = threading.Event()
         self._sleep = sleep or self._given_up.wait
@@ -175,7 +179,7 @@ class Device:
             return Observation(facts=DeviceFacts(self.client.version(), http, https))
         self.folder = folder
         self.failover.traffic_group = str(folder.get("trafficGroup") or "")
-        return observe(self.client, self._folder, self._virtuals, **self._network)
+        return self._observe(self.client, self._folder, self._virtuals)
 
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the objects of a Plan that are certain to be refused, with the reasons."""

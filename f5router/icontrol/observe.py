@@ -6,7 +6,7 @@ Observation counts only when the device was ready before and after it was made.
 
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from f5router.desired import irules
@@ -58,6 +58,7 @@ _HTTP = "ltm/profile/http"
 def observe(
     client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
     static_routes: bool = False,
+    profiles: Collection[str] = (),
 ) -> Observation:
     """Read our objects, and the facts that decide how they may be written.
 
@@ -65,6 +66,7 @@ def observe(
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
         vxlan: read net objects too, if the version supports VxLAN.
         static_routes: read static routes too.
+        profiles: full paths of the server SSL profiles that Routes may name.
     Raises:
         NotReady: the device was not ready before or after.
         BigIPError: a read failed.
@@ -93,7 +95,8 @@ def observe(
     left = original_facts(client, objects, facts, folder)
     http, https = facts
     known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left,
-                        client_ssl=_root(read[ClientSSL.KIND]))
+                        client_ssl=_root(read[ClientSSL.KIND]),
+                        missing_profiles=missing_profiles(profiles, read[ServerSSL.KIND], folder))
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        ltm_nodes.places(_members(read[Pool.KIND], folder)))
 
@@ -291,6 +294,16 @@ def _root(profiles: Iterable[JSON]) -> TLSProperties:
     """Return the properties of the device's own client SSL profile, the parent of those of Hosts."""
     root = next((obj for obj in profiles if ltm_codec.path_of(obj) == ClientSSL.PARENT), None)
     return ltm_codec.decode_tls_properties(root) if root else TLSProperties()
+
+
+def missing_profiles(paths: Collection[str], read: Iterable[JSON], folder: str) -> frozenset[str]:
+    """Return those of these profiles that are certainly not there.
+
+    The router's account may not see every partition: those in which it sees no profile count as unknown.
+    """
+    there = {ltm_codec.path_of(item) for item in read}
+    seen = {path.split("/")[1] for path in {folder, *there}}
+    return frozenset(path for path in paths if path not in there and path.split("/")[1] in seen)
 
 
 def _replaced(attached: Iterable[str], profiles: Mapping[str, JSON], folder: str) -> str:

@@ -97,3 +97,5 @@ class DeviceFacts:
     original: OriginalFacts = OriginalFacts()
     client_ssl: TLSProperties = field(default_factory=TLSProperties)
     """Properties of /Common/clientssl."""
+    missing_profiles: frozenset[str] = frozenset()
+    """Full paths of the server SSL profiles that Routes may name and that are not there."""

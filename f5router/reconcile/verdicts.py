@@ -4,6 +4,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, BigIPError, Unconfirmed
+from f5router.model.ltm import ServerSSL
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import static_routes, vxlan, vxlan_checks
@@ -40,6 +41,9 @@ class Verdicts:
             error = self._retry.failures[ref].error
             return PENDING if isinstance(error, Unconfirmed) else Verdict(
                 False, DEVICE_REJECTED, f"{ref}: {error.text}")
+        profiles = (Ref(ServerSSL.KIND, path) for path in self._device.facts.missing_profiles)
+        if missing := sorted(needed.intersection(profiles)):
+            return Verdict(False, DEVICE_REJECTED, f"{missing[0]} is not there")  # nobody refused a write
         if not self._backlog.isdisjoint(needed):
             return None
         known = not engine.pending_secret(key) and not engine.pending(key)

@@ -151,13 +151,55 @@ def test_a_server_ssl_profile_of_the_administrator(site, namespaces, pods, serve
     assert len(site.writes()) == before
 
 
-def test_a_profile_that_is_not_there_lets_nobody_through(site):
-    """Rather no answer than clear text; what others have goes on."""
-    serve(site, "reencrypt", "10.1.1.1")
-    site.apply(annotated("reencrypt", serverssl="/Common/gone"), annotated("reencrypt", name="b", path="/b"))
-    assert site.converge(allowed_profiles="/Common/gone=*") == []
-    assert not ask(site, "reencrypt").pod
-    assert clients.python(site.https, NAME, "/b").status == 200
+def test_a_profile_that_is_not_there(site):
+    """The Route that names it is refused, and goes on as it was; once it is there, it is what counts."""
+    flags = {"allowed_profiles": "/Common/admins=* /Hidden/x=*", "default_destination_ca_path": ""}
+    serve(site, "reencrypt", "10.1.1.1", pods=STRANGER)
+    site.apply(annotated("reencrypt", serverssl="/Common/admins"),
+               annotated("reencrypt", STRANGER.issuer, name="b", path="/b"),
+               annotated("reencrypt", STRANGER.issuer, name="c", path="/c"))
+    router = site.router(**flags)
+    site.settle(router)
+
+    def answers() -> tuple[int, ...]:
+        return tuple(clients.python(site.https, NAME, path).status for path in ("/a", "/b", "/c"))
+
+    assert answers() == (503, 200, 200)
+    condition = site.admitted("shop", "a")
+    assert (condition["status"], condition["reason"]) == ("False", "DeviceRejected")
+    assert "ltm/profile/server-ssl /Common/admins is not there" in condition["message"]
+    site.apply(annotated("reencrypt", STRANGER.issuer, name="b", path="/b", serverssl="/Common/admins"),
+               annotated("reencrypt", STRANGER.issuer, name="c", path="/c", serverssl="/Hidden/x"))
+    site.settle(router)
+    assert answers() == (503, 200, 0)  # nobody knows what a partition has that the router does not see
+    assert [site.admitted("shop", name)["status"] for name in "abc"] == ["False", "False", "True"]
+    allow_profile(site, STRANGER.issuer)
+    site.later(3600)
+    site.settle(router)
+    assert answers() == (200, 200, 0)
+    assert [site.admitted("shop", name)["status"] for name in "abc"] == ["True"] * 3
+    router.close()
+
+
+def test_a_profile_that_goes(site):
+    """The team gets to know that requests are reset, and nothing is taken away."""
+    path = allow_profile(site, STRANGER.issuer)
+    flags = {"allowed_profiles": f"{path}=*", "default_destination_ca_path": ""}
+    serve(site, "reencrypt", "10.1.1.1", pods=STRANGER)
+    site.apply(annotated("reencrypt", serverssl=path))
+    assert site.converge(**flags) == []
+    assert ask(site, "reencrypt").pod
+    site.change("DELETE", "ltm/profile/server-ssl/~Common~admins")
+    site.clear()
+    for _ in range(2):
+        (reason,) = site.converge(**flags)
+        assert "ltm/profile/server-ssl /Common/admins is not there" in reason
+        assert site.admitted("shop", "a")["reason"] == "DeviceRejected"
+        assert (ask(site, "reencrypt").status, site.writes()) == (0, [])
+    site.change("POST", "ltm/profile/server-ssl", {
+        "name": "admins", "partition": "Common", "caFile": "/Common/admin-ca.crt", "peerCertMode": "require"})
+    assert ask(site, "reencrypt").pod
+    assert site.converge(**flags) == []
 
 
 @pytest.mark.parametrize(("kind", "admitted"), [("", True), ("edge", True), ("passthrough", False)])

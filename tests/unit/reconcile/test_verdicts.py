@@ -30,7 +30,7 @@ class Bench:
         self.engine.set_facts(FACTS)
         objects = objects or (route("a"), route("b", path="/b"), service(), endpoints("10.1.1.1"))
         self.engine.apply(delta(*((obj, True) for obj in objects)))
-        self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set())
+        self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
         self.retry, self.deferred, self.backlog = RetrySchedule(), DeferredDeletes(), Backlog()
         self.verdicts = Verdicts(self.engine, self.device, self.retry, self.deferred, self.backlog)
 
