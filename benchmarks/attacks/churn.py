@@ -1,6 +1,7 @@
 """Changes of everything that the router watches, drawn from a seed."""
 
 import base64
+import copy
 import random
 import time
 from collections import deque
@@ -9,13 +10,19 @@ from contextlib import contextmanager
 
 import requests
 
-from benchmarks.attacks import cluster, drill
-from benchmarks.attacks.cluster import Change, Object, Objects
+from benchmarks.attacks import cluster, drill, marks
+from benchmarks.attacks.cluster import ATTACKERS, Change, Object, Objects
+from benchmarks.attacks.options import RATES
 from benchmarks.attacks.site import AttackError, Site
 from tests import manifests
 
 GRACE_S = 10.0
 """How long after a change an answer may still be that of before."""
+OPTIONS: tuple[dict[str, str], ...] = (
+    {}, {}, {"balance": "source"}, {"disable_cookies": "true"}, {"rewrite-target": "/new"},
+    {"rewrite-target": "/"}, {"pod-concurrent-connections": "100"}, {"ip_allowlist": ATTACKERS}, RATES,
+)
+"""Annotations that a Route may get beside its marks."""
 FLOATING = "10.1.9.1"
 """An address that pods of both tenants have in turn."""
 
@@ -47,8 +54,9 @@ class Churn:
                 self._node,
                 self._status,
                 self._float,
+                self._options,
             ),
-            (10, 5, 3, 2, 2, 2, 2, 1),
+            (10, 5, 3, 2, 2, 2, 2, 1, 5),
         )[0]
         choose()
 
@@ -133,6 +141,21 @@ class Churn:
         churned = [key for key in self.site.objects if key[0] == "Route" and key[2].startswith("churn-")]
         if churned:
             self.apply(Change(delete=(self._random.choice(churned),)))
+
+    def _options(self) -> None:
+        """A Route gets options, perhaps those that another one has or had, or loses its own."""
+        chance = self._random
+        names = [key for key in self.site.objects
+                 if key[0] == "Route" and key[2].startswith(("marked", "churn-"))]
+        route = copy.deepcopy(self.site.objects[chance.choice(names)])
+        route["metadata"].pop("annotations", None)
+        route["spec"].pop("httpHeaders", None)
+        if chance.randrange(4):
+            number = chance.randint(1, 6)
+            forwarded = chance.choice(("append", "replace", "if-none", "never"))
+            more = chance.choice(OPTIONS)
+            marks.marked(route, f"mark-{number}", number=number, forwarded=forwarded, **more)
+        self.apply(Change((route,)))
 
     def _takeover(self) -> None:
         """The older Route for a Host of two tenants goes, or comes back."""

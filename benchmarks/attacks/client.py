@@ -23,8 +23,8 @@ def _problem(target: Target) -> str:
         return "" if target.status == REFUSED else f"no answer: {error!r}"
 
 
-def _ask(target: Target) -> tuple[int, dict | None, bytes]:
-    """Status, what the pod says of itself, and the certificate. Raises: OSError, HTTPException."""
+def _ask(target: Target) -> tuple[int, dict[str, str], dict | None, bytes]:
+    """Status, headers, what the pod says of itself, and the certificate. Raises: OSError, HTTPException."""
     sock, shown = socket.create_connection(target.address, LIMIT_S), b""
     with sock:
         if target.tls:
@@ -40,12 +40,14 @@ def _ask(target: Target) -> tuple[int, dict | None, bytes]:
             reply.begin()
             body = reply.read()
             pod = json.loads(body) if reply.headers.get_content_type() == "application/json" else None
-            return reply.status, pod, shown
+            return reply.status, {name.lower(): value for name, value in reply.getheaders()}, pod, shown
 
 
-def _judge(target: Target, status: int, pod: dict | None, shown: bytes) -> str:
+def _judge(target: Target, status: int, headers: dict[str, str], pod: dict | None, shown: bytes) -> str:
     if pod is not None and (target.status != 200 or not target.right(pod)):
         return f"wrong pod: {pod['namespace']} {pod['pod']}"
     if status != target.status:
         return f"status {status} instead of {target.status}"
+    if problem := target.check(status, headers, pod):
+        return problem
     return "another certificate" if target.certificates and shown not in target.certificates else ""

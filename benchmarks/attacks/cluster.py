@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.attacks import marks
+from benchmarks.attacks.marks import Marks, cis, marked
 from tests import manifests
 from tests.builders import Identity, identity
 from tests.traffic.load import REFUSED
@@ -24,6 +26,9 @@ class Material:
 
     pods: Identity
     default: Identity
+    """Of the virtual server."""
+    site: Identity
+    """The router's default."""
     hosts: Mapping[str, Identity]
 
     def __getitem__(self, name: str) -> Identity:
@@ -42,7 +47,8 @@ def make_material() -> Material:
         for serial in (1, 2)
     }
     return Material(
-        identity("pods.example.com", ca="Pod CA"), identity("default.example.com", ca="Default CA"), hosts
+        identity("pods.example.com", ca="Pod CA"), identity("default.example.com", ca="Default CA"),
+        identity("site.example.com", ca="Site CA"), hosts
     )
 
 
@@ -107,6 +113,7 @@ def base(material: Material) -> Objects:
         route("through", kind="passthrough", service="tls"),
         route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
         route("empty", service="empty"),
+        *_optional(material, again),
         annotated(route("members", "plain", path="/members"), ip_allowlist=ATTACKERS),
         annotated(route("closed"), ip_allowlist=OTHERS),
         annotated(route("closed-edge", kind="edge", insecure="Redirect"), ip_allowlist=OTHERS),
@@ -137,6 +144,24 @@ def base(material: Material) -> Objects:
         for obj in manifests.service(namespace, name, pods=pods, ports=(port,))
     ]
     return {key(obj): obj for obj in (*services, *routes)}
+
+
+def _optional(material: Material, again: dict[str, str]) -> list[Object]:
+    """Return Routes with options: all of them side by side on one host, and on others."""
+    own2 = {"certificate": material["own2-1"].certificate, "key": material["own2-1"].key}
+    return [
+        marked(route("marked"), "one"),
+        marked(route("marked-b", "marked", path="/b"), "two", number=2, **{"rewrite-target": "/new"}),
+        route("marked-none", "marked", path="/none"),
+        marked(route("marked-edge", kind="edge", **own2), "three", number=3, balance="roundrobin"),
+        marked(route("marked-again", **again), "four", number=4, forwarded="never"),
+        marked(route("marked-through", kind="passthrough", service="tls"), "five", number=5),
+        marked(route("marked-rival", namespace="rival", kind="edge", insecure="Allow"), "six", number=6,
+               forwarded="replace", disable_cookies="true"),
+        cis(marked(route("root"), "seven", number=7), rewrite_app_root="/home"),
+        cis(route("old", "root", path="/old"), rewrite_target_url="/fresh",
+            balance="least-connections-member", allow_source_range=ATTACKERS.replace(" ", ",")),
+    ]
 
 
 # -- changes ---------------------------------------------------------------------------------------
@@ -181,6 +206,9 @@ class Answer:
     services: frozenset[tuple[str, str]] = frozenset()
     """Any of these; none if the BIG-IP answers itself."""
     certificate: str = field(default="", repr=False)
+    location: str = field(default="", compare=False)
+    marks: Marks | None = field(default=None, compare=False)
+    """Of the Route whose pods answer."""
 
 
 NOWHERE = "nobody.example.com"
@@ -192,6 +220,8 @@ def requests(*stages: Objects) -> list[Asked]:
     for route in (obj for objects in stages for obj in objects.values() if obj["kind"] == "Route"):
         path = route["spec"].get("path", "")
         places.add((_host(route), f"{path}/x" if path else "/"))
+        if marks.app_root(route):
+            places.add((_host(route), "/x"))
     return [Asked(host, path, tls) for host, path in sorted(places) for _, tls in ENTRIES]
 
 
@@ -206,14 +236,14 @@ def answer(asked: Asked, objects: Objects, material: Material) -> Answer:
     if not asked.tls:
         decides = _longest(routes)
         if decides is not None and _on_port_80(decides) == "Redirect":
-            return Answer(302)
+            return Answer(302, location=f"https://{asked.host}{asked.path}")
         route = _longest([route for route in routes if _on_port_80(route) == "Allow"])
-        return _from_pods(route, objects, "") if route else Answer(503)
+        return _from(route, asked, objects, "") if route else Answer(503)
     route = _longest([route for route in routes if _kind(route)])
     if route is not None and _kind(route) == "passthrough":
-        return _from_pods(route, objects, material.pods.certificate)
+        return _from(route, asked, objects, material.pods.certificate)
     shown = _shown(asked.host, objects, material)
-    return _from_pods(route, objects, shown) if route else Answer(503, certificate=shown)
+    return _from(route, asked, objects, shown) if route else Answer(503, certificate=shown)
 
 
 def _kind(route: Object) -> str:
@@ -225,7 +255,9 @@ def _on_port_80(route: Object) -> str:
     return route["spec"]["tls"].get("insecureEdgeTerminationPolicy", "") if _kind(route) else "Allow"
 
 
-def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
+def _from(route: Object, asked: Asked, objects: Objects, shown: str) -> Answer:
+    if asked.path == "/" and (location := marks.app_root(route)):
+        return Answer(302, certificate=shown, location=location)
     namespace, spec = route["metadata"]["namespace"], route["spec"]
     services = frozenset(
         (namespace, backend["name"])
@@ -234,7 +266,9 @@ def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
     )
     if not services:
         return Answer(503, certificate=shown)
-    return Answer(200, services, shown) if _allowed(route) else Answer(REFUSED)
+    if not _allowed(route):
+        return Answer(REFUSED, certificate=shown)
+    return Answer(200, services, shown, marks=marks.expected(route, asked.path))
 
 
 def _allowed(route: Object) -> bool:
@@ -281,10 +315,10 @@ def _fits(path: str, prefix: str) -> bool:
 
 
 def _shown(host: str, objects: Objects, material: Material) -> str:
-    """The certificate of a Host, else the virtual server's."""
+    """The certificate of a Host, else the default one."""
     own = [
         route["spec"]["tls"]["certificate"]
         for route in _of_host(host, objects)
         if route["spec"].get("tls", {}).get("certificate")
     ]
-    return own[0] if own else material.default.certificate
+    return own[0] if own else material.site.certificate

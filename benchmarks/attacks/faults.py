@@ -38,10 +38,11 @@ def _restart(drill: Drill) -> None:
 
 def _restart_unsaved(drill: Drill) -> None:
     drill.outage = True
-    own = ssl.PEM_cert_to_DER_cert(drill.site.material.default.certificate)
+    material = drill.site.material
+    defaults = {ssl.PEM_cert_to_DER_cert(pair.certificate) for pair in (material.default, material.site)}
     for target in drill.site.load.targets:
         if target.certificates:
-            target.certificates.add(own)
+            target.certificates.update(defaults)
     drill.site.bigip.restart(lose_unsaved=True)
 
 

@@ -1,6 +1,7 @@
 """Changes of the options of Routes: annotations, Services with weights, and pods that end."""
 
 from benchmarks.attacks.cluster import ATTACKERS, OTHERS, PODS, Change, Material, Object, annotated, route
+from benchmarks.attacks.marks import cis, marked
 from tests import manifests
 
 RATES = {"rate-limit-connections": "true", "rate-limit-connections.rate-tcp": "100000",
@@ -11,7 +12,7 @@ RATES = {"rate-limit-connections": "true", "rate-limit-connections.rate-tcp": "1
 def change(material: Material) -> Change:
     """Routes get Services, weights and limits, and pods of one Service are ending."""
     again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
-    own0, own1 = material["own0-1"], material["own1-1"]
+    own0, own1, own2 = (material[f"own{number}-1"] for number in range(3))
     ending = manifests.endpoints("shop", "web", ("10.1.1.2",), ports=(PODS["shop", "web"][1],),
                                  draining=("10.1.1.1",))
     return Change(
@@ -34,6 +35,18 @@ def change(material: Material) -> Change:
             annotated(route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
                        **RATES),
             annotated(route("rival", namespace="rival"), balance="leastconn", ip_whitelist=ATTACKERS),
+            # What was one's is another's now, and the other way round.
+            marked(route("marked"), "two", number=2, forwarded="never"),
+            marked(route("marked-b", "marked", path="/b"), "one", **{"rewrite-target": "/newer"}),
+            marked(route("marked-none", "marked", path="/none"), "four", number=4),
+            marked(route("marked-edge", kind="edge", certificate=own2.certificate, key=own2.key), "six",
+                   number=6, balance="source"),
+            route("marked-again", **again),
+            marked(route("marked-rival", namespace="rival", kind="edge", insecure="Allow"), "three",
+                   number=3, **{"rewrite-target": "/rival"}),
+            cis(marked(route("root"), "seven", number=7), rewrite_app_root="/house"),
+            cis(route("old", "root", path="/old"), rewrite_target_url="/", balance="round-robin",
+                allow_source_range=ATTACKERS.replace(" ", ","), health='[{"path": "root.example.com/old"}]'),
         )
     )
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import requests
 
-from benchmarks.attacks import cluster
+from benchmarks.attacks import administrator, cluster, marks
 from benchmarks.attacks.cluster import Answer, Asked, Material, Objects
 from mocks.bigip import FakeBigIP
 from mocks.demo.certificates import ssh_key_pair
@@ -163,7 +163,7 @@ class Site:
         for name, text in files.items():
             (self.folder / name).touch(mode=0o600)
             (self.folder / name).write_text(text)
-        return settings | self.flags
+        return settings | administrator.settings(self.folder, self.material) | self.flags
 
     # -- the cluster -----------------------------------------------------------------------------
 
@@ -273,10 +273,10 @@ class Site:
         for asked in cluster.requests(*stages):
             answers = [cluster.answer(asked, stage, self.material) for stage in stages]
             if steady == (len(set(answers)) == 1):
-                targets.append(self._target(asked, answers))
+                targets.append(self._target(asked, answers, is_served=all(stages)))
         return targets
 
-    def _target(self, asked: Asked, answers: list[Answer]) -> Target:
+    def _target(self, asked: Asked, answers: list[Answer], *, is_served: bool) -> Target:
         services = frozenset().union(*(answer.services for answer in answers))
         shown = {answer.certificate for answer in answers if answer.certificate}
         if (
@@ -284,7 +284,9 @@ class Site:
             and asked.tls
             and any(not answer.services or len(shown) > 1 for answer in answers)
         ):
-            shown.add(self.material.default.certificate)
+            shown.add(self.material.site.certificate)
+            if not is_served:
+                shown.add(self.material.default.certificate)
         return Target(
             str(asked),
             self.address(asked),
@@ -293,7 +295,8 @@ class Site:
             asked.tls,
             right=lambda pod: (pod["namespace"], pod["pod"].rpartition("-")[0]) in services,
             certificates={ssl.PEM_cert_to_DER_cert(text) for text in shown},
-            alone=True,
+            alone=asked.tls,
+            check=lambda status, headers, pod: judge(answers, status, headers, pod, is_served=is_served),
             status=answers[0].status if len(set(answers)) == 1 else 200,
         )
 
@@ -313,6 +316,20 @@ class Site:
             if time.monotonic() > deadline:
                 raise AttackError(f"{problem()} after {limit_s:g} s")
             time.sleep(POLL_S)
+
+
+def judge(answers: Iterable[Answer], status: int, headers: Mapping[str, str], pod: Mapping | None, *,
+          is_served: bool = True) -> str:
+    """Return what is wrong with an answer: a mark of another Route, a redirect elsewhere, another error page.
+
+    Args: is_served: the router had attached all its objects before.
+    """
+    if pod is not None:
+        allowed = {answer.marks for answer in answers if answer.marks}
+        return marks.problem(allowed, headers, pod) if is_served and allowed else ""
+    if status == 302 and headers.get("location") not in {answer.location for answer in answers}:
+        return f"redirected to {headers.get('location')}"
+    return "another page" if is_served and status == 503 and headers.get("x-page") != marks.PAGE else ""
 
 
 def _entries(route: dict) -> list[tuple]:

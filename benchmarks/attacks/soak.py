@@ -11,7 +11,8 @@ import click
 from benchmarks.attacks import client, cluster, drill
 from benchmarks.attacks.churn import FLOATING, Churn
 from benchmarks.attacks.cluster import Asked, Change, Material, Object
-from benchmarks.attacks.site import AttackError, Site, difference, process_memory
+from benchmarks.attacks.marks import marked
+from benchmarks.attacks.site import AttackError, Site, difference, judge, process_memory
 from tests import manifests
 from tests.traffic.load import Target
 
@@ -127,7 +128,8 @@ class Soak:
                 asked.path,
                 asked.tls,
                 right=self._right(asked),
-                alone=True,
+                check=self._check(asked),
+                alone=asked.tls,
             )
             for asked in (*known, *churned)
         ]
@@ -141,6 +143,13 @@ class Soak:
             )
 
         return right
+
+    def _check(self, asked: Asked) -> Callable[[int, dict[str, str], dict | None], str]:
+        def check(status: int, headers: dict[str, str], pod: dict | None) -> str:
+            answers = [cluster.answer(asked, objects, self.site.material) for objects in self._churn.stages()]
+            return judge(answers, status, headers, pod)
+
+        return check
 
     # -- figures -------------------------------------------------------------------------------------
 
@@ -218,9 +227,9 @@ def _steady() -> list[Object]:
     return [
         *manifests.service("shop", "steady", pods=("10.1.8.1",)),
         manifests.route("steady", host="steady.example.com", service="steady"),
-        manifests.route(
+        marked(manifests.route(
             "steady-edge", host="steady-edge.example.com", service="steady", kind="edge", insecure="Redirect"
-        ),
+        ), "steady", **{"rewrite-target": "/steady"}),
         external,
     ]
 

@@ -13,12 +13,14 @@ from benchmarks.attacks import cluster, drill, soak, workers
 from benchmarks.attacks.cluster import Asked
 from benchmarks.attacks.drill import Point
 from benchmarks.attacks.phases import PHASES
-from benchmarks.attacks.site import Site, difference
+from benchmarks.attacks.site import Site, difference, judge
 from mocks.bigip.store import DiskFile
 from tests.waiting import DEADLINE_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PHASE = "deletions"
+MARKED, EDGE, ROOT_PATH, NOBODY = (
+    Asked(f"{name}.example.com", "/", False) for name in ("marked", "edge", "root", "nobody"))
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +122,36 @@ def test_soak(material):
 def test_expected_answers(material, asked, status, service):
     answer = cluster.answer(asked, cluster.base(material), material)
     assert (answer.status, answer.services) == (status, {service} - {None})
+
+
+@pytest.mark.parametrize(("asked", "spoiled", "words"), [
+    pytest.param(MARKED, {}, "", id="as it should be"),
+    pytest.param(MARKED, {"x-answered": 'two "[$x]" {{ ;'}, "answered is", id="header of another Route"),
+    pytest.param(MARKED, {"x-answered": None}, "answered is ''", id="no header"),
+    pytest.param(MARKED, {"set-cookie": "cookie-two=x"}, "cookie is 'cookie-two'", id="another cookie"),
+    pytest.param(MARKED, {"x-global": None}, "administrator is ''", id="not the administrator's"),
+    pytest.param(MARKED, {"strict-transport-security": "max-age=1"}, "hsts is", id="a header without TLS"),
+    pytest.param(MARKED, {"pod": {"target": "/new"}}, "target is '/new'", id="another path"),
+    pytest.param(MARKED, {"pod": {"headers": []}}, "asked is ''", id="nothing for the pod"),
+    pytest.param(EDGE, {"location": "https://edge.example.com/"}, "", id="redirect"),
+    pytest.param(EDGE, {"location": "https://other.example.com/"}, "redirected to", id="another redirect"),
+    pytest.param(ROOT_PATH, {"location": "/home"}, "", id="app root"),
+    pytest.param(ROOT_PATH, {"location": "/"}, "redirected to", id="another app root"),
+    pytest.param(NOBODY, {"x-page": "down"}, "", id="page"),
+    pytest.param(NOBODY, {}, "another page", id="another page"),
+])
+def test_marks_of_other_routes_are_found(material, asked, spoiled, words):
+    """An answer as it should be, and with one part that is not."""
+    answer = cluster.answer(asked, cluster.base(material), material)
+    headers, pod = {}, None
+    if answer.marks:
+        pod = {"target": "/", "headers": [("X-Asked", answer.marks.asked), ("Forwarded", "for=x")]}
+        headers = {"x-answered": answer.marks.answered, "set-cookie": "cookie-one=x; path=/",
+                   "x-global": "everywhere"}
+        pod |= spoiled.get("pod", {})
+    given = {name: text for name, text in (headers | spoiled).items() if text is not None and name != "pod"}
+    problem = judge([answer], answer.status, given, pod)
+    assert problem.startswith(words) if words else problem == ""
 
 
 def test_a_host_that_is_given_up_goes_to_the_other_tenant(material):

@@ -45,6 +45,8 @@ class Target:
     """Nobody asks at the moment."""
     alone: bool = False
     """Shares no connection with other targets: TLS of its name ends in its pods."""
+    check: Callable[[int, dict[str, str], dict | None], str] = lambda status, headers, pod: ""
+    """Returns what else is wrong with an answer, by its status, its headers and what the pod said."""
     status: int = 200
     """Or REFUSED."""
 
@@ -197,6 +199,8 @@ class Load:
         pod = json.loads(body) if headers.get("content-type") == "application/json" else None
         if pod is not None and (target.status != 200 or not (right(pod) or target.right(pod))):
             self.report.wrong.append(f"{target.name}: answered by {pod}")
+        elif problem := target.check(status, headers, pod):
+            self.report.wrong.append(f"{target.name}: {problem}")
         elif status != target.status or (pod is None) != (status != 200):
             self.report.failed.append(f"{target.name}: status {status} {headers} {body[:200]!r}")
 
