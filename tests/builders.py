@@ -53,6 +53,7 @@ class Settings:
     request_actions: tuple[str, ...] = ()
     response_actions: tuple[str, ...] = ()
     unique_id: UniqueID | None = None
+    proxy_protocol: bool = False
     default_destination_ca: str = ""
     client_tls: TLSSettings = field(default_factory=TLSSettings)
     tls_files: TLSFiles = field(default_factory=TLSFiles)

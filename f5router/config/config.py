@@ -92,6 +92,8 @@ class Config(pod_network.PodNetwork):
     response_actions: tuple[str, ...]
     unique_id: UniqueID | None
     """The header with the ID of each request; None for none."""
+    proxy_protocol: bool
+    """True if connections begin with a header of the PROXY protocol."""
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
     save_config: bool
@@ -212,7 +214,7 @@ def _config(reader: Reader) -> Config:
         forwarded_headers=reader.value("set-forwarded-headers"),
         request_actions=reader.value("set-delete-http-request-header") or (),
         response_actions=reader.value("set-delete-http-response-header") or (),
-        unique_id=http_edge.unique_id(reader),
+        unique_id=http_edge.unique_id(reader), proxy_protocol=reader.value("use-proxy-protocol"),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

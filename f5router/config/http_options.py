@@ -19,6 +19,8 @@ OPTIONS = (
     Option("errorfile-404", "ROUTER_ERRORFILE_404", "", HTTP,
            "File with a raw HTTP response for requests that no Route matches; without it, the page with "
            "status 503.", "FILE"),
+    boolean("use-proxy-protocol", "ROUTER_USE_PROXY_PROTOCOL", "false", HTTP,
+            "Clients come through a load balancer that names them in a header of the PROXY protocol."),
     Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,
            "Name of a header that gives each request to a pod an ID; without it, there is none.", "NAME",
            unique_id.parse_name),

@@ -104,7 +104,6 @@ PROFILES = {
     "ROUTER_SERVICE_HTTPS_PORT": "destination of the HTTPS virtual server",
     "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6",
     "ROUTER_MAX_CONNECTIONS": "connection-limit of both virtual servers",
-    "ROUTER_USE_PROXY_PROTOCOL": "an iRule that removes the header, of a virtual server in front of each",
 }
 """Variable to what the administrator sets instead, on the virtual servers or in their profiles.
 

@@ -48,6 +48,10 @@ class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientT
     @property
     def edge(self) -> HTTPEdge: ...
 
+    @property
+    def proxy_protocol(self) -> bool:
+        """True if connections begin with a header of the PROXY protocol."""
+
 
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks,
           files: TLSFiles) -> dict[Ref, Object]:
@@ -62,6 +66,10 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         objects.append(monitors.tcp(config.folder, config.check_interval_s))
     if config.http_virtual:
         objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
+        if config.proxy_protocol:
+            path = names.full_path(config.folder, names.PROXY_IRULE)
+            objects += [IRule(path, irules.proxy_irule(config.folder)),
+                        Attachment(config.http_virtual, "rules", path, IRule.KIND)]
     if config.https_virtual:
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
@@ -100,7 +108,8 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
         required |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
                     for name in others}
         required |= {obj.ref for obj in kept}
-    text = irules.passthrough_irule(config.folder, source=config.balancing.of("passthrough") == "source")
+    text = irules.passthrough_irule(config.folder, source=config.balancing.of("passthrough") == "source",
+                                    proxied=config.proxy_protocol)
     irule = IRule(path, text, extra_dependencies=frozenset(required))
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
@@ -134,7 +143,8 @@ def _request(config: BaselineSettings) -> list[Object]:
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     refusal = config.edge.not_found or (config.unavailable_page and (config.edge.unavailable or True))
     text = irules.request_irule(config.folder, page=refusal,
-                                source=config.balancing.of("") == "source", cookie=config.cookie_name)
+                                source=config.balancing.of("") == "source", cookie=config.cookie_name,
+                                proxied=config.proxy_protocol)
     groups = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
               for name in (names.REENCRYPT_GROUP, names.PERSISTENCE_GROUP)}
     irule = IRule(path, text, extra_dependencies=frozenset({nowhere.ref, *groups}))

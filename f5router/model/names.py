@@ -23,6 +23,7 @@ INSECURE_POLICY = "openshift_insecure_routes"
 SECURE_POLICY = "openshift_secure_routes"
 NOOP_RULE = "default_noop"
 PASSTHROUGH_IRULE = "openshift_passthrough_irule"
+PROXY_IRULE = "openshift_proxy_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
 UNAVAILABLE_IRULE = "openshift_unavailable_irule"
 NOT_FOUND_IRULE = "openshift_not_found_irule"
@@ -33,8 +34,8 @@ COOKIE_IRULE = "openshift_session_cookie_irule"
 CLIENT_CERTIFICATE_IRULE = "openshift_client_certificate_irule"
 HEADERS_IRULE = "openshift_headers_irule"
 IRULE_ORDER = (
-    PASSTHROUGH_IRULE, CLIENT_CERTIFICATE_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, HEADERS_IRULE,
-    COOKIE_IRULE, TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
+    PROXY_IRULE, PASSTHROUGH_IRULE, CLIENT_CERTIFICATE_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE,
+    HEADERS_IRULE, COOKIE_IRULE, TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""

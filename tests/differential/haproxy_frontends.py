@@ -62,6 +62,7 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
               f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
               "default_backend openshift_default"]
     verify = _verify(variables)
+    proxied = " accept-proxy" if re.fullmatch(TRUE, variables.get("ROUTER_USE_PROXY_PROTOCOL", "")) else ""
     passed = f"req.ssl_sni,lower,map_reg({folder}/os_sni_passthrough.map)"
     return [
         ["global", f"stats socket {folder}/{SOCKET} level user", "maxconn 2000",
@@ -69,11 +70,12 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
         ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
          "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",
          "timeout http-keep-alive 300s", "timeout tunnel 1h", *compression, *pages],
-        ["frontend public", f"bind fd@{listeners.http}", *request,
+        ["frontend public", f"bind fd@{listeners.http}{proxied}", *request,
          f"acl secure_redirect base,map_reg_int({folder}/os_route_http_redirect.map) -m bool",
          "redirect scheme https if secure_redirect",
          f"use_backend %[base,map_reg({folder}/os_http_be.map)]", "default_backend openshift_default"],
-        ["frontend public_ssl", f"bind fd@{listeners.https}", "mode tcp", "tcp-request inspect-delay 5s",
+        ["frontend public_ssl", f"bind fd@{listeners.https}{proxied}", "mode tcp",
+         "tcp-request inspect-delay 5s",
          "tcp-request content accept if { req_ssl_hello_type 1 }", "acl sni req.ssl_sni -m found",
          f"acl sni_passthrough {passed} -m found",
          f"use_backend %[req.ssl_sni,lower,map_reg({folder}/os_tcp_be.map)] if sni sni_passthrough",

@@ -1,4 +1,8 @@
-"""The PROXY protocol, which the virtual servers do not read: its header lets nobody in as somebody else."""
+"""The PROXY protocol: whose requests its header makes of a connection.
+
+Without the setting it makes them nobody's. Which headers are right is compared with HAProxy in
+tests/differential/test_proxy_protocol.py.
+"""
 
 import contextlib
 import socket
@@ -8,13 +12,15 @@ import pytest
 from f5router.admission.route_options import HAPROXY
 from tests import manifests
 from tests.traffic import clients
-from tests.traffic.conftest import Site
-from tests.unit.desired.irules import hello
+from tests.traffic.conftest import PODS, Site
+from tests.traffic.proxied import ask
+from tests.unit.desired.irules import hello, proxy_headers
 from tests.waiting import DEADLINE_S
 
-V1 = b"PROXY TCP4 192.0.2.7 192.0.2.1 56324 443\r\n"
-V2 = (b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c" + socket.inet_aton("192.0.2.7")
-      + socket.inet_aton("192.0.2.1") + b"\xdc\x04\x01\xbb")
+ON = {"use_proxy_protocol": "true"}
+KINDS = ("", "edge", "reencrypt", "passthrough")
+V1 = proxy_headers.v1("TCP4 192.0.2.7 192.0.2.1 56324 443")
+V2 = proxy_headers.v2("192.0.2.7")
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +60,75 @@ def test_without_a_header(site):
     """The requests are right but for the header."""
     assert b"web-10.1.1.1" in answer(site.http, clients.request_bytes("open.plain.example.com"))
     assert b"web-10.1.1.1" not in answer(site.http, clients.request_bytes("listed.plain.example.com"))
+
+
+def route(kind: str, annotations: dict[str, str], *, name: str = "a") -> dict:
+    """A Route; its host is that of the kind."""
+    service = "tls" if kind in ("reencrypt", "passthrough") else "web"
+    name = f"{name}-{kind or 'plain'}"
+    obj = manifests.route(name, host=f"{name}.example.com", kind=kind, service=service)
+    obj["metadata"]["annotations"] = {f"{HAPROXY}{key}": value for key, value in annotations.items()}
+    return obj
+
+
+def asked(site: Site, kind: str, client: str, *, name: str = "a") -> clients.Seen:
+    """Ask for a Route behind a header. Args: client: the address that it names; "" for no header."""
+    header = proxy_headers.v2(client) if client else b""
+    return ask(site.https if kind else site.http, f"{name}-{kind or 'plain'}.example.com", header,
+               secure=bool(kind))
+
+
+def serve(site: Site) -> Site:
+    site.serve("web", "10.1.1.1", "10.1.1.2")
+    site.serve("tls", "10.1.2.1", "10.1.2.2", port=8443, tls=PODS)
+    return site
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+def test_after_every_write(site_of, kind):
+    """Whoever the load balancer may be, a stranger behind it gets in at no moment of switching on or off."""
+    site, seen = serve(site_of()), []
+    site.apply(route(kind, {"ip_allowlist": "127.0.0.0/8 192.0.2.7"}))
+    assert site.converge() == []
+    site.bigip.on_write = lambda entry: seen.append(asked(site, kind, "203.0.113.9").status)
+    for flags, without, listed in ((ON, 0, 200), ({}, 200, 0), (ON, 0, 200)):
+        seen.clear()
+        assert site.converge(**flags) == []
+        assert seen
+        assert set(seen) == {0}
+        assert [asked(site, kind, client).status for client in ("", "192.0.2.7", "203.0.113.9")] == [
+            without, listed, 0]
+
+
+@pytest.fixture(scope="module")
+def proxied(shared_site_of) -> Site:
+    site = serve(shared_site_of())
+    for kind in KINDS:
+        site.apply(route(kind, {"rate-limit-connections": "true", "rate-limit-connections.rate-tcp": "5"}),
+                   route(kind, {"balance": "source"}, name="source"))
+    assert site.converge(**ON) == []
+    return site
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+def test_limits_of_each_client(proxied, kind):
+    """One behind the load balancer that exceeds them takes nothing from the others."""
+    often = [asked(proxied, kind, "198.51.100.1").status for _ in range(25)]
+    assert (often[0], often[-1]) == (200, 0)
+    assert asked(proxied, kind, "198.51.100.2").status == 200
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+def test_clients_stay_with_their_pods(proxied, kind):
+    addresses = [f"198.51.100.{number}" for number in range(10, 22)]
+    pods = [{asked(proxied, kind, address, name="source").pod["pod"] for _ in range(3)}
+            for address in addresses]
+    assert {len(answered) for answered in pods} == {1}
+    assert len(set.union(*pods)) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+def test_without_a_header_nobody_is_served(proxied, kind):
+    for name in ("a", "source", "unknown"):
+        assert asked(proxied, kind, "", name=name).status == 0
+    assert asked(proxied, "", "192.0.2.7", name="unknown").status == 503

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-from f5router.desired.irules import header_commands, unique_id
+from f5router.desired.irules import header_commands, proxy_protocol, unique_id
 from f5router.model import names, session_cookies
 from f5router.model.http_edge import ErrorPage
 from f5router.model.unique_id import UniqueID
@@ -81,10 +81,16 @@ _UNCOUNTED = """if { ![info exists static::f5router_uncounted] } {
         log local0.err "f5router: limits of clients are not enforced, for their session table failed"
     }"""
 
+_CLIENT = """set f5r_client [IP::client_addr]
+                if { [info exists f5router_ends] } {
+                    set f5r_client [lindex $f5router_ends 0]
+                }"""
+"""Commands that set f5r_client to the address of the client, or to what a load balancer says that it is."""
+
 _COUNT = f"""set f5r_now [clock seconds]
     set f5r_window [expr {{ $f5r_now / $f5r_period }}]
     set f5r_left [expr {{ 2 * ($f5r_period - $f5r_now % $f5r_period) - 1 }}]
-    set f5r_rate "f5router $f5r_kind [IP::client_addr] $f5r_counted"
+    set f5r_rate "f5router $f5r_kind $f5r_client $f5r_counted"
     set f5r_events [table incr "$f5r_rate $f5r_window"]
     if {{ $f5r_events == 1 }} {{
         table lifetime "$f5r_rate $f5r_window" [expr {{ 2 * $f5r_period }}]
@@ -132,7 +138,7 @@ def is_ours(text: str) -> bool:
     return text.lstrip().startswith(_MARK)
 
 
-def passthrough_irule(folder: str, *, source: bool = True) -> str:
+def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False) -> str:
     """Return the text of openshift_passthrough_irule, for the HTTPS virtual server.
 
     A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
@@ -153,9 +159,20 @@ def passthrough_irule(folder: str, *, source: bool = True) -> str:
     Args:
         folder: full path of the folder that holds the data-groups, such as /Common.
         source: True if clients stay with their pods where no record says otherwise.
+        proxied: True if connections begin with a header of the PROXY protocol, which it removes.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_passthrough_irule.tcl", folder, source=source)
+    return _text("openshift_passthrough_irule.tcl", folder, source=source, proxied=proxied)
+
+
+def proxy_irule(folder: str) -> str:
+    """Return the text of openshift_proxy_irule, for virtual servers on which clients speak no TLS.
+
+    passthrough_irule has the same commands for those on which they do.
+    Args: folder: full path of the folder.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_proxy_irule.tcl", folder, proxied=True)
 
 
 def reencrypt_irule(folder: str) -> str:
@@ -239,7 +256,8 @@ def cookie_irule(folder: str) -> str:
     return _text("openshift_session_cookie_irule.tcl", folder)
 
 
-def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, cookie: str = "") -> str:
+def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, cookie: str = "",
+                  proxied: bool = False) -> str:
     """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
     A request for another pool than the one before it on its connection gets a server side of its own:
@@ -282,11 +300,12 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
             request must reach the pods.
         source: True if clients of pools without a record stay with a pod by their address, not by a cookie.
         cookie: name of the session cookie; "" for a hash of the full path of the pool.
+        proxied: True if a connection without a header of the PROXY protocol has no requests.
     Raises: ValueError: folder is not a plain full path, or cookie no name of a cookie.
     """
     answer = _respond(page if isinstance(page, ErrorPage) else None)
     return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET.format(answer) if page else "reject",
-                 source=source, cookie=session_cookies.parse_name(cookie) if cookie else "")
+                 source=source, cookie=session_cookies.parse_name(cookie) if cookie else "", proxied=proxied)
 
 
 def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: Iterable[str] = (),
@@ -353,11 +372,13 @@ def limits_irule(folder: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source: bool = False,
-          cookie: str = "") -> str:
+          cookie: str = "", proxied: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
-    text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", respond)
-    for mark, commands in (("@COUNT@", _COUNT), ("@RELEASE@", _RELEASE), ("@UNCOUNTED@", _UNCOUNTED)):
+    text = proxy_protocol.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
+    text = text.replace("@REFUSE@", refuse).replace("@RESPOND@", respond)
+    for mark, commands in (("@COUNT@", _COUNT), ("@CLIENT@", _CLIENT), ("@RELEASE@", _RELEASE),
+                           ("@UNCOUNTED@", _UNCOUNTED)):
         text = text.replace(mark, commands)
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))

@@ -45,7 +45,13 @@ when HTTP_REQUEST {
         }
         @APPLY@
         set f5r_address ""
-        catch { set f5r_address [lindex [split [IP::client_addr] "%"] 0] }
+        catch {
+            set f5r_ends [list [IP::client_addr] [TCP::client_port] [IP::local_addr] [TCP::local_port]]
+            if { [info exists f5router_ends] } {
+                set f5r_ends $f5router_ends
+            }
+            set f5r_address [lindex [split [lindex $f5r_ends 0] "%"] 0]
+        }
         if { $f5r_forwarded ne "never" && $f5r_address ne "" } {
             catch {
                 set f5r_for $f5r_address
@@ -64,7 +70,7 @@ when HTTP_REQUEST {
                 if { [info exists f5router_https] } {
                     set f5r_proto "https"
                 }
-                set f5r_pairs [list X-Forwarded-Host $f5r_host X-Forwarded-Port [TCP::local_port]]
+                set f5r_pairs [list X-Forwarded-Host $f5r_host X-Forwarded-Port [lindex $f5r_ends 3]]
                 lappend f5r_pairs X-Forwarded-Proto $f5r_proto
                 if { $f5r_forwarded eq "if-none" && [HTTP::header exists "X-Forwarded-Proto"] } {
                     # Forwarded says what X-Forwarded-Proto does: its last word.

@@ -31,7 +31,7 @@ when LB_SELECTED priority 100 {
             set f5r_record [class match -value $f5r_pool equals @FOLDER@/openshift_limits_dg]
             set f5r_list [lindex [split $f5r_record "/"] 0]
             if { $f5r_listed && $f5r_list ne "" } {
-                set f5r_client [IP::client_addr]
+                @CLIENT@
                 # Records are addresses without a route domain.
                 set f5r_plain [lindex [split $f5r_client "%"] 0]
                 if { [class match $f5r_plain equals @FOLDER@/$f5r_list] } {
@@ -63,11 +63,12 @@ when LB_SELECTED priority 100 {
         if { [regexp {^[^/]*/([0-9]+)/([0-9]+)/([0-9]+)$} $f5r_record f5r_all f5r_most f5r_fast f5r_often] } {
             set f5r_refused 0
             if { [catch {
+                @CLIENT@
                 if { ![info exists f5r_counted] } {
                     set f5r_counted $f5r_pool
                     if { $f5r_most > 0 } {
-                        set f5r_seats "f5router connections [IP::client_addr] $f5r_counted"
-                        set f5r_seat "[TCP::client_port] [virtual name]"
+                        set f5r_seats "f5router connections $f5r_client $f5r_counted"
+                        set f5r_seat "[IP::client_addr] [TCP::client_port] [virtual name]"
                         table set -subtable $f5r_seats $f5r_seat 1 indefinite @LEASE_S@
                         if { [table keys -subtable $f5r_seats -count] >= $f5r_most } {
                             set f5r_refused 1

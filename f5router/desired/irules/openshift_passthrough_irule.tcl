@@ -15,6 +15,7 @@ when CLIENT_ACCEPTED {
     set f5r_need 1
     # Read by openshift_request_irule: clients of this virtual server speak TLS.
     set f5router_https 1
+    @PROXY_START@
     TCP::collect
 }
 
@@ -24,6 +25,7 @@ when CLIENT_DATA {
         return
     }
     set f5r_have [TCP::payload length]
+    @PROXY_READ@
     if { $f5r_have < $f5r_need } {
         TCP::collect
         return
@@ -37,6 +39,7 @@ when CLIENT_DATA {
     # An error in here would reset the connection.
     if { [catch {
         set f5r_data [TCP::payload]
+        @PROXY_STRIP@
         set f5r_at 0
         set f5r_size 0
         # Handshake bytes wanted: the header of the message, then all of it.
@@ -176,6 +179,7 @@ when CLIENT_DATA {
     set f5r_hello ""
     set f5r_piece ""
 
+    @PROXY_REMOVE@
     if { $f5r_state eq "collect" } {
         TCP::collect
     } elseif { $f5r_pool eq "" } {
@@ -201,7 +205,8 @@ when CLIENT_DATA {
             # The record of a client is for this pool alone.
             set f5r_want $f5r_pool
             set f5r_failed [expr { $f5r_stay eq "source" && [catch {
-                persist uie "[IP::client_addr] $f5r_want" @SOURCE_S@
+                @CLIENT@
+                persist uie "$f5r_client $f5r_want" @SOURCE_S@
             }] }]
             @WARN@
             TCP::release

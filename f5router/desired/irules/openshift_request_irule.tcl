@@ -36,6 +36,7 @@ when HTTP_REQUEST priority 1 {
 }
 
 when HTTP_REQUEST {
+    @PROXY_CHECK@
     # Variables live as long as the connection.
     set f5r_want ""
     set f5r_suffix ""
@@ -132,7 +133,10 @@ when HTTP_REQUEST {
     set f5r_failed 0
     if { $f5r_stay eq "source" } {
         # The record of a client is for this pool alone.
-        set f5r_failed [catch { persist uie "[IP::client_addr] $f5r_want" @SOURCE_S@ }]
+        set f5r_failed [catch {
+            @CLIENT@
+            persist uie "$f5r_client $f5r_want" @SOURCE_S@
+        }]
     } elseif { $f5r_stay eq "cookie" } {
         set f5r_name [lindex $f5r_words 1]
         if { $f5r_name eq "" } {

@@ -21,9 +21,9 @@ _COMMANDS = """        catch {
                 switch -- [lindex $f5r_parts 0] {
                     t { set f5r_text [binary format H* [lindex $f5r_parts 1]] }
                     ci { set f5r_text $f5r_address }
-                    cp { set f5r_text [TCP::client_port] }
-                    fi { set f5r_text [lindex [split [IP::local_addr] "%"] 0] }
-                    fp { set f5r_text [TCP::local_port] }
+                    cp { set f5r_text [lindex $f5r_ends 1] }
+                    fi { set f5r_text [lindex [split [lindex $f5r_ends 2] "%"] 0] }
+                    fp { set f5r_text [lindex $f5r_ends 3] }
                     H { set f5r_text [info hostname] }
                     Ts { set f5r_text [clock seconds] }
                     rt { set f5r_text [expr { $f5r_count * 1024 + $f5r_unit }] }

@@ -50,6 +50,7 @@ PRECEDENCE = [
      ("set.61.t_62",)),
     ("set-delete-http-response-header", "response_actions", (), "a:Delete", ("delete.61",),
      "a:Delete,b:c:Set", ("delete.61", "set.62.t_63")),
+    ("use-proxy-protocol", "proxy_protocol", False, "true", True, "false", False),
     ("unique-id-header-name", "unique_id", None, "X-ID", UniqueID("X-ID", IDS), "a", UniqueID("a", IDS)),
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
     ("enable-compression", "edge.compressed_types", (), "true", ("text/html", "text/plain", "text/css"),

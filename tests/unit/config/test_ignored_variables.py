@@ -109,7 +109,7 @@ ROWS = [
     ("template", "ROUTER_SERVICE_SNI_PORT", MEANINGLESS, "10444"),
     ("template", "ROUTER_SERVICE_NO_SNI_PORT", MEANINGLESS, "10443"),
     ("template", "ROUTER_IP_V4_V6_MODE", ON_DEVICE, "v4v6"),
-    ("template", "ROUTER_USE_PROXY_PROTOCOL", ON_DEVICE, "true"),
+    ("template", "ROUTER_USE_PROXY_PROTOCOL", HONOURED, "true"),
     ("template", "ROUTER_MAX_CONNECTIONS", ON_DEVICE, "20000"),
     ("template", "ROUTER_THREADS", MEANINGLESS, "4"),
     ("template", "ROUTER_CIPHERS", HONOURED, "modern"),

@@ -19,6 +19,9 @@ PAGE = ErrorPage(404, tuple((f"X-Header-{number}", "x" * 100) for number in rang
 """About as large as it may be."""
 TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
+    pytest.param(partial(irules.passthrough_irule, proxied=True), id="passthrough, PROXY protocol"),
+    pytest.param(irules.proxy_irule, id="PROXY protocol"),
+    pytest.param(partial(irules.request_irule, page=True, proxied=True), id="request, PROXY protocol"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
     pytest.param(partial(irules.unavailable_irule, page=PAGE), id="unavailable with a page"),
@@ -37,7 +40,7 @@ TEXTS = [
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
 
-WITHOUT_GROUPS = (irules.unavailable_irule, irules.cookie_irule, *(
+WITHOUT_GROUPS = (irules.unavailable_irule, irules.cookie_irule, irules.proxy_irule, *(
     param.values[0] for param in TEXTS if param.id in ("unavailable with a page", "not found")))
 
 # Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
@@ -76,7 +79,7 @@ class TestTexts:
         assert bool(groups) == (irule not in WITHOUT_GROUPS)
         assert all(group.startswith(("/OpenShift/zone-1.a/ssl_", "/OpenShift/zone-1.a/openshift_"))
                    for group in groups)
-        assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
+        assert "@" not in re.sub(r"@(\$\{f5r_\w+\}|[0-9]+[aH])", "", irule("/Common"))
 
     @pytest.mark.parametrize("folder", [
         "", "/", "Common", "/Common/", "//Common", "/Common\n", "/a b", "/a;reject", "/[reject]", "/$x",
@@ -104,9 +107,9 @@ def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
     kinds = ("client_certificate",  # test_client_certificate.py
-             "headers", "limits", "not_found", "passthrough", "reencrypt", "request", "session_cookie",
-             "timeout", "unavailable")
-    assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
+             "headers", "limits", "not_found", "passthrough", "proxy", "reencrypt", "request",
+             "session_cookie", "timeout", "unavailable")
+    assert files == {f"openshift_{name}_irule.tcl" for name in kinds} | {"proxy_protocol.tcl"}
 
 
 @pytest.mark.parametrize(("body", "message"), [

@@ -165,6 +165,7 @@ class _Stub:
     held: bytes = b""
     collecting: bool = False
     armed: bool = False
+    replaced: bool = False
 
     def takes(self, segment: bytes, mode: str) -> bool:
         """Take a segment from the client; whether CLIENT_DATA is due."""
@@ -204,12 +205,19 @@ class _Stub:
             if not self.collecting:
                 raise TclError("TCP::release without TCP::collect")
             self.forwarded += self.held
-            self.held, self.collecting, self.armed = b"", False, False
+            self.held, self.collecting, self.armed, self.replaced = b"", False, False, False
         self.actions.append(called)
         return b""
 
     def _read(self, name: str, words: tuple[str, ...]) -> bytes:
         if name == "TCP::payload":
+            if self.replaced:
+                raise TclError("what is read after a part was replaced is not documented")
+            if words[:1] == ("replace",):
+                at, size = int(words[1]), int(words[2])
+                self.held = self.held[:at] + words[3].encode("latin-1") + self.held[at + size:]
+                self.replaced = True
+                return b""
             if words == ("length",):
                 return str(len(self.held)).encode()
             return self.held[: int(words[0])] if words else self.held
