@@ -62,5 +62,7 @@ def attack(drill: Drill) -> None:
     drill.change()
     drill.result.reached = killed.wait(WAIT_S)
     if not drill.result.reached:
+        with lock:
+            killed.set()  # the next router is not to be killed
         drill.site.kill()
     drill.site.start()
