@@ -56,6 +56,7 @@ class Settings:
     proxy_protocol: bool = False
     default_destination_ca: str = ""
     client_tls: TLSSettings = field(default_factory=TLSSettings)
+    strict_sni: bool = False
     tls_files: TLSFiles = field(default_factory=TLSFiles)
     unverified_pods: bool = True
     allowed_profiles: Allowed = field(default_factory=dict, hash=False)

@@ -71,6 +71,8 @@ class Config(pod_network.PodNetwork):
     allowed_profiles: Allowed
     """Server SSL profiles of the administrator that Routes may name."""
     client_tls: TLSSettings
+    strict_sni: bool
+    """True if a client with a server name that no certificate has is refused."""
     tls_files: TLSFiles
     """Content of the administrator's files for TLS towards clients, as it is at start."""
     tls_paths: TLSPaths
@@ -203,7 +205,8 @@ def _config(reader: Reader) -> Config:
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
-        client_tls=tls_settings.load(reader), tls_files=files_of_tls, tls_paths=tls_paths,
+        client_tls=tls_settings.load(reader),
+        strict_sni=tls_settings.strict_sni(reader, files_of_tls), tls_files=files_of_tls, tls_paths=tls_paths,
         default_destination_ca=destination_ca.certificates, destination_ca_path=destination_ca.path,
         unverified_pods=destination_ca.unverified,
         allowed_profiles=reader.value("allowed-profiles") or {},

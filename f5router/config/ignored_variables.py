@@ -111,7 +111,7 @@ Source: clouddocs, tmsh reference, ltm virtual, ltm profile tcp, http and reques
 Request Logging Profile".
 """
 
-NOT_YET = ("ROUTER_STRICT_SNI", "ROUTER_CURVES")
+NOT_YET = ("ROUTER_CURVES",)
 """Variables of the data plane that have no effect yet."""
 
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")

@@ -4,7 +4,7 @@ Source of names and defaults: openshift/router, pkg/cmd/infra/router/template.go
 """
 
 from f5router.config import parsers
-from f5router.config.option import TLS, Option
+from f5router.config.option import TLS, Option, boolean
 
 OPTIONS = (
     Option("default-certificate", "DEFAULT_CERTIFICATE", "", TLS,
@@ -15,6 +15,8 @@ OPTIONS = (
            "The same in a file, which is read again when it changes; goes before the directory.", "FILE"),
     Option("default-certificate-dir", "DEFAULT_CERTIFICATE_DIR", "", TLS,
            "The same in a directory: tls.crt and, if that holds no key, tls.key.", "DIRECTORY"),
+    boolean("strict-sni", "ROUTER_STRICT_SNI", "false", TLS,
+            "Refuse clients whose server name no certificate has; needs one of the three settings above."),
     Option("ciphers", "ROUTER_CIPHERS", "", TLS,
            "Cipher suites up to TLS 1.2: modern, intermediate, old, or a list of OpenSSL; without it, those "
            "of the parent profile.", "NAME:..."),

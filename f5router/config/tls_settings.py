@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from f5router.config.reader import Reader
 from f5router.model import cipher_suites
-from f5router.model.client_tls import VERSIONS, TLSSettings
+from f5router.model.client_tls import VERSIONS, TLSFiles, TLSSettings
 
 CIPHERS, CIPHERSUITES = "ciphers", "ciphersuites"
 MINIMUM, MAXIMUM = "ssl-min-version", "ssl-max-version"
@@ -44,6 +44,15 @@ def load(reader: Reader) -> TLSSettings:
         return settings
     return replace(settings, client_certificates=certificates,
                    client_filter=expression or "")
+
+
+def strict_sni(reader: Reader, files: TLSFiles) -> bool:
+    """Return whether clients are refused whose server name no certificate has."""
+    strict = bool(reader.value("strict-sni"))
+    if strict and files.default_certificate is None:
+        reader.warn("not used without a default certificate of the router, such as DEFAULT_CERTIFICATE_PATH: "
+                    "the names in that of the virtual server are not known", "strict-sni")
+    return strict
 
 
 def _suites(reader: Reader, name: str, parse: Parse) -> tuple[str, ...]:

@@ -2,7 +2,16 @@
 
 from typing import Protocol
 
-from f5router.desired import client_tls, compression, headers, irules, monitors, persistence, pools
+from f5router.desired import (
+    client_tls,
+    compression,
+    headers,
+    irules,
+    monitors,
+    persistence,
+    pools,
+    server_names,
+)
 from f5router.model import balancing, names, tmos
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -26,7 +35,7 @@ PLAIN = "plain"
 
 
 class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientTLSSettings,
-                       headers.HeaderSettings, Protocol):
+                       headers.HeaderSettings, server_names.StrictSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -74,6 +83,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
     objects += client_tls.build(config, facts, files)
+    objects += server_names.build(config, facts, files)
     objects += _request(config)
     if sets_pool_variable(facts):
         virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
@@ -109,7 +119,9 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
                     for name in others}
         required |= {obj.ref for obj in kept}
     text = irules.passthrough_irule(config.folder, source=config.balancing.of("passthrough") == "source",
-                                    proxied=config.proxy_protocol)
+                                    proxied=config.proxy_protocol, strict=config.strict_sni)
+    if config.strict_sni:
+        required.add(Ref(DataGroup.KIND, names.full_path(config.folder, names.SERVER_NAME_GROUP)))
     irule = IRule(path, text, extra_dependencies=frozenset(required))
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 

@@ -7,7 +7,16 @@ from typing import Protocol, Self
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, client_tls, headers, match_conditions, option_objects, pools, route_tls
+from f5router.desired import (
+    baseline,
+    client_tls,
+    headers,
+    match_conditions,
+    option_objects,
+    pools,
+    route_tls,
+    server_names,
+)
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.client_tls import TLSFiles
@@ -151,6 +160,8 @@ class _HostBuilder:
         attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside",
                                 replaces=originals.get(self.host, ""))
         self._certificate = frozenset({attachment.ref})
+        if self.config.strict_sni:
+            self._certificate |= {self.add(server_names.record(folder, self.host, attachment.ref))}
         if bring[0].awaits_certificate:
             self.undetermined = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
         identity = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)

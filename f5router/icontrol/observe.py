@@ -189,7 +189,8 @@ class _Links:
         record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
         record |= self._of_services.get(rule.action.pool, set()) if record else set()
         profiles = (names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
-        return (record | self._tls if record else record).union(*map(self._attachments, profiles))
+        shown = (self._record(names.SERVER_NAME_GROUP, names.passthrough_record(host)) for host in rule.hosts)
+        return (record | self._tls if record else record).union(*map(self._attachments, profiles), *shown)
 
     def _record(self, group: str, name: str) -> set[Ref]:
         return {record_ref(f"{self._folder}/{group}", name)} & self._objects.keys()
@@ -279,6 +280,8 @@ def virtual_facts(
         http=bool({ltm_codec.path_of(item) for item in read[_HTTP]} & set(attached)),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
+        server_names=frozenset(name for p in client_ssl if (
+            name := str(profiles[p].get("serverName") or "none").lower()) != "none"),
         replaced_client_ssl=_replaced(attached, profiles, folder),
         compression=tuple(sorted(foreign & compression)),
         server_ssl=tuple(name for name in server_ssl if not original_names.is_server_ssl(name)),

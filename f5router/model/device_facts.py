@@ -22,6 +22,8 @@ class VirtualFacts:
     """Client SSL profiles that are not ours."""
     sni_defaults: tuple[str, ...] = ()
     """Those among client_ssl with sniDefault true."""
+    server_names: frozenset[str] = frozenset()
+    """Names in lower case for which these profiles have a certificate: their serverName."""
     replaced_client_ssl: str = ""
     """The administrator's client SSL profile whose place names.DEFAULT_CLIENTSSL has; "" if none is replaced.
     """

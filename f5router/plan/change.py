@@ -64,6 +64,8 @@ class Stage(IntEnum):
     POD_TLS = auto()
     """Records that give pools their TLS or time-outs, or say which clients get in."""
     ATTACHMENT = auto()
+    SERVER_NAME = auto()
+    """Records of names for which a certificate is attached."""
     PASSTHROUGH_IRULE = auto()
     """The update of the original router's iRule, which turns TLS towards pods on and off."""
     EARLY_EXCLUSION = auto()
@@ -75,6 +77,8 @@ class Stage(IntEnum):
     """The update of a policy: its strategy changes when the Rules are in place under either."""
     EXCLUSION = auto()
     """Records that except Hosts from a passthrough wildcard which serves them until their Rules are there."""
+    STRICT_SNI = auto()
+    """The record with which names without a certificate are refused: all others are in place."""
 
     @property
     def is_network(self) -> bool:
@@ -163,6 +167,8 @@ def stage(obj: Object) -> Stage:
     if isinstance(obj, Record):
         if obj.group.endswith((names.REENCRYPT_GROUP, *option_records.IRULES)):
             return Stage.POD_TLS
+        if obj.group.endswith(names.SERVER_NAME_GROUP):
+            return Stage.STRICT_SNI if obj.name == names.STRICT else Stage.SERVER_NAME
         return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):
         return Stage.SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else Stage.INSECURE_RULE

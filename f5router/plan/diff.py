@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain
 
 from f5router.model import names
-from f5router.model.ltm import BigIPState, Object, Record, Rule
+from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
 from f5router.plan.ordinals import with_ordinals
@@ -36,7 +36,7 @@ def diff(
             # TLS of a Host that was passed through ends here from now on.
             ends_tls = isinstance(new, Record) and new.data == names.EXCLUSION
             writes.append(Change(UPDATE, old, new, after_rules=ends_tls))
-    writes = _with_exclusions(writes, desired, observed)
+    writes = _with_server_names(_with_exclusions(writes, desired, observed), desired, observed)
     writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
     return _with_early_deletes(with_ordinals(writes, observed), deletes)
@@ -74,6 +74,29 @@ def _is_covered_exclusion(obj: Object, state: BigIPState) -> bool:
     """
     return (isinstance(obj, Record) and obj.data == names.EXCLUSION
             and names.covering_record(obj) in state)
+
+
+def _with_server_names(writes: list[AnyChange], desired: BigIPState,
+                       observed: BigIPState) -> list[AnyChange]:
+    """Make the refusal of names without a certificate depend on the records of all names that are served.
+
+    If one of them were refused, the name would not be served any more. A record whose certificate is not
+    attached is left out: it must not hold up the others.
+    """
+    if not any(change.verb == CREATE and change.stage == Stage.STRICT_SNI for change in writes):
+        return writes
+    served = {obj.ref for obj in desired.values() if isinstance(obj, Record)
+              and obj.group.endswith(names.SERVER_NAME_GROUP) and obj.name != names.STRICT
+              and all(ref in observed or _replaces(desired.get(ref)) for ref in obj.extra_dependencies)}
+    return [replace(change, new=replace(
+                change.new, extra_dependencies=change.new.extra_dependencies | served))
+            if isinstance(change.new, Record) and change.stage == Stage.STRICT_SNI else change
+            for change in writes]
+
+
+def _replaces(obj: Object | None) -> bool:
+    """True for the attachment of a profile that takes the place of another maker's."""
+    return isinstance(obj, Attachment) and obj.replaces != ""
 
 
 def _with_exclusions(writes: list[AnyChange], desired: BigIPState, observed: BigIPState) -> list[AnyChange]:

@@ -63,6 +63,7 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
               "default_backend openshift_default"]
     verify = _verify(variables)
     proxied = " accept-proxy" if re.fullmatch(TRUE, variables.get("ROUTER_USE_PROXY_PROTOCOL", "")) else ""
+    strict = " strict-sni" if re.fullmatch(TRUE, variables.get("ROUTER_STRICT_SNI", "")) else ""
     passed = f"req.ssl_sni,lower,map_reg({folder}/os_sni_passthrough.map)"
     return [
         ["global", f"stats socket {folder}/{SOCKET} level user", "maxconn 2000",
@@ -81,7 +82,7 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
          f"use_backend %[req.ssl_sni,lower,map_reg({folder}/os_tcp_be.map)] if sni sni_passthrough",
          "use_backend be_sni if sni", "default_backend be_no_sni"],
         ["backend be_sni", "mode tcp", f"server fe_sni 127.0.0.1:{listeners.sni_port} send-proxy"],
-        ["frontend fe_sni", f"bind fd@{listeners.sni} ssl crt {folder}/default.pem "
+        ["frontend fe_sni", f"bind fd@{listeners.sni} ssl{strict} crt {folder}/default.pem "
                             f"crt-list {folder}/cert_config.map accept-proxy{verify}", *secure],
         ["backend be_no_sni", "mode tcp", f"server fe_no_sni 127.0.0.1:{listeners.no_sni_port} send-proxy"],
         ["frontend fe_no_sni", f"bind fd@{listeners.no_sni} ssl crt {folder}/default.pem "

@@ -81,6 +81,36 @@ def test_mounted_default_certificates(pair_of, mounted, form):
     assert ours == theirs == ["own.example.com", name, name]
 
 
+def test_strict_sni(pair_of):
+    """Compare the certificate, or the alert, for names with a certificate and without."""
+    wildcard = identity("*.site.example.com", algorithm="rsa")
+
+    def more(site: Site) -> None:
+        build(site)
+        wild = manifests.route("wild", host="any.wild.example.com", kind="edge", certificate=WILD.certificate,
+                               key=WILD.key)
+        wild["spec"]["wildcardPolicy"] = "Subdomain"
+        site.apply(wild, manifests.route("covered", host="a.site.example.com", kind="edge"))
+
+    pair = pair_of(more, variables={"DEFAULT_CERTIFICATE": wildcard.certificate + wildcard.key,
+                                    "ROUTER_STRICT_SNI": "true"}, allow_wildcard_routes="true")
+
+    def shown(router: Router) -> list[str]:
+        answers = [clients.python(router.https, "own.example.com", sni=sni) for sni in (
+            "own.example.com", "OWN.example.com", "a.wild.example.com", "a.site.example.com", None,
+            "through.example.com", "edge.example.com", "wild.example.com", "a.b.wild.example.com",
+            "a.b.site.example.com", "site.example.com", "foreign.example.org", "own")]
+        return [answer.certificate or answer.error.partition("] ")[2].partition(" (")[0]
+                for answer in answers]
+
+    haproxy, ours = pair.both(shown)
+    assert ours == haproxy
+    assert ours[:6] == ["own.example.com"] * 2 + ["*.wild.example.com", "*.site.example.com",
+                                                  "*.site.example.com", "pods.example.com"]
+    assert len(set(ours[6:])) == 1
+    assert "unrecognized name" in ours[6]
+
+
 @pytest.mark.parametrize("variables", [
     {"SSL_MIN_VERSION": "TLSv1.2"}, {"SSL_MIN_VERSION": "TLSv1.3"}, {"SSL_MAX_VERSION": "TLSv1.2"},
     {"SSL_MIN_VERSION": "TLSv1.2", "ROUTER_CIPHERS": "AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"},

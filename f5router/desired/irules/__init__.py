@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-from f5router.desired.irules import header_commands, proxy_protocol, unique_id
+from f5router.desired.irules import header_commands, proxy_protocol, strict_sni, unique_id
 from f5router.model import names, session_cookies
 from f5router.model.http_edge import ErrorPage
 from f5router.model.unique_id import UniqueID
@@ -138,7 +138,8 @@ def is_ours(text: str) -> bool:
     return text.lstrip().startswith(_MARK)
 
 
-def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False) -> str:
+def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False,
+                      strict: bool = False) -> str:
     """Return the text of openshift_passthrough_irule, for the HTTPS virtual server.
 
     A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
@@ -160,9 +161,11 @@ def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False
         folder: full path of the folder that holds the data-groups, such as /Common.
         source: True if clients stay with their pods where no record says otherwise.
         proxied: True if connections begin with a header of the PROXY protocol, which it removes.
+        strict: True if a name without a certificate is refused: strict_sni.py.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_passthrough_irule.tcl", folder, source=source, proxied=proxied)
+    return _text("openshift_passthrough_irule.tcl", folder, source=source, proxied=proxied,
+                 strict=strict)
 
 
 def proxy_irule(folder: str) -> str:
@@ -372,7 +375,7 @@ def limits_irule(folder: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source: bool = False,
-          cookie: str = "", proxied: bool = False) -> str:
+          cookie: str = "", proxied: bool = False, strict: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = proxy_protocol.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
@@ -380,6 +383,8 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     for mark, commands in (("@COUNT@", _COUNT), ("@CLIENT@", _CLIENT), ("@RELEASE@", _RELEASE),
                            ("@UNCOUNTED@", _UNCOUNTED)):
         text = text.replace(mark, commands)
+    for mark, commands in (("@STRICT@\n", strict_sni.LOOK_UP), ("@REFUSED@\n", strict_sni.REFUSE)):
+        text = text.replace(mark, commands if strict else "")
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
     text = text.replace("@SOURCE@", names.SOURCE if source else names.NO_PERSISTENCE)

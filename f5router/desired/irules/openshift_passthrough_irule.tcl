@@ -150,6 +150,7 @@ when CLIENT_DATA {
                 incr f5r_at $f5r_len
             }
 
+@STRICT@
             # Only what can be a host: class match would take a leading - for an option.
             if { [regexp {^[A-Za-z0-9_][A-Za-z0-9_.-]*$} $f5r_name] } {
                 set f5r_name [string tolower $f5r_name]
@@ -182,6 +183,7 @@ when CLIENT_DATA {
     @PROXY_REMOVE@
     if { $f5r_state eq "collect" } {
         TCP::collect
+@REFUSED@
     } elseif { $f5r_pool eq "" } {
         set f5r_need 0
         TCP::release

@@ -74,7 +74,8 @@ class Flow:
     def _ended(self, outcome: str) -> None:
         if self.served is not None and not self.served.outcome:
             self.served.outcome = outcome
-        self.wire.abort()
+        if self.state.ended != "TCP::close":  # which has sent FIN behind what was to be sent
+            self.wire.abort()
 
     def _gone(self) -> None:
         """The client's connection was reset; nothing that is under way makes sense any more."""

@@ -55,6 +55,7 @@ PRECEDENCE = [
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
     ("enable-compression", "edge.compressed_types", (), "true", ("text/html", "text/plain", "text/css"),
      "false", ()),
+    ("strict-sni", "strict_sni", False, "true", True, "false", False),
     ("ssl-min-version", "client_tls.minimum", "", "TLSv1.0", "1.0", "SSLv3", "ssl3"),
     ("ssl-max-version", "client_tls.maximum", "", "TLSv1.2", "1.2", "TLSv1.3", "1.3"),
     ("mutual-tls-auth", "client_tls.client_certificates", "", "optional", "optional", "required", "required"),

@@ -27,7 +27,8 @@ Request = tuple[str, Mapping[str, str]]
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
                     "IP::client_addr", "TCP::client_port", "TCP::local_port", "table", "clock", "md5",
                     "b64decode", "IP::local_addr", "TMM::cmp_unit", "::tmm_hostname"))
-_ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
+_ACTS = frozenset(("TCP::collect", "TCP::release", "TCP::respond", "TCP::close",
+                   "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "persist", "reject", "log"))  # fmt: skip
 
