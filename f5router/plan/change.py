@@ -55,15 +55,17 @@ class Stage(IntEnum):
     CONTAINER = auto()
     """Policies and data-groups without their contents, and certificate files."""
     CLIENT_CERTIFICATES = auto()
-    """The iRule that lets no request pass without the client certificate which is asked for, and"""
-    CHECKED = auto()
-    """its attachment: before profiles that ask for the certificate, so that no request comes before."""
+    """The iRule that lets no request pass without the client certificate which is asked for: a stricter text
+    counts before profiles ask for more."""
     PARENT_PROFILE = auto()
     PROFILE = auto()
     """Profiles and iRules."""
     POD_TLS = auto()
     """Records that give pools their TLS or time-outs, or say which clients get in."""
     ATTACHMENT = auto()
+    CHECKED = auto()
+    """The attachment of that iRule: behind the profiles that ask for the certificate, as it refuses clients
+    who were not asked."""
     SERVER_NAME = auto()
     """Records of names for which a certificate is attached."""
     PASSTHROUGH_IRULE = auto()

@@ -49,7 +49,7 @@ def _with_early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange
     """
     order: tuple[list[AnyChange], ...] = ([], [], [], [])
     for change in writes:
-        order[0 if change.stage < Stage.CHECKED else 2].append(change)
+        order[0 if change.stage < Stage.PARENT_PROFILE else 2].append(change)
     for change in deletes:
         order[1 if change.stage == Stage.CHECKED else 3].append(change)
     return tuple(chain.from_iterable(order))
