@@ -1,7 +1,7 @@
 """Profiles and policies of a virtual server, and what they need of each other (bigip-behaviour.md B7).
 
 A virtual server may have thousands of client-ssl profiles. So every check of them asks the reverse index
-(who else has this server name here?) and none walks through the list.
+(who else has this server name here?) and none walks through the list, but the one beside an HTTP/2 profile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mocks.bigip.store import Item, Key, Ref, Store
 PROFILES = "ltm/virtual/profiles"
 POLICIES = "ltm/virtual/policies"
 _SINGLE = frozenset((
-    "http", "tcp", "udp", "fastl4", "one-connect", "http-compression", "websocket", "web-security"))
+    "http", "tcp", "udp", "fastl4", "one-connect", "http-compression", "websocket", "web-security", "http2"))
 """Types of which a virtual server has at most one for each side."""
 _REQUIRED = {
     "http": ("http", "http or http-connect"),
@@ -60,6 +60,8 @@ def check_whole(store: Store, path: str) -> None:
         raise refusals.configuration_error(
             f"Found disallowed profile on {path}: HTTP Compression Profile needs an HTTP Profile"
         )
+    if "http2" in types:
+        _check_http2(store, path, types)
     several = store.count_users("profile type", f"{path} client-ssl") > 1
     if (
         several
@@ -76,6 +78,25 @@ def check_whole(store: Store, path: str) -> None:
     for rule in item.fields.get("rules", ()):
         text = store.get("ltm/rule", rule).fields.get("apiAnonymous", "")
         irules.check_profiles(rule, path, text, types)
+
+
+def _check_http2(store: Store, path: str, types: set[str]) -> None:
+    """Check what an HTTP/2 profile asks of the others. F5 shows refusals as pictures: their text is unknown.
+
+    Source: F5, DevCentral, "Understanding how BIG-IP enforces TLS requirements on HTTP/2 Profile".
+    """
+    fields: dict[str, list[Body]] = {"http2": [], "client-ssl": []}
+    for item in store.children(PROFILES, (path,)).values():
+        if (kind := item.fields["type"]) in fields:
+            profile = store.get(f"ltm/profile/{kind}", item.key[1])
+            fields[kind].append(store.kinds[f"ltm/profile/{kind}"].effective(store, profile))
+    if not {"http", "client-ssl"} <= types:
+        raise refusals.configuration_error(
+            f"Found disallowed profile on {path}: HTTP2 Profile needs an HTTP and a ClientSSL Profile")
+    if any(http2["enforceTlsRequirements"] == "enabled" for http2 in fields["http2"]) and any(
+            client["renegotiation"] != "disabled" for client in fields["client-ssl"]):
+        raise refusals.configuration_error(
+            f"HTTP2 profile on {path} requires client SSL profiles with renegotiation disabled")
 
 
 def _check_policies(store: Store, item: Item, types: set[str]) -> None:

@@ -249,6 +249,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
             "http-compression",
             "websocket",
             "web-security",
+            "http2",
         )
     ),
     "monitor": tuple(

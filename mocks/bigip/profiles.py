@@ -21,6 +21,7 @@ WORDS = {
     "http-compression": "HTTP Compression Profile",
     "websocket": "WebSocket Profile",
     "web-security": "WebSecurity Profile",
+    "http2": "HTTP2 Profile",
 }
 FACTORY = {
     "client-ssl": ("clientssl", "clientssl-insecure-compatible"),
@@ -33,6 +34,7 @@ FACTORY = {
     "http-compression": ("httpcompression", "wan-optimized-compression"),
     "websocket": ("websocket",),
     "web-security": ("websecurity",),
+    "http2": ("http2",),
 }
 """Profiles of a new device by type; the first is the parent of all others."""
 
