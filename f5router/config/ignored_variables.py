@@ -104,15 +104,14 @@ PROFILES = {
     "ROUTER_SERVICE_HTTPS_PORT": "destination of the HTTPS virtual server",
     "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6",
     "ROUTER_MAX_CONNECTIONS": "connection-limit of both virtual servers",
+    "ROUTER_CURVES": "dh-groups of a cipher rule, in the cipher group of /Common/clientssl and of the "
+                     "default client SSL profile",
 }
 """Variable to what the administrator sets instead, on the virtual servers or in their profiles.
 
 Source: clouddocs, tmsh reference, ltm virtual, ltm profile tcp, http and request-log; F5's manual "Using the
 Request Logging Profile".
 """
-
-NOT_YET = ("ROUTER_CURVES",)
-"""Variables of the data plane that have no effect yet."""
 
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 
@@ -139,7 +138,6 @@ def warnings(given: Callable[[str], str]) -> list[str]:
           for name, why in WITHOUT_MEANING.items() if given(name)),
         *(f"{name}: has no effect; on the BIG-IP, set {what}"
           for name, what in PROFILES.items() if given(name)),
-        *(f"{name}: not yet supported, see limits.md" for name in NOT_YET if given(name)),
     ]
 
 
@@ -148,7 +146,7 @@ def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
     Args: names: of all variables that are set; known: those of the settings.
     """
-    known = sorted({*known, *WITHOUT_MEANING, *PROFILES, *NOT_YET, *REFUSED})
+    known = sorted({*known, *WITHOUT_MEANING, *PROFILES, *REFUSED})
     names = sorted(name for name in names if name.startswith(PREFIX))
     services = [name.removesuffix(_SERVICE_HOST) for name in names if name.endswith(_SERVICE_HOST)]
     sentences = []

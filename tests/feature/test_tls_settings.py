@@ -132,6 +132,22 @@ def test_what_the_administrator_changes_is_followed(shop):
     assert options(of_hosts(shop)[0]) == {"dont-insert-empty-fragments", "no-tlsv1.3"}
 
 
+def test_a_cipher_group_of_the_administrator(shop):
+    """It is kept beside other settings, in both of its places; only a list of suites goes before it."""
+    def groups() -> set[tuple[str, str]]:
+        return {(raw["cipherGroup"], raw["ciphers"]) for raw in [*of_hosts(shop), profile(shop)]}
+
+    for path in ("/Common/clientssl", FORMER):
+        shop.change("PATCH", f"ltm/profile/client-ssl/{path.replace('/', '~')}",
+                    {"cipherGroup": "/Common/f5-secure"})
+    assert shop.converge(ssl_min_version="TLSv1.2") == []
+    assert groups() == {("/Common/f5-secure", "none")}
+    assert shop.converge(ciphers="AES128-SHA") == []
+    assert groups() == {("none", profile(shop)["ciphers"])}
+    assert shop.converge(ssl_min_version="TLSv1.2") == []
+    assert groups() == {("/Common/f5-secure", "none")}
+
+
 @pytest.mark.parametrize("version", ["11.6.0", "12.1.2", "13.1.0", "16.1.2"])
 def test_versions(make_lab, version):
     """No version gets a word that it does not know."""

@@ -20,7 +20,7 @@ ONE = identity()
 HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
 ALWAYS = config.load({}, ENV).warnings
-HONOURED, MEANINGLESS, REFUSED, NOT_YET = "honoured", "without meaning", "refused", "not yet"
+HONOURED, MEANINGLESS, REFUSED = "honoured", "without meaning", "refused"
 ON_DEVICE = "on a virtual server"
 
 ROWS = [
@@ -114,7 +114,7 @@ ROWS = [
     ("template", "ROUTER_THREADS", MEANINGLESS, "4"),
     ("template", "ROUTER_CIPHERS", HONOURED, "modern"),
     ("template", "ROUTER_CIPHERSUITES", HONOURED, "TLS_AES_128_GCM_SHA256"),
-    ("template", "ROUTER_CURVES", NOT_YET, "x"),
+    ("template", "ROUTER_CURVES", ON_DEVICE, "X25519:P-256"),
     ("template", "SSL_MIN_VERSION", HONOURED, "TLSv1.2"),
     ("template", "SSL_MAX_VERSION", HONOURED, "TLSv1.2"),
     ("template", "ROUTER_STRICT_SNI", HONOURED, "true"),
@@ -243,8 +243,7 @@ def test_every_variable(section, name, what, text):
         assert re.search(rf"\b{name}: \w+ \w+", problem)
         return
     (warning,) = told({name: text})
-    words = {NOT_YET: "not yet supported, see limits.md$",
-             MEANINGLESS: r"without meaning on a BIG-IP: \w+ \w+",
+    words = {MEANINGLESS: r"without meaning on a BIG-IP: \w+ \w+",
              ON_DEVICE: r"has no effect; on the BIG-IP, set [a-z0-9-]+.* of .*(profile|virtual server)"}
     assert re.match(f"{name}: {words[what]}", warning)
     assert told({name: ""}) == []
@@ -252,7 +251,7 @@ def test_every_variable(section, name, what, text):
 
 def test_each_is_told_once():
     """A line for each, whatever is set."""
-    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET, ON_DEVICE)}
+    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, ON_DEVICE)}
     assert sorted(line.partition(":")[0] for line in told(env)) == sorted(env)
 
 
@@ -283,10 +282,10 @@ def test_a_word_that_is_neither_true_nor_false(text, words):
 
 
 def test_no_variable_is_in_two_tables():
-    tables = [*ignored_variables.WITHOUT_MEANING, *ignored_variables.NOT_YET, *ignored_variables.REFUSED,
+    tables = [*ignored_variables.WITHOUT_MEANING, *ignored_variables.REFUSED,
               *(option.env for option in OPTIONS.values() if option.env)]
     assert len(tables) == len(set(tables))
-    known = {*ignored_variables.WITHOUT_MEANING, *ignored_variables.NOT_YET, *ignored_variables.REFUSED}
+    known = {*ignored_variables.WITHOUT_MEANING, *ignored_variables.REFUSED}
     assert known <= {row[1] for row in ROWS}
 
 
@@ -309,8 +308,6 @@ def test_documentation():
     instead = re.findall(r"^\| `(\w+)` \| (.+) \|$", sections["Set on the virtual servers"],
                          re.MULTILINE)
     assert dict(instead) == ignored_variables.PROFILES
-    later = sections["Not yet supported, without a flag"]
-    assert set(re.findall(r"`(\w+)`", later)) == set(ignored_variables.NOT_YET)
     refused = re.findall(r"^\| `(\w+)`", sections["Refused"], re.MULTILINE)
     assert set(refused) == set(ignored_variables.REFUSED)
 
