@@ -195,6 +195,8 @@ class ServicePort:
     target_port: str = ""
     node_port: int = 0
     app_protocol: str = ""
+    upstream_protocol: str = ""
+    """tls, h2 or h2c, by an annotation of Contour, which counts for IngressRoutes alone."""
 
 
 @dataclass(frozen=True, slots=True)

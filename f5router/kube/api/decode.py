@@ -18,7 +18,7 @@ from sys import intern
 from f5router.admission import allowlist, annotations, http_headers, route_options
 from f5router.admission.allowed_objects import MOST_PATH, WAF
 from f5router.admission.validation import MOST_ALTERNATES
-from f5router.kube.api import addresses, fields
+from f5router.kube.api import addresses, decode_contour, fields
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import (
     OVN_SUBNETS,
@@ -160,7 +160,7 @@ def service(obj: JSON) -> Service:
         raise DecodeError(str(name), "spec.ports", f"has {count} entries, at most {MOST_PORTS} are read")
     return Service(
         key=name,
-        ports=tuple(_service_ports(spec.get("ports"))),
+        ports=tuple(_service_ports(spec.get("ports"), decode_contour.upstream_protocols(obj))),
         cluster_ip=addresses.parse(spec.get("clusterIP")) or "",
         type=intern(fields.text(spec.get("type")) or "ClusterIP"),
         local=spec.get("externalTrafficPolicy") == "Local",
@@ -172,16 +172,19 @@ def _is_idled(obj: JSON) -> bool:
     return bool(fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("annotations")).get(IDLED_AT)))
 
 
-def _service_ports(items: object) -> Iterator[ServicePort]:
+def _service_ports(items: object, protocols: Mapping[str, str]) -> Iterator[ServicePort]:
+    """Yield the ports. Args: protocols: by name or number of a port."""
     for item in fields.objects(items):
         if (number := fields.port(item.get("port"))) is not None:
+            name = fields.text(item.get("name"))
             yield ServicePort(
-                name=intern(fields.text(item.get("name"))),
+                name=intern(name),
                 port=number,
                 protocol=intern(fields.text(item.get("protocol")) or "TCP"),
                 target_port=fields.port_text(item.get("targetPort")),
                 node_port=fields.port(item.get("nodePort")) or 0,
                 app_protocol=intern(fields.text(item.get("appProtocol"))),
+                upstream_protocol=protocols.get(name) or protocols.get(str(number), "") if protocols else "",
             )
 
 

@@ -1,0 +1,261 @@
+"""Checks an entry of an IngressRoute by itself, and gives it the form that Routes have.
+
+Nothing here depends on who delegates to the object. Texts of errors are Contour's where it has one. Sources:
+projectcontour/contour v1.5.1, internal/dag/builder.go (processRoutes), and v0.15.3 for the check of weights;
+docs/ingressroute.md of both; design/ingressroute-design.md (defaults of health checks).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from f5router.admission import health, validation
+from f5router.model import path_rewrite, priority, time_units
+from f5router.model.cluster import Backend, Key, Service, ServicePort
+from f5router.model.health_checks import HealthCheck
+from f5router.model.hostnames import quote
+from f5router.model.ingress_route import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
+from f5router.model.monitors import MAX_CHECK_S, MAX_TIMEOUT_S
+from f5router.model.path_rewrite import PathRewrite
+from f5router.model.route_options import DEFAULTS, RouteOptions
+from f5router.network.weights import MAX_WEIGHT
+
+STRATEGIES = {"": "roundrobin", "RoundRobin": "roundrobin", "WeightedLeastRequest": "leastconn",
+              "Random": "random", "Cookie": "roundrobin"}
+"""Algorithm by strategy."""
+COOKIE = "Cookie"
+
+INTERVAL_S, TIMEOUT_S, UNHEALTHY = 5, 2, 3
+CHECK_HOST = "contour-envoy-healthcheck"
+RECV = r"^HTTP/1\.[01] 200"
+"""A pod is healthy if it answers with 200."""
+
+MOST_BACKENDS = validation.MOST_ALTERNATES + 1
+
+_MATCH = re.compile(r"/[ -\"$->@-~]*")
+_DURATION = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,9}))?(ns|us|µs|ms|s|m|h)")
+_NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9,
+                "h": 3600 * 10**9}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEntry:
+    """An entry of spec.routes, or spec.tcpproxy."""
+
+    conflict: str = ""
+    """Why it means nothing: it has services and a delegate; "" if it does."""
+    error: str = ""
+    """Any other error, which is not looked for in an entry without services and delegate."""
+    warnings: tuple[str, ...] = ()
+    backends: tuple[Backend, ...] = ()
+    """The Services with their weights and ports; empty where it delegates, or does nothing."""
+    options: RouteOptions = DEFAULTS
+    reencrypt: bool = False
+    """True if the pods speak TLS."""
+
+
+def quoted(text: str) -> str:
+    """Quote a text as Go's %q does, at most 60 characters of it."""
+    return '"' + quote(text)[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
+
+
+def users(obj: IngressRoute) -> Iterator[Key]:
+    """Yield the Services that an IngressRoute names."""
+    for entry in (*obj.routes, *((obj.tcp_proxy,) if obj.tcp_proxy else ())):
+        for service in entry.services:
+            yield Key(obj.key.namespace, service.name)
+
+
+def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service]) -> CheckedEntry:
+    """Check an entry of spec.routes."""
+    place = f"route {quoted(entry.match)}"
+    if entry.services and entry.delegate:
+        return CheckedEntry(f"{place}: cannot specify services and delegate in the same route")
+    if not entry.services and not entry.delegate:
+        return CheckedEntry(warnings=(f"{place}: neither services nor delegate: it serves nothing",))
+    if entry.match and not (_MATCH.fullmatch(entry.match) and len(entry.match) <= priority.MAX_PATH):
+        return CheckedEntry(error=f"{place}: match must begin with / and may have at most "
+                            f"{priority.MAX_PATH} characters, of printable ASCII without ? and #")
+    if entry.delegate:
+        return CheckedEntry()
+    try:
+        ports = [_port(obj, service, services, place) for service in entry.services]
+        options, warnings = _options(obj, entry, ports, place)
+        backends = _backends(entry.services, ports, place)
+    except _Invalid as exc:
+        return CheckedEntry(error=str(exc))
+    return CheckedEntry(warnings=tuple(warnings), backends=backends, options=options,
+                        reencrypt=ports[0].upstream_protocol == "tls")
+
+
+def check_proxy(obj: IngressRoute, services: Mapping[Key, Service]) -> CheckedEntry:
+    """Check spec.tcpproxy, which must not be None."""
+    proxy = obj.tcp_proxy
+    assert proxy is not None, "called without a tcpproxy"
+    if proxy.services and proxy.delegate:
+        return CheckedEntry("tcpproxy: cannot specify services and delegate in the same tcpproxy")
+    if not proxy.services:
+        return CheckedEntry(warnings=() if proxy.delegate else ("tcpproxy: no services: it serves nothing",))
+    ports = []
+    for service in proxy.services:
+        known = services.get(Key(obj.key.namespace, service.name))
+        port = next((port for port in known.ports if port.port == service.port), None) if known else None
+        if port is None:
+            return CheckedEntry(
+                error=f"tcpproxy: service {obj.key.namespace}/{service.name}/{service.port}: not found")
+        ports.append(port)
+    try:
+        backends = _backends(proxy.services, ports, "tcpproxy")
+    except _Invalid as exc:
+        return CheckedEntry(error=str(exc))
+    options, warnings = _balance(obj, proxy.services, "tcpproxy")
+    if any(service.health_check or obj.health_check for service in proxy.services):
+        warnings.append("tcpproxy: healthCheck has no effect: the pods are not asked over HTTP")
+    return CheckedEntry(warnings=tuple(warnings), backends=backends, options=RouteOptions(
+        balance=options.balance))
+
+
+class _Invalid(ValueError):
+    """An entry that makes its IngressRoute invalid; the text is the description."""
+
+
+def _port(obj: IngressRoute, service: RouteService, services: Mapping[Key, Service],
+          place: str) -> ServicePort:
+    """Find the port of a Service. Raises: _Invalid."""
+    where = f"{place}: service {quoted(service.name)}"
+    if not 1 <= service.port <= 65535:
+        raise _Invalid(f"{where}: port must be in the range 1-65535")
+    if (service.weight or 0) < 0:
+        raise _Invalid(f"{where}: weight must be greater than or equal to zero")
+    known = services.get(Key(obj.key.namespace, service.name))
+    ports = [port for port in known.ports if port.port == service.port] if known else []
+    if not ports:
+        raise _Invalid(f"Service [{service.name[:253]}:{service.port}] is invalid or missing")
+    port = next((port for port in ports if port.protocol == "TCP"), None)
+    if port is None:
+        raise _Invalid(f"{where}: port {service.port} is none of TCP")
+    if (service.ca_secret or service.subject_name) and port.upstream_protocol == "tls":
+        raise _Invalid(f"{where}: validation of the certificates of pods is not supported; a Route with "
+                       "destinationCACertificate can do it")
+    return port
+
+
+def _backends(services: tuple[RouteService, ...], ports: list[ServicePort],
+              place: str) -> tuple[Backend, ...]:
+    """Return the Services with their shares, those named twice once. Raises: _Invalid."""
+    weights = [service.weight or 0 for service in services]
+    if not any(weights):
+        weights = [1] * len(weights)  # even
+    shares: dict[tuple[str, str], int] = {}
+    for service, port, weight in zip(services, ports, weights, strict=True):
+        pair = service.name, port.name
+        shares[pair] = shares.get(pair, 0) + weight
+    if len(shares) > MOST_BACKENDS:
+        raise _Invalid(f"{place}: {len(shares)} services, at most {MOST_BACKENDS} are possible")
+    most = max(shares.values())
+    return tuple(Backend(name, _scaled(weight, most), port=port) for (name, port), weight in shares.items())
+
+
+def _scaled(weight: int, most: int) -> int:
+    """Return a share in the range of a Route's weights; a positive one stays positive."""
+    return weight if most <= MAX_WEIGHT or not weight else max(1, round(weight * MAX_WEIGHT / most))
+
+
+def _options(obj: IngressRoute, entry: RouteEntry, ports: list[ServicePort],
+             place: str) -> tuple[RouteOptions, list[str]]:
+    """Return the options of an entry and warnings. Raises: _Invalid."""
+    options, warnings = _balance(obj, entry.services, place)
+    checks = [service.health_check or obj.health_check for service in entry.services]
+    if len(set(checks)) > 1:
+        warnings.append(f"{place}: services differ in healthCheck; that of "
+                        f"{quoted(entry.services[0].name)} applies")
+    if any(service.ca_secret or service.subject_name for service in entry.services):
+        warnings.append(f"{place}: validation has no effect: its Services do not speak TLS")
+    protocols = {port.upstream_protocol for port in ports}
+    if len(protocols) > 1 and "tls" in protocols:
+        raise _Invalid(f"{place}: some of its services speak TLS and others do not")
+    warnings += [f"{place}: upstream-protocol.{word} has no effect: pods are asked with HTTP/1.1"
+                 for word in sorted(protocols - {"", "tls"})]
+    if entry.retries:
+        warnings.append(f"{place}: retryPolicy has no effect: a request is sent once")
+    if (checks[0] and checks[0].healthy_count > 1):
+        warnings.append(f"{place}: healthyThresholdCount has no effect: a pod is up at its first good answer")
+    return RouteOptions(
+        balance=options.balance, disable_cookies=options.disable_cookies,
+        timeout_ms=_timeout_ms(entry.request_timeout, place, warnings),
+        rewrite=_rewrite(entry.prefix_rewrite, place),
+        verify_pods=False if protocols == {"tls"} else None,
+        health=(_health(checks[0], place, tls=protocols == {"tls"}),) if checks[0] else (),
+    ), warnings
+
+
+def _balance(obj: IngressRoute, services: tuple[RouteService, ...],
+             place: str) -> tuple[RouteOptions, list[str]]:
+    """Return how pods share the requests: one way for all services of an entry."""
+    words, warnings = [service.strategy or obj.strategy for service in services], []
+    if len({STRATEGIES.get(word, "roundrobin") + (word == COOKIE) * "+" for word in words}) > 1:
+        warnings.append(f"{place}: services differ in strategy; that of {quoted(services[0].name)} applies")
+    word = words[0]
+    if word not in STRATEGIES:
+        warnings.append(f"{place}: strategy {quoted(word)} is unknown; RoundRobin applies")
+    elif word == "Random":
+        warnings.append(f"{place}: strategy Random is not possible on the BIG-IP; RoundRobin applies")
+    return RouteOptions(balance=STRATEGIES.get(word, "roundrobin"), disable_cookies=word != COOKIE), warnings
+
+
+def _timeout_ms(text: str, place: str, warnings: list[str]) -> int:
+    """Return the time for a response: 0 for the router's, MAX_MS for any.
+
+    Source: projectcontour/contour v1.5.1, internal/dag/builder.go: a time that is not valid means infinity.
+    """
+    if not text:
+        return 0
+    if text == "infinity":
+        return time_units.MAX_MS
+    if text in ("0", "+0", "-0"):
+        return 0
+    terms = list(_DURATION.finditer(text))
+    if not terms or "".join(term[0] for term in terms) != text.removeprefix("+"):
+        warnings.append(f"{place}: timeoutPolicy.request {quoted(text)} is no time such as 30s; "
+                        "infinity applies")
+        return time_units.MAX_MS
+    nanoseconds = sum(int(term[1] + (term[2] or "").ljust(9, "0")) * _NANOSECONDS[term[3]] // 10**9
+                      for term in terms)
+    return min(-(-nanoseconds // 10**6), time_units.MAX_MS)
+
+
+def _rewrite(text: str, place: str) -> PathRewrite | None:
+    if not text:
+        return None
+    if not path_rewrite.URL_PATH.fullmatch(text):
+        raise _Invalid(f"{place}: prefixRewrite is {quoted(text)} but must be a path that begins with /")
+    return PathRewrite(text, keeps_rest=True, drops_slash=text == "/")
+
+
+def _health(check: ServiceHealthCheck, place: str, *, tls: bool) -> HealthCheck:
+    """Build the check of an entry.
+
+    The time-out of a BIG-IP's monitor covers the whole series of checks. Source: K13397, Overview of BIG-IP
+    health monitors.
+    """
+    where = f"{place}: healthCheck"
+    numbers = check.interval_s, check.timeout_s, check.unhealthy_count, check.healthy_count
+    if min(numbers) < 0:
+        raise _Invalid(f"{where}: a number must be greater than or equal to zero")
+    interval_s, timeout_s = check.interval_s or INTERVAL_S, check.timeout_s or TIMEOUT_S
+    failures = check.unhealthy_count or UNHEALTHY
+    series_s = max(interval_s * failures + 1, interval_s * (failures - 1) + timeout_s)
+    if interval_s > MAX_CHECK_S or series_s > MAX_TIMEOUT_S:
+        raise _Invalid(f"{where}: intervals of {interval_s} s and {series_s} s until a pod is down are "
+                       f"longer than the BIG-IP can wait: {MAX_CHECK_S} s and {MAX_TIMEOUT_S} s")
+    if any(not word.isprintable() or "\\" in word for word in (check.path, check.host)):
+        raise _Invalid(f"{where}: path or host has characters that no health check can have")
+    request = f"GET {check.path or '/'} HTTP/1.1\nHost: {check.host or CHECK_HOST}\nConnection: close"
+    try:
+        return health.parse(json.dumps([{
+            "path": "/", "type": "https" if tls else "http", "interval": interval_s, "timeout": series_s,
+            "send": request, "recv": RECV}]))[0]
+    except ValueError:
+        raise _Invalid(f"{where}: path {quoted(check.path)} or host {quoted(check.host)} has characters that "
+                       "no health check can have") from None

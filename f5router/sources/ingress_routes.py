@@ -1,0 +1,319 @@
+"""IngressRoutes as a source: their Routes and statuses, kept up to date by what a change affects.
+
+A change costs the graphs of the roots that see it. `IngressRoutes` made from the whole cluster at once is
+the definition; a property test compares the two.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from f5router.model import names
+from f5router.model.cluster import Delta, Key, Route, Secret, Service
+from f5router.model.ingress_route import CertificateDelegation, IngressRoute
+from f5router.sources import contour_entries, delegation_graph
+from f5router.sources.contour_entries import CheckedEntry
+from f5router.sources.delegation_graph import Graph
+from f5router.sources.problem import Problem
+
+_T = TypeVar("_T")
+
+VALID, INVALID, ORPHANED = "valid", "invalid", "orphaned"
+
+CLASS = "contour"
+"""Class of objects that are taken where none is configured. Source: projectcontour/contour v1.5.1,
+internal/annotation/annotations.go: MatchesIngressClass."""
+
+REASON, WARNING = "InvalidIngressRoute", "Warning"
+
+NO_ROOT = "this IngressRoute is not part of a delegation chain from a root IngressRoute"
+
+
+class GraphStatus(NamedTuple):
+    """Status of an IngressRoute, as far as the objects of the cluster decide it."""
+
+    current: str
+    description: str
+    fqdn: str = ""
+    """That of the root, for metrics; "" for other objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngressRoutePolicy:
+    """Settings of IngressRoutes."""
+
+    root_namespaces: frozenset[str] = frozenset()
+    """Namespaces that may have roots; empty: all."""
+    ingress_class: str = ""
+    """Class of the objects that are taken; "" for those without a class, and of class contour."""
+
+    def takes(self, obj: IngressRoute) -> bool:
+        """True if an object is not left to another controller."""
+        if self.ingress_class:
+            return obj.ingress_class == self.ingress_class
+        return obj.ingress_class in ("", CLASS)
+
+
+EVERYWHERE = IngressRoutePolicy()
+
+
+class IngressRoutes:
+    """Not thread-safe: one thread applies Deltas and reads the results."""
+
+    def __init__(self, services: Mapping[Key, Service], policy: IngressRoutePolicy = EVERYWHERE):
+        """Args: services: all Services; apply() is called after each change of it."""
+        self._services, self._policy = services, policy
+        self.objects: dict[Key, IngressRoute] = {}
+        """IngressRoutes of the class."""
+        self.graphs: dict[Key, Graph] = {}
+        """By root."""
+        self._secrets: dict[Key, Secret] = {}
+        self._delegations: dict[str, dict[Key, CertificateDelegation]] = defaultdict(dict)
+        """By namespace."""
+        self._rivals: dict[str, set[Key]] = defaultdict(set)
+        """Roots by host, without those of namespaces that may have none."""
+        self._entries: dict[Key, tuple[CheckedEntry, ...]] = {}
+        self._proxies: dict[Key, CheckedEntry] = {}
+        self._service_users: dict[Key, set[Key]] = defaultdict(set)
+        """IngressRoutes that name a Service."""
+        self._reached: dict[Key, set[Key]] = defaultdict(set)
+        """Roots that reach an object, or delegate to it although it does not exist."""
+        self._secret_users: dict[Key, set[Key]] = defaultdict(set)
+        """Roots by their Secret."""
+        self._foreign: dict[str, set[Key]] = defaultdict(set)
+        """Roots that name a Secret of another namespace, by that."""
+        self._owned: dict[Key, set[Key]] = defaultdict(set)
+        """Routes by the object that has the entry."""
+        self._changed: set[Key] = set()
+        self._secrets_changed: set[Key] = set()
+        """Roots that name another Secret than before."""
+
+    # --- results -------------------------------------------------------------------------
+
+    def take_changed(self) -> set[Key]:
+        """Return IngressRoutes whose status or warnings may have changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def status(self, key: Key) -> GraphStatus | None:
+        """Return the status of an IngressRoute; None for one that does not exist, or of another class.
+
+        If roots disagree, invalid counts before valid, and the first root by namespace and name.
+        """
+        obj = self.objects.get(key)
+        if obj is None:
+            return None
+        if obj.virtual_host is not None:
+            graph = self.graphs[key]
+            return self._judged(graph.objects[key], graph.fqdn)
+        if obj.problem:
+            return GraphStatus(INVALID, obj.problem)
+        roots = [root for root in sorted(self._reached.get(key, ())) if key in self.graphs[root].objects]
+        if not roots:
+            return GraphStatus(ORPHANED, NO_ROOT)
+        return self._judged(next(filter(None, (self.graphs[root].objects[key] for root in roots)), ""))
+
+    def warnings(self, key: Key) -> tuple[str, ...]:
+        """Return what has no effect, or no target, in an IngressRoute."""
+        if (obj := self.objects.get(key)) is None:
+            return ()
+        roots = {key} if obj.virtual_host is not None else set()
+        texts = [text for root in sorted(self._reached.get(key, roots) | roots)
+                 for text in self.graphs[root].warnings.get(key, ())]
+        return tuple(dict.fromkeys(texts))
+
+    def condition(self, key: Key) -> tuple[Problem, ...]:
+        """Return why an IngressRoute, or a part of it, is not served, and what has no effect in it."""
+        status = self.status(key)
+        invalid = (Problem(REASON, status.description),) if status and status.current == INVALID else ()
+        return (*invalid, *(Problem(WARNING, text) for text in self.warnings(key)))
+
+    def routes_of(self, key: Key) -> Collection[Key]:
+        """Return the Routes that an IngressRoute owns, or, for a root, that its graph has."""
+        if key in self.graphs:
+            return self.graphs[key].routes.keys()
+        return self._owned.get(key, ())
+
+    def roots(self, key: Key) -> list[Key]:
+        """Return the roots that reach an IngressRoute, itself included."""
+        return [root for root in sorted(self._reached.get(key, ())) if key in self.graphs[root].objects]
+
+    def wanted_secrets(self) -> set[Key]:
+        """Return the Secrets that roots name and may use."""
+        return set(self._secret_users)
+
+    def take_secret_users(self) -> dict[Key, Route | None]:
+        """Return what stands for the roots whose Secrets have changed, None for those that need none.
+
+        A root whose Secret is missing publishes no Route, but the Secret must be followed all the same.
+        """
+        changed, self._secrets_changed = self._secrets_changed, set()
+        users: dict[Key, Route | None] = {}
+        for root in changed:
+            graph = self.graphs.get(root)
+            key = Key(root.namespace, names.virtual_route(delegation_graph.KIND, root.name, "Secret"))
+            users[key] = Route(key, tls_secret=graph.secret) if graph and graph.secret else None
+        return users
+
+    @staticmethod
+    def _judged(error: str, fqdn: str = "") -> GraphStatus:
+        return GraphStatus(INVALID, error, fqdn) if error else GraphStatus(VALID, "valid IngressRoute", fqdn)
+
+    # --- the view of a graph -------------------------------------------------------------
+
+    def entries(self, key: Key) -> tuple[CheckedEntry, ...]:
+        """See delegation_graph.View."""
+        if key not in self._entries:
+            obj = self.objects[key]
+            self._entries[key] = tuple(
+                contour_entries.check(obj, entry, self._services) for entry in obj.routes)
+        return self._entries[key]
+
+    def proxy(self, key: Key) -> CheckedEntry:
+        """See delegation_graph.View."""
+        if key not in self._proxies:
+            self._proxies[key] = contour_entries.check_proxy(self.objects[key], self._services)
+        return self._proxies[key]
+
+    def secret(self, key: Key) -> Secret | None:
+        """See delegation_graph.View."""
+        return self._secrets.get(key)
+
+    def permits(self, secret: Key, namespace: str) -> bool:
+        """See delegation_graph.View.
+
+        "*" alone stands for all namespaces. Source: projectcontour/contour v1.5.1, internal/dag/cache.go:
+        DelegationPermitted.
+        """
+        return any(name == secret.name and (namespaces == ("*",) or namespace in namespaces)
+                   for delegation in self._delegations.get(secret.namespace, {}).values()
+                   for name, namespaces in delegation.delegations)
+
+    def may_have_roots(self, namespace: str) -> bool:
+        """See delegation_graph.View."""
+        return not self._policy.root_namespaces or namespace in self._policy.root_namespaces
+
+    def rivals(self, root: IngressRoute) -> list[Key]:
+        """See delegation_graph.View."""
+        return sorted(self._rivals.get(_host(root), ()))
+
+    # --- inputs --------------------------------------------------------------------------
+
+    def apply(self, delta: Delta) -> dict[Key, Route | None]:
+        """Take changes of the cluster; returns the changes of Routes, None for one that is gone."""
+        dirty = set(self._put_objects(delta.ingress_routes))
+        for key in set().union(*(self._service_users.get(key, ()) for key in delta.services)):
+            if self._recheck(key):
+                dirty |= self._reached.get(key, set())
+        for key, secret in delta.secrets.items():
+            if secret is None:
+                self._secrets.pop(key, None)
+            else:
+                self._secrets[key] = secret
+            dirty |= self._secret_users.get(key, set())
+        for key, delegation in delta.delegations.items():
+            if delegation is None:
+                self._delegations[key.namespace].pop(key, None)
+            else:
+                self._delegations[key.namespace][key] = delegation
+            dirty |= self._foreign.get(key.namespace, set())
+        changes: dict[Key, Route | None] = {}
+        for root in sorted(dirty):
+            self._rebuild(root, changes)
+        return changes
+
+    def _put_objects(self, objects: Mapping[Key, IngressRoute | None]) -> Iterator[Key]:
+        """Take changed objects, and yield the roots whose graphs they change."""
+        for key, obj in objects.items():
+            old = self.objects.pop(key, None)
+            if obj is not None and self._policy.takes(obj):
+                self.objects[key] = obj
+            else:
+                obj = None
+            if old is None and obj is None:
+                continue
+            self._changed.add(key)
+            self._entries.pop(key, None)
+            self._proxies.pop(key, None)
+            for each, change in ((old, set.discard), (obj, set.add)):
+                if each is None:
+                    continue
+                for service in contour_entries.users(each):
+                    change(self._service_users[service], key)
+                    _drop_empty(self._service_users, service)
+                if _is_root(each) and self.may_have_roots(key.namespace) and (host := _host(each)):
+                    change(self._rivals[host], key)
+                    yield from self._rivals[host]
+                    _drop_empty(self._rivals, host)
+            if _is_root(old) or _is_root(obj):
+                yield key
+            yield from self._reached.get(key, ())
+
+    def _recheck(self, key: Key) -> bool:
+        """Check an object anew after a change of its Services; returns True if the result differs."""
+        old = self._entries.pop(key, None), self._proxies.pop(key, None)
+        new = (self.entries(key) if old[0] is not None else None,
+               self.proxy(key) if old[1] is not None else None)
+        return old != new
+
+    def _rebuild(self, root: Key, changes: dict[Key, Route | None]) -> None:
+        obj, old = self.objects.get(root), self.graphs.pop(root, None)
+        new = delegation_graph.build(obj, self, old) if obj is not None and _is_root(obj) else None
+        if new is not None:
+            self.graphs[root] = new
+        before, after = old or Graph(root), new or Graph(root)
+        for key in before.routes.keys() - after.routes.keys():
+            changes[key] = None
+            owner = _owner(before.routes[key])
+            self._owned[owner].discard(key)
+            _drop_empty(self._owned, owner)
+        for key in after.routes.keys() - before.routes.keys():
+            self._owned[_owner(after.routes[key])].add(key)
+        if before.secret != after.secret:
+            self._secrets_changed.add(root)
+        for key, route in after.routes.items():
+            if (known := before.routes.get(key)) is not route and known != route:
+                changes[key] = route
+        _move(self._reached, root, {*before.objects, *before.missing}, {*after.objects, *after.missing})
+        _move(self._secret_users, root, _secrets(before), _secrets(after))
+        _move(self._foreign, root, _namespace(before), _namespace(after))
+        self._changed |= {
+            key for key in {*before.objects, *after.objects}
+            if before.objects.get(key) != after.objects.get(key)
+            or before.warnings.get(key) != after.warnings.get(key)}
+
+
+def _drop_empty(index: dict[_T, set[Key]], value: _T) -> None:
+    if not index[value]:
+        del index[value]
+
+
+def _move(index: dict[_T, set[Key]], root: Key, before: set[_T], after: set[_T]) -> None:
+    """Index a root by other values."""
+    for value in before - after:
+        index[value].discard(root)
+        _drop_empty(index, value)
+    for value in after - before:
+        index[value].add(root)
+
+
+def _owner(route: Route) -> Key:
+    assert route.origin is not None, "a Route of an IngressRoute"
+    return route.origin.key
+
+
+def _is_root(obj: IngressRoute | None) -> bool:
+    return obj is not None and obj.virtual_host is not None
+
+
+def _host(obj: IngressRoute) -> str:
+    return delegation_graph.host_of(obj.virtual_host.fqdn) if obj.virtual_host else ""
+
+
+def _namespace(graph: Graph) -> set[str]:
+    return {graph.foreign_secret.namespace} if graph.foreign_secret else set()
+
+
+def _secrets(graph: Graph) -> set[Key]:
+    return {graph.secret} if graph.secret else set()

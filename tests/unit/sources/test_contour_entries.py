@@ -1,0 +1,124 @@
+"""Entries of IngressRoutes as options, Services and weights of Routes.
+
+Sources of the cases, unless a row names another: projectcontour/contour v1.5.1, docs/ingressroute.md and
+internal/dag/builder_test.go.
+"""
+
+import pytest
+
+from f5router.model import time_units
+from f5router.model.cluster import Backend
+from f5router.sources import contour_entries
+from tests.unit.sources.contour_objects import entry, ingress_route, service, service_of
+
+WEB = service("shop/web", 80, 81)
+
+
+def check(*services, **more):
+    obj = ingress_route("v", entry("/", *services, **more.pop("route", {})), **more)
+    return contour_entries.check(obj, obj.routes[0], {each.key: each for each in (
+        WEB, service("shop/b"), service("shop/c"), service("shop/d"), service("shop/e"),
+        service("shop/tls", 443, upstream_protocol="tls"),
+        service("shop/h2c", 80, upstream_protocol="h2c"))})
+
+
+@pytest.mark.parametrize(("weights", "expected"), [
+    pytest.param([None], [1], id="one Service"),
+    pytest.param([0], [1], id="one Service of weight 0"),
+    pytest.param([None, None], [1, 1], id="even"),
+    pytest.param([0, 0], [1, 1], id="even, of zeros"),
+    pytest.param([90, 10], [90, 10], id="given"),
+    pytest.param([90, None], [90, 0], id="an absent one is 0"),
+    pytest.param([1000, 1], [256, 1], id="scaled, and no share is lost"),
+    pytest.param([2_000_000_000, 1_000_000_000], [256, 128], id="scaled"),
+])
+def test_weights(weights, expected):
+    names = ["web", "b", "c"]
+    checked = check(*(service_of(name, weight=weight) for name, weight in zip(names, weights, strict=False)))
+    assert [backend.weight for backend in checked.backends] == expected
+
+
+def test_services_of_other_ports():
+    checked = check("web:81", "b", "web:81", "web")
+    assert checked.backends == (
+        Backend("web", 2, port="p81"), Backend("b", 1, port="http"), Backend("web", 1, port="http"))
+
+
+@pytest.mark.parametrize(("strategies", "balance", "cookies", "words"), [
+    ([""], "roundrobin", False, []),
+    (["RoundRobin"], "roundrobin", False, []),
+    (["WeightedLeastRequest"], "leastconn", False, []),
+    (["Cookie"], "roundrobin", True, []),
+    (["Random"], "random", False, ["Random is not possible"]),
+    (["Maglev"], "roundrobin", False, ['"Maglev" is unknown']),
+    (["Cookie", ""], "roundrobin", True, ["differ in strategy"]),
+    (["WeightedLeastRequest", "Random"], "leastconn", False, ["differ in strategy"]),
+])
+def test_strategies(strategies, balance, cookies, words):
+    checked = check(*(service_of(name, strategy=each) for name, each in zip("bcd", strategies, strict=False)))
+    assert (checked.options.balance, checked.options.disable_cookies) == (balance, not cookies)
+    assert [word in text for word, text in zip(words, checked.warnings, strict=True)] == [True] * len(words)
+
+
+def test_strategy_of_all_services():
+    assert check("web", strategy="WeightedLeastRequest").options.balance == "leastconn"
+
+
+@pytest.mark.parametrize(("given", "interval_s", "timeout_s", "host"), [
+    pytest.param({"path": "/up"}, 5, 16, "contour-envoy-healthcheck", id="design/ingressroute-design.md"),
+    pytest.param({"path": "/up", "host": "a.b", "intervalSeconds": 30, "timeoutSeconds": 60,
+                  "unhealthyThresholdCount": 2}, 30, 90, "a.b", id="time-out of one check"),
+])
+def test_health_checks(given, interval_s, timeout_s, host):
+    for checked in (check(service_of("web", healthCheck=given)), check("web", healthCheck=given)):
+        [monitor] = checked.options.health
+        assert (monitor.type, monitor.interval_s, monitor.timeout_s) == ("http", interval_s, timeout_s)
+        assert monitor.send == f"GET /up HTTP/1.1\\r\\nHost: {host}\\r\\nConnection: close\\r\\n\\r\\n"
+        assert monitor.recv == contour_entries.RECV
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("", 0), ("0s", 0), ("0", 0), ("infinity", time_units.MAX_MS), ("1.5s", 1500), ("1m30s", 90_000),
+    ("100us", 1), ("90000h", time_units.MAX_MS),
+])
+def test_timeouts(text, expected):
+    checked = check("web", route={"timeoutPolicy": {"request": text}})
+    assert checked.options.timeout_ms == expected
+    assert not checked.warnings
+
+
+@pytest.mark.parametrize(("kwargs", "words"), [
+    ({"route": {"timeoutPolicy": {"request": "soon"}}}, "infinity applies"),
+    ({"route": {"retryPolicy": {}}}, "retryPolicy has no effect"),
+    ({"healthCheck": {"path": "/", "healthyThresholdCount": 3}}, "healthyThresholdCount has no effect"),
+])
+def test_warnings(kwargs, words):
+    [text] = check("web", **kwargs).warnings
+    assert words in text
+
+
+@pytest.mark.parametrize(("services", "kwargs", "words"), [
+    (["web", "b", "c", "d", "e"], {}, "5 services, at most 4"),
+    (["web"], {"route": {"prefixRewrite": "/a[b]"}}, "prefixRewrite"),
+    (["web"], {"healthCheck": {"path": "/\r\nX: y"}}, "no health check can have"),
+    (["web"], {"healthCheck": {"path": "/", "intervalSeconds": -1}}, "greater than or equal"),
+    (["web"], {"healthCheck": {"path": "/", "intervalSeconds": 90000}}, "longer than the BIG-IP can wait"),
+    (["tls:443", "web"], {}, "some of its services speak TLS"),
+    ([service_of("tls:443", validation={"caSecret": "ca", "subjectName": "a"})], {}, "validation"),
+])
+def test_errors(services, kwargs, words):
+    checked = check(*services, **kwargs)
+    assert words in checked.error
+    assert not checked.backends
+
+
+def test_pods_that_speak_tls():
+    checked = check("tls:443", healthCheck={"path": "/"})
+    assert checked.reencrypt
+    assert checked.options.verify_pods is False
+    assert checked.options.health[0].type == "https"
+    assert "h2c has no effect" in check("h2c").warnings[0]
+
+
+def test_rewrite():
+    assert check("web", route={"prefixRewrite": "/v2"}).options.rewrite.target == "/v2"

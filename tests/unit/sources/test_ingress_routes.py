@@ -1,0 +1,355 @@
+"""Statuses and Routes of IngressRoutes, and that a change gives what the whole cluster gives.
+
+Sources of the cases, unless a row names another: projectcontour/contour v1.5.1,
+internal/dag/status_test.go and builder_test.go.
+"""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router.model.cluster import Key, PathMatch
+from f5router.sources import delegation_graph
+from f5router.sources.ingress_routes import NO_ROOT
+from tests.unit.sources.contour_objects import (
+    Source,
+    delegation,
+    delta,
+    entry,
+    ingress_route,
+    secret,
+    service,
+    service_of,
+    source,
+    statuses,
+)
+
+WEB = service()
+HOST = "www.example.com"
+OK = ("valid", "valid IngressRoute")
+ORPHAN = ("orphaned", NO_ROOT)
+MISSING = 'Spec.VirtualHost.TLS Secret "tls" is invalid: '
+
+
+def root(*routes, name="root", fqdn=HOST, **more):
+    return ingress_route(name, *routes, fqdn=fqdn, **more)
+
+
+def bad(text):
+    return "invalid", text
+
+
+CASES = {
+    "root with a service": ([root(entry("/", "web"))], {"shop/root": OK}, [""]),
+    "vertex of another namespace": (
+        [root(entry("/", "web"), entry("/pay", to="bank/pay")),
+         ingress_route("bank/pay", entry("/pay/in", "web")), service("bank/web")],
+        {"shop/root": OK, "bank/pay": OK}, ["", "/pay/in"]),
+    "orphan": ([ingress_route("v", entry("/", "web"))], {"shop/v": ORPHAN}, []),
+    "two of one fqdn, of any case and with a dot: v0.15.3, and RFC 4343": (
+        [root(entry("/", "web")), root(entry("/", "web"), name="bank/other", fqdn="WWW.Example.com.")],
+        {"shop/root": bad('fqdn "www.example.com" is used in multiple IngressRoutes: bank/other, shop/root'),
+         "bank/other": bad(
+             'fqdn "WWW.Example.com." is used in multiple IngressRoutes: bank/other, shop/root')},
+        []),
+    "no fqdn": ([root(entry("/", "web"), fqdn="  ")],
+                {"shop/root": bad("Spec.VirtualHost.Fqdn must be specified")}, []),
+    "wildcard in the middle": (
+        [root(entry("/", "web"), fqdn="a.*.com")],
+        {"shop/root": bad('Spec.VirtualHost.Fqdn "a.*.com" cannot use wildcards')}, []),
+    "Secret": ([root(entry("/", "web"), tls={"secretName": "tls"}), secret()], {"shop/root": OK}, [""]),
+    "Secret that is not read yet: no reason to take a host down": (
+        [root(entry("/", "web"), tls={"secretName": "tls"})], {"shop/root": OK}, [""]),
+    "Secret not found": (
+        [root(entry("/", "web"), tls={"secretName": "tls"}),
+         secret(type_="", certificate="", problem="Secret 'tls' not found")],
+        {"shop/root": bad(MISSING + "Secret not found")}, []),
+    "Secret of another type": (
+        [root(entry("/", "web"), tls={"secretName": "tls"}), secret(type_="Opaque", certificate="")],
+        {"shop/root": bad(MISSING + 'Secret type is not "kubernetes.io/tls"')}, []),
+    "Secret without certificate": (
+        [root(entry("/", "web"), tls={"secretName": "tls"}), secret(certificate="")],
+        {"shop/root": bad(MISSING + 'empty "tls.crt" key')}, []),
+    "Secret without key": (
+        [root(entry("/", "web"), tls={"secretName": "tls"}), secret(private_key="")],
+        {"shop/root": bad(MISSING + 'empty "tls.key" key')}, []),
+    "Secret of nobody's name": (
+        [root(entry("/", "web"), tls={"secretName": "../tls"})],
+        {"shop/root": bad('Spec.VirtualHost.TLS Secret "../tls" certificate delegation not permitted')}, []),
+    "Secret of another namespace": (
+        [root(entry("/", "web"), tls={"secretName": "bank/tls"}), secret("bank/tls"),
+         delegation("bank", "tls", "other", "shop")], {"shop/root": OK}, [""]),
+    "Secret for all namespaces": (
+        [root(entry("/", "web"), tls={"secretName": "bank/tls"}), secret("bank/tls"),
+         delegation("bank", "tls", "*")], {"shop/root": OK}, [""]),
+    "Secret not delegated: the asterisk is one of several": (
+        [root(entry("/", "web"), tls={"secretName": "bank/tls"}), secret("bank/tls"),
+         delegation("bank", "tls", "*", "other"), delegation("bank", "another", "shop")],
+        {"shop/root": bad('Spec.VirtualHost.TLS Secret "bank/tls" certificate delegation not permitted')},
+        []),
+    "services and delegate": (
+        [root(entry("/a", "web"), entry("/b", "web", to="v")), ingress_route("v", entry("/b", "web"))],
+        {"shop/root": bad('route "/b": cannot specify services and delegate in the same route'),
+         "shop/v": ORPHAN}, []),
+    "prefix of another path": (
+        [root(entry("/", "web"), entry("/foo", to="v")),
+         ingress_route("v", entry("/foo/x", "web"), entry("/foobar", "web"))],
+        {"shop/root": OK,
+         "shop/v": bad('the path prefix "/foobar" does not match the parent\'s path prefix "/foo"')}, [""]),
+    "delegation outside of the prefix: Contour lets it through": (
+        [root(entry("/a", to="v")), ingress_route("v", entry("/b", to="w")),
+         ingress_route("w", entry("/b/c", "web"))],
+        {"shop/root": OK,
+         "shop/v": bad('the path prefix "/b" does not match the parent\'s path prefix "/a"'),
+         "shop/w": ORPHAN}, []),
+    "port out of range": (
+        [root(entry("/", service_of("web:70000")))],
+        {"shop/root": bad('route "/": service "web": port must be in the range 1-65535')}, []),
+    "negative weight: v0.15.3": (
+        [root(entry("/", service_of("web", weight=-1)))],
+        {"shop/root": bad('route "/": service "web": weight must be greater than or equal to zero')}, []),
+    "Service missing": (
+        [root(entry("/", "web"), entry("/a", "other"))],
+        {"shop/root": bad("Service [other:80] is invalid or missing")}, []),
+    "port missing": ([root(entry("/", "web:81"))],
+                     {"shop/root": bad("Service [web:81] is invalid or missing")}, []),
+    "Service of another namespace": (
+        [root(entry("/", to="bank/v")), ingress_route("bank/v", entry("/", "web"))],
+        {"shop/root": OK, "bank/v": bad("Service [web:80] is invalid or missing")}, []),
+    "delegation to a root": (
+        [root(entry("/", to="other")), root(entry("/", "web"), name="other", fqdn="other.example.com")],
+        {"shop/root": bad(delegation_graph.TO_ROOT), "shop/other": OK}, [""]),
+    "delegation to itself": (
+        [root(entry("/", to="root"))], {"shop/root": bad(delegation_graph.TO_ROOT)}, []),
+    "vertex that delegates to itself": (
+        [root(entry("/", to="v")), ingress_route("v", entry("/", to="v"))],
+        {"shop/root": OK,
+         "shop/v": bad("route creates a delegation cycle: shop/root -> shop/v -> shop/v")}, []),
+    "cycle": (
+        [root(entry("/", to="a")), ingress_route("a", entry("/", "web"), entry("/", to="b")),
+         ingress_route("b", entry("/", "web"), entry("/", to="a"))],
+        {"shop/root": OK, "shop/a": OK,
+         "shop/b": bad("route creates a delegation cycle: shop/root -> shop/a -> shop/b -> shop/a")}, [""]),
+    "diamond": (
+        [root(entry("/", to="a"), entry("/", to="b")), ingress_route("a", entry("/", to="c")),
+         ingress_route("b", entry("/", to="c")), ingress_route("c", entry("/", "web"))],
+        {"shop/root": OK, "shop/a": OK, "shop/b": OK, "shop/c": OK}, [""]),
+    "an object rejected whole: design/ingressroute-design.md": (
+        [root(entry("/a", to="v"), entry("/b", "web"), entry("/c", "gone")),
+         ingress_route("v", entry("/a", "web"))],
+        {"shop/root": bad("Service [gone:80] is invalid or missing"), "shop/v": ORPHAN}, []),
+    "a missing vertex, and an entry with nothing": (
+        [root(entry("/a", to="v"), entry("/b", "web"), entry("/c"))], {"shop/root": OK}, ["/b"]),
+    "no routes": ([root()], {"shop/root": OK}, []),
+    "two roots that disagree about a vertex": (
+        [root(entry("/a", to="v")), root(entry("/b", to="v"), name="other", fqdn="other.example.com"),
+         ingress_route("v", entry("/b", "web"))],
+        {"shop/root": OK, "shop/other": OK,
+         "shop/v": bad('the path prefix "/b" does not match the parent\'s path prefix "/a"')}, ["/b"]),
+    "a path of no request": (
+        [root(entry("^/x.*", "web"))],
+        {"shop/root": bad('route "^/x.*": match must begin with / and may have at most 2000 characters, of '
+                          "printable ASCII without ? and #")}, []),
+    "a field of a wrong type": (
+        [root(entry("/", "web", permitInsecure="yes"))],
+        {"shop/root": bad("spec.routes[0].permitInsecure has a wrong type")}, []),
+    "class of another controller": (
+        [root(entry("/", to="v")), ingress_route(
+            "v", entry("/", "web"), annotations={"kubernetes.io/ingress.class": "nginx"})],
+        {"shop/root": OK}, []),
+    "tcpproxy": (
+        [root(entry("/", "web"), entry("/a", "web"), tls={"passthrough": True},
+              tcpproxy={"services": [service_of("web")]})], {"shop/root": OK}, ["", "/a"]),
+    "tcpproxy of another object": (
+        [root(tls={"passthrough": True}, tcpproxy={"delegate": {"name": "v"}}),
+         ingress_route("v", tcpproxy={"services": [service_of("web")]})],
+        {"shop/root": OK, "shop/v": OK}, [""]),
+    "tcpproxy of both": (
+        [root(tls={"passthrough": True},
+              tcpproxy={"services": [service_of("web")], "delegate": {"name": "v"}})],
+        {"shop/root": bad("tcpproxy: cannot specify services and delegate in the same tcpproxy")}, []),
+    "tcpproxy without Service": (
+        [root(entry("/", "web"), tls={"passthrough": True}, tcpproxy={"services": [service_of("gone:443")]})],
+        {"shop/root": bad("tcpproxy: service shop/gone/443: not found")}, []),
+    "tcpproxy in a circle": (
+        [root(tls={"passthrough": True}, tcpproxy={"delegate": {"name": "v"}}),
+         ingress_route("v", tcpproxy={"delegate": {"name": "root"}})],
+        {"shop/root": OK,
+         "shop/v": bad("tcpproxy creates a delegation cycle: shop/root -> shop/v -> shop/root")}, []),
+    "tcpproxy with a certificate": (
+        [root(entry("/", "web"), tls={"secretName": "tls"}, tcpproxy={"services": [service_of("web")]})],
+        {"shop/root": bad("tcpproxy: not supported with secretName, for which the BIG-IP would need another "
+                          "virtual server; tls.passthrough is supported")}, []),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_statuses(case):
+    objects, expected, paths = case
+    ingress_routes, routes = source(WEB, *objects)
+    assert statuses(ingress_routes) == expected
+    assert sorted(path for _, path in routes) == paths
+
+
+def test_root_namespaces():
+    """A root outside of them has no effect, and does not take the host of another one down."""
+    ingress_routes, routes = source(WEB, root(entry("/", "web")), root(entry("/", "web"), name="bad/other"),
+                          root_namespaces=frozenset({"shop"}))
+    assert statuses(ingress_routes) == {
+        "shop/root": OK, "bad/other": bad("root IngressRoute cannot be defined in this namespace")}
+    assert list(routes) == [(HOST, "")]
+
+
+@pytest.mark.parametrize(("name", "annotations", "taken"), [
+    ("", {}, True),
+    ("", {"contour.heptio.com/ingress.class": "contour"}, True),
+    ("", {"contour.heptio.com/ingress.class": ""}, True),
+    ("", {"contour.heptio.com/ingress.class": "f5"}, False),
+    ("f5", {}, False),
+    ("f5", {"kubernetes.io/ingress.class": "f5"}, True),
+    ("f5", {"kubernetes.io/ingress.class": "f5", "projectcontour.io/ingress.class": "x"}, False),
+])
+def test_classes(name, annotations, taken):
+    """Source: projectcontour/contour v1.5.1, internal/annotation/annotations_test.go."""
+    ingress_routes, _ = source(WEB, root(entry("/", "web"), annotations=annotations), ingress_class=name)
+    assert (ingress_routes.status(Key("shop", "root")) is not None) == taken
+
+
+def test_route_of_an_entry():
+    """The Route has the age of its root, and the certificate, redirect and version of TLS of it."""
+    ingress_routes, routes = source(
+        service("bank/pay", 8443), secret(),
+        root(entry("/pay", to="bank/v"), fqdn="WWW.example.com",
+             tls={"secretName": "tls", "minimumProtocolVersion": "1.2"}),
+        ingress_route("bank/v", entry("/pay", "pay:8443"),
+                      entry("/pay/plain", "pay:8443", permitInsecure=True), created="2020-01-01T00:00:00Z"))
+    route, plain = routes[HOST, "/pay"], routes[HOST, "/pay/plain"]
+    assert (route.key.namespace, route.uid, route.created) == ("bank", "uid-root", "2026-01-01T00:00:00Z")
+    assert route.claim_namespace == "shop"
+    assert route.origin.key == Key("bank", "v")
+    assert (route.path_match, route.service, route.target_port) == (PathMatch.TEXT, "pay", "http")
+    assert (route.tls.termination, route.tls.insecure_policy, route.redirect_status) == (
+        "edge", "Redirect", 301)
+    assert route.secret == Key("shop", "tls")
+    assert route.minimum_tls == "1.2"
+    assert plain.tls.insecure_policy == "Allow"
+    assert ingress_routes.roots(Key("bank", "v")) == [Key("shop", "root")]
+
+
+def test_passthrough_and_plain_routes():
+    """Routes beside a tcpproxy are for port 80, without a redirect, as its Host's TLS is not ended."""
+    _made, routes = source(WEB, root(entry("/a", "web"), tls={"passthrough": True},
+                                    tcpproxy={"services": [service_of("web")]}))
+    assert routes[HOST, ""].tls.termination == "passthrough"
+    assert routes[HOST, "/a"].tls is None
+
+
+def test_the_later_entry_of_a_match_counts():
+    ingress_routes, routes = source(
+        service("shop/web", 80, 81, 82, 83),
+        root(entry("/a", "web:80"), entry("/a", to="v"), entry("/b", to="v"), entry("/a", to="w")),
+        ingress_route("v", entry("/a", "web:81")), ingress_route("w", entry("/a", "web:82"),
+                                                                 entry("/a", "web:83")))
+    assert routes[HOST, "/a"].target_port == "p83"
+    assert ingress_routes.warnings(Key("shop", "w")) == (
+        'route "/a": not served: another entry of IngressRoute shop/w has the same match and comes later',)
+
+
+def test_warnings():
+    ingress_routes, _ = source(
+        WEB, root(entry("/a", to="bank/v"), entry("/b", "web", retryPolicy={"count": 2})))
+    assert ingress_routes.warnings(Key("shop", "root")) == (
+        'route "/a": delegates to IngressRoute bank/v, which does not exist',
+        'route "/b": retryPolicy has no effect: a request is sent once')
+
+
+def test_a_long_chain_and_a_lattice():
+    """A chain has a limit; a lattice of 60 levels has 2^60 paths, and costs its edges."""
+    chain = [ingress_route(f"v{number}", entry("/", to=f"v{number + 1}")) for number in range(300)]
+    ingress_routes, _ = source(root(entry("/", to="v0")), *chain)
+    last = Key("shop", f"v{delegation_graph.MOST_DEPTH - 2}")
+    assert ingress_routes.status(last).description == (
+        f"more than {delegation_graph.MOST_DEPTH} IngressRoutes delegate one to another")
+    assert ingress_routes.status(Key("shop", "v200")).current == "valid"
+    lattice = [ingress_route(f"{side}{level}", *(entry("/", to=f"{to}{level + 1}") for to in "ab"))
+               for level in range(60) for side in "ab"]
+    ingress_routes, routes = source(WEB, root(entry("/", to="a0"), entry("/", to="b0")), *lattice,
+                          ingress_route("a60", entry("/", "web")), ingress_route("b60", entry("/x", "web")))
+    assert {path for _, path in routes} == {"", "/x"}
+
+
+def test_services_and_secrets_come_and_go():
+    ingress_routes, routes = source(root(entry("/", "web"), tls={"secretName": "tls"}))
+    key = Key("shop", "root")
+    assert ingress_routes.status(key).current == "invalid"
+    assert not routes
+    assert ingress_routes.wanted_secrets() == {Key("shop", "tls")}
+    [route] = ingress_routes.apply(delta(WEB)).values()
+    assert ingress_routes.take_changed() == {key}
+    assert ingress_routes.status(key).current == "valid"
+    assert ingress_routes.apply(delta(service("shop/web", 80, 81))) == {}
+    assert ingress_routes.apply(delta(secret(certificate=""))) == {route.key: None}
+    assert ingress_routes.take_changed() == {key}
+    assert ingress_routes.apply(delta(secret())) == {route.key: route}
+    assert ingress_routes.apply(delta(gone=[root()])) == {route.key: None}
+    assert ingress_routes.status(key) is None
+    assert not ingress_routes.wanted_secrets()
+
+
+def test_delegations_and_vertices_come_and_go():
+    given = root(entry("/a", to="v"), tls={"secretName": "bank/tls"})
+    ingress_routes, _ = source(WEB, given)
+    key, vertex = Key("shop", "root"), ingress_route("v", entry("/a", "web"))
+    ingress_routes.take_changed()
+    assert ingress_routes.apply(delta(delegation("bank", "tls", "shop"))) == {}
+    assert ingress_routes.take_changed() == {key}
+    assert ingress_routes.status(key).current == "valid"
+    assert len(ingress_routes.warnings(key)) == 1
+    [(name, route)] = ingress_routes.apply(delta(vertex)).items()
+    assert ingress_routes.take_changed() == {key, vertex.key}
+    assert ingress_routes.warnings(key) == ()
+    later = root(entry("/a", to="v"), tls={"secretName": "bank/tls"}, created="2026-02-01T00:00:00Z")
+    assert ingress_routes.apply(delta(later))[name].created == later.created
+    changed = ingress_routes.apply(delta(ingress_route("v", entry("/a/b", "web"))))
+    assert changed.pop(name) is None
+    assert [route.path for route in changed.values()] == ["/a/b"]
+    ingress_routes.take_changed()
+    ingress_routes.apply(delta(gone=[vertex]))
+    assert ingress_routes.take_changed() == {key, vertex.key}
+    assert ingress_routes.apply(delta(vertex)) == {name: replace(route, created=later.created)}
+
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "bank/e"])
+MATCHES = st.sampled_from(["/", "/a", "/a/b", "/ab"])
+ENTRIES = st.builds(
+    lambda match, to, port: entry(match, to=to) if to else entry(match, f"web:{port}"),
+    MATCHES, st.one_of(st.none(), NAMES), st.sampled_from([80, 80, 81]))
+OBJECTS = st.one_of(
+    st.builds(lambda name, routes, fqdn, tls: ingress_route(name, *routes, fqdn=fqdn, tls=tls), NAMES,
+              st.lists(ENTRIES, max_size=3), st.sampled_from([None, None, HOST, "other.example.com"]),
+              st.sampled_from([None, {"secretName": "tls"}, {"secretName": "bank/tls"}])),
+    st.sampled_from([service("shop/web", 80), service("shop/web", 80, 81), service("bank/web", 80),
+                     secret("shop/tls"), secret("shop/tls", certificate=""), secret("bank/tls"),
+                     delegation("bank", "tls", "shop"), delegation("bank", "tls", "other")]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(OBJECTS, st.booleans()), max_size=14))
+def test_changes_give_what_the_whole_cluster_gives(events):
+    ingress_routes, routes, known = Source(), {}, {}
+    told = {}
+    for obj, deleted in events:
+        pair = type(obj), obj.key
+        known.pop(pair, None)
+        if not deleted:
+            known[pair] = obj
+        routes |= ingress_routes.apply(delta(*([] if deleted else [obj]), gone=[obj] if deleted else []))
+        told |= {key: (ingress_routes.status(key), ingress_routes.warnings(key))
+                 for key in ingress_routes.take_changed()}
+    whole = Source()
+    expected = whole.apply(delta(*known.values()))
+    assert {key: route for key, route in routes.items() if route is not None} == expected
+    assert {key: value for key, value in told.items() if value[0] is not None} == {
+        key: (whole.status(key), whole.warnings(key)) for key in whole.objects}
