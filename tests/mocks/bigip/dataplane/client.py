@@ -92,7 +92,7 @@ class TLSSocket:
 @dataclass
 class Client:
     """One connection. where: as FakeBigIP.endpoint gives it. sni: TLS with this name, None for clear text;
-    "" for TLS without a name. source: local address, another client to the BIG-IP."""
+    "" for TLS without a name. source: local address, another client to the BIG-IP; for IPv4 only."""
 
     where: tuple[str, int]
     sni: str | None = None
@@ -105,9 +105,11 @@ class Client:
     """Seen when sending; reading tells of an end only then."""
 
     def __post_init__(self) -> None:
-        self.sock = socket.socket()
+        ipv6 = ":" in self.where[0]
+        self.sock = socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET)
         self.sock.settimeout(DEADLINE_S)
-        self.sock.bind((self.source, 0))
+        if not ipv6:
+            self.sock.bind((self.source, 0))
         try:
             self.sock.connect(self.where)
         except ConnectionResetError:
