@@ -175,7 +175,7 @@ class DataPlane:
     def interpreter(self) -> Interpreter:
         """The Tcl engine, started with the first connection that has iRules."""
         if self._interpreter is None:
-            self._interpreter = Interpreter()
+            self._interpreter = Interpreter(inside=True)
         return self._interpreter
 
     def _time_of_day(self) -> float:
@@ -204,8 +204,6 @@ class DataPlane:
         if self._own_pods:
             self.pods.close()
         self.thread.stop()
-        if self._interpreter is not None:
-            self._interpreter.close()
 
     async def _close(self) -> None:
         for _, server in self._listening.values():
@@ -217,3 +215,5 @@ class DataPlane:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._interpreter is not None:
+            self._interpreter.close()

@@ -10,31 +10,8 @@
 #   set CONNECTION NAME VALUE                       a variable, as a policy sets it; no answer
 #   variables CONNECTION                            answered "done NAME VALUE ..."
 #   close CONNECTION                                no answer
-# Characters of strings are bytes, so that what is binary stays as it is.
-
-fconfigure stdin -translation binary -buffersize 65536
-fconfigure stdout -translation binary -buffering full -buffersize 65536
-
-proc receive {} {
-    if {[gets stdin sizes] < 0} { exit }
-    set words {}
-    foreach size $sizes { lappend words [read stdin $size] }
-    return $words
-}
-
-proc send {words} {
-    set sizes {}
-    set bytes {}
-    foreach word $words {
-        # Only escapes such as \u20ac make characters that are no bytes.
-        if {[regexp {[^\u0000-\u00ff]} $word]} { set word [encoding convertto utf-8 $word] }
-        lappend sizes [string length $word]
-        lappend bytes $word
-    }
-    puts stdout $sizes
-    foreach word $bytes { puts -nonewline stdout $word }
-    flush stdout
-}
+# Characters of strings are bytes, so that what is binary stays as it is. In library.py each message is a call of
+# `handle`, and "call" is the command `ask`, which Python has made.
 
 # -- child interpreters ----------------------------------------------------------------------------
 
@@ -187,12 +164,11 @@ proc command {name args} {
     global deadline running stopped
     if {$name in $::absent} { error "invalid command name \"$name\"" }
     set asked [clock milliseconds]
-    send [list call $name {*}$args]
-    lassign [receive] verdict result
+    set verdict [catch { ask $name {*}$args } result]
     if {[set waited [expr {[clock milliseconds] - $asked}]]} { limit [incr deadline $waited] }
     switch -exact -- $verdict {
-        ok { return $result }
-        error { return -code error $result }
+        0 { return $result }
+        1 { return -code error $result }
     }
     # No catch of the rule may hide it.
     set stopped 1
@@ -215,9 +191,12 @@ proc variables {connection} {
 
 array set child {}
 array set origin {}
-send [list ready [info patchlevel]]
-while {1} {
-    set words [receive]
+
+# -- messages --------------------------------------------------------------------------------------
+
+# The answer; empty for none.
+proc handle {words} {
+    global absent different functions rules spare child
     switch -exact -- [lindex $words 0] {
         language { lassign $words - absent different functions }
         rules {
@@ -226,8 +205,47 @@ while {1} {
         }
         open { begin {*}[lrange $words 1 end] }
         close { finish [lindex $words 1] }
-        run { send [run {*}[lrange $words 1 end]] }
+        run { return [run {*}[lrange $words 1 end]] }
         set { $child([lindex $words 1]) eval [list set ::[lindex $words 2] [lindex $words 3]] }
-        variables { send [list done {*}[variables [lindex $words 1]]] }
+        variables { return [list done {*}[variables [lindex $words 1]]] }
     }
+    return {}
+}
+
+# In library.py, `ask` is Python's own, and so is the loop.
+if {[llength [info commands ask]]} { return }
+
+fconfigure stdin -translation binary -buffersize 65536
+fconfigure stdout -translation binary -buffering full -buffersize 65536
+
+proc receive {} {
+    if {[gets stdin sizes] < 0} { exit }
+    set words {}
+    foreach size $sizes { lappend words [read stdin $size] }
+    return $words
+}
+
+proc send {words} {
+    set sizes {}
+    set bytes {}
+    foreach word $words {
+        # Only escapes such as \u20ac make characters that are no bytes.
+        if {[regexp {[^\u0000-\u00ff]} $word]} { set word [encoding convertto utf-8 $word] }
+        lappend sizes [string length $word]
+        lappend bytes $word
+    }
+    puts stdout $sizes
+    foreach word $bytes { puts -nonewline stdout $word }
+    flush stdout
+}
+
+proc ask {name args} {
+    send [list call $name {*}$args]
+    lassign [receive] verdict result
+    return -code [dict get {ok ok error error stop break} $verdict] $result
+}
+
+send [list ready [info patchlevel]]
+while {1} {
+    if {[llength [set answer [handle [receive]]]]} { send $answer }
 }

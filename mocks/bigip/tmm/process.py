@@ -9,16 +9,25 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mocks.bigip import language
 
+ENGINE = str(Path(__file__).with_name("engine.tcl"))
+Answer = Callable[[str, list[bytes]], tuple[str, "bytes | str"]]
+"""(name of a TMM command, its arguments) -> verdict and result: ok, error or stop."""
 _START_S = 120
 _DIFFERENT = frozenset(("after", "clock", "close", "encoding", "fileevent", "puts", "read", "trace"))
 """Commands that TMM has, but not as stock Tcl has them: the answer must come from Python, too."""
 _MEMORY = 1 << 30
 """Bytes of address space. A rule that wants more ends the process, not the machine."""
+
+
+def language_words() -> list[str]:
+    """Words of the message `language`: what the engine has to know of TMM's Tcl."""
+    absent = language.NEWER | language.DISABLED | {"proc"}
+    return [" ".join(sorted(words)) for words in (absent, _DIFFERENT, language.NEWER_FUNCTIONS)]
 
 
 class Died(Exception):
@@ -37,7 +46,7 @@ class Process:
             raise RuntimeError("no tclsh: install Tcl 8.6 (Debian package tcl); iRules run in it")
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [tclsh, str(Path(__file__).with_name("engine.tcl"))],
+            [tclsh, ENGINE],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, bufsize=0,
         )  # fmt: skip
         resource.prlimit(self._process.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
@@ -50,8 +59,7 @@ class Process:
                 raise RuntimeError("tclsh is not Tcl 8")
         except Died as died:
             raise RuntimeError(f"engine.tcl did not start: {died}") from None
-        absent = language.NEWER | language.DISABLED | {"proc"}
-        self.send("language", *(" ".join(sorted(x)) for x in (absent, _DIFFERENT, language.NEWER_FUNCTIONS)))
+        self.send("language", *language_words())
 
     @property
     def pid(self) -> int:
@@ -71,6 +79,21 @@ class Process:
                 data = data[os.write(self._in, data) :]
         except BrokenPipeError:
             raise self._died() from None
+
+    def ask(self, words: Sequence[str | bytes], patience_s: float) -> Sequence[bytes]:
+        """A message and its answer. Raises: Died."""
+        self.send(*words)
+        return self.receive(patience_s)
+
+    def run(self, words: Sequence[str], answer: Answer, patience_s: float) -> Sequence[bytes]:
+        """Run a handler. Args: answer: to each TMM command; patience_s: between two messages.
+
+        Raises: Died.
+        """
+        said = self.ask(["run", *words], patience_s)
+        while said[0] == b"call":
+            said = self.ask(answer(said[1].decode("latin-1"), list(said[2:])), patience_s)
+        return said
 
     def receive(self, timeout_s: float) -> Sequence[bytes]:
         """The next message. Raises: Died: also when none comes in time; the process is ended then."""

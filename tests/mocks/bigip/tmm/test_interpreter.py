@@ -277,9 +277,10 @@ class TestIsolation:
             connection.fire("A")
             assert connection.variables() == {"x": b"1"}
 
-    def test_threads(self, tcl):
+    def test_threads(self):
         """Events of many connections at once, each with its own variables and commands."""
         wrong: list[object] = []
+        tcl = Interpreter()
 
         def client(number: int) -> None:
             tmm = Tmm()
@@ -297,6 +298,7 @@ class TestIsolation:
             thread.start()
         for thread in threads:
             thread.join()
+        tcl.close()
         assert wrong == []
 
     def test_a_command_must_not_call_back(self, tcl):
