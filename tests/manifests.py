@@ -164,3 +164,47 @@ def _role(name: str, *rules: tuple[list[str], list[str], list[str]]) -> dict:
     entries = [{"apiGroups": groups, "resources": kinds, "verbs": verbs} for groups, kinds, verbs in rules]
     return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
             "rules": entries}
+
+
+def ingress(
+    name: str,
+    *paths: tuple[str, str, str, str | int] | tuple[str, str, str, str | int, str],
+    namespace: str = "shop",
+    ingress_class: str | None = "f5router",
+    annotations: dict[str, str] | None = None,
+    tls: tuple[tuple[tuple[str, ...], str], ...] = (),
+    created: str = "2026-01-01T00:00:00Z",
+    **spec: object,
+) -> dict:
+    """An Ingress of networking.k8s.io/v1.
+
+    Args:
+        paths: host, path, Service, its port, and, unless it is Prefix, the path type; "" for none.
+        tls: hosts and Secret of each entry.
+    """
+    rules = []
+    for host, path, service, port, *kind in paths:
+        named = {"name": port} if isinstance(port, str) else {"number": port}
+        entry: dict = {"path": path, "backend": {"service": {"name": service, "port": named}}}
+        if kind != [""]:
+            entry["pathType"] = kind[0] if kind else "Prefix"
+        rules.append({"host": host, "http": {"paths": [entry]}})
+    entries = [({"hosts": list(hosts)} if hosts else {}) | ({"secretName": secret} if secret else {})
+               for hosts, secret in tls]
+    return {
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"namespace": namespace, "name": name, "creationTimestamp": created,
+                     **({"annotations": annotations} if annotations else {})},
+        "spec": {"rules": rules, **({"tls": entries} if entries else {}),
+                 **({"ingressClassName": ingress_class} if ingress_class else {}), **spec},
+    }
+
+
+def ingress_class(name: str = "f5router", *, controller: str = "f5router.io/ingress",
+                  default: bool = False) -> dict:
+    """An IngressClass."""
+    annotations = {"ingressclass.kubernetes.io/is-default-class": "true"} if default else {}
+    return {
+        "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+        "metadata": {"name": name, "annotations": annotations}, "spec": {"controller": controller},
+    }

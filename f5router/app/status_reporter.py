@@ -45,11 +45,13 @@ class StatusReporter:
         self._virtual_servers.update((), self._reconciler.verdicts.virtual_server_findings().warnings)
         self._selection.update((), self._cluster.warnings())
         for key, removed in report.removed.items():
-            self.statuses.route_removed(removed, remove=self._clean)
+            if removed.origin is None:
+                self.statuses.route_removed(removed, remove=self._clean)
             for kind in KINDS:
                 self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
-            if (route := self._engine.route(key)) is None:  # it has left
+            route = self._engine.route(key)
+            if route is None or route.origin is not None:  # it has left, or has no status of its own
                 continue
             if verdict == condition.PENDING:  # what was known stays
                 self.statuses.submit_new(key, route.uid, verdict, route.host)
@@ -82,6 +84,8 @@ class StatusReporter:
         for key, checked in self._engine.routes().items():
             rejection, route = self._engine.rejection(key), checked.route
             verdict = Verdict(False, rejection.reason, rejection.message) if rejection else condition.PENDING
+            if route.origin is not None:
+                continue
             if self.statuses.submit_new(key, route.uid, verdict, route.host):
                 reasons = ((verdict.reason, verdict.message),)
                 self._report(key, ADMITTED, reasons, log_it=rejection is not None)
@@ -95,7 +99,7 @@ class StatusReporter:
             return
         self._reported[(key, kind)] = reasons
         route = self._engine.route(key)
-        if route is None:  # it has left
+        if route is None or route.origin is not None:
             return
         if kind == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
             self._claims.lost(route, rejection)

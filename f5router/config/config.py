@@ -20,6 +20,7 @@ from f5router.config import (
     metrics_tls,
     parsers,
     pod_network,
+    source_settings,
     tls_files,
     tls_settings,
 )
@@ -265,7 +266,8 @@ def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any], *,
     """Return what is watched: Nodes only where the way to the pods needs them."""
     vxlan, nodeport = network["vxlan"] is not None, network["nodeport"]
     return WatchSettings(
-        selection=selection, nodes=vxlan or network["static_routes"], sdn=vxlan,
+        selection=selection, sources=source_settings.load(reader),
+        nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
         use_endpoints=reader.value("watch-endpoints"), secrets=secrets,
         secret_limits=SecretLimits(

@@ -36,6 +36,7 @@ from f5router.model import (
     time_units,
 )
 from f5router.network import node_ports, pool_members
+from f5router.sources import ingress_classes
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
@@ -263,6 +264,16 @@ _SELECTION = (
     Option("labels", "ROUTE_LABELS", "", SELECTION,
            "Serve only Routes that match this label selector.",
            _SELECTOR, selectors.labels),
+    Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
+           "Kinds of objects that are served: Routes, Ingresses and Contour's IngressRoutes. One that the "
+           "cluster does not have is served as soon as it has it.",
+           "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
+    Option("ingress-class", "ROUTER_INGRESS_CLASS", ingress_classes.CLASS, SELECTION,
+           "Class of the Ingresses that are served, where their annotation names it.", _NAME,
+           ingress_classes.parse_class),
+    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
+           "Controller of the IngressClasses whose Ingresses are served.", "DOMAIN/NAME",
+           ingress_classes.parse_controller),
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selectors.fields),
 )

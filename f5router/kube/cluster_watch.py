@@ -16,12 +16,15 @@ from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.sources import (
     ENDPOINTS,
+    INGRESS_ROUTES,
+    INGRESSES,
     NAMESPACES,
     NODES,
     PLACED_ENDPOINTS,
     PLACED_SLICES,
     PROJECTS,
     ROUTES,
+    SERVED,
     SERVICES,
     SLICES,
     Source,
@@ -30,6 +33,7 @@ from f5router.kube.watch.store import Store
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.selection import NamespaceFilter
 from f5router.model.selectors import EVERYTHING
+from f5router.sources.translator import ROUTE, Translator
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +45,7 @@ POLL_S = 0.05
 
 
 class ClusterWatcher:
-    """Follows Routes, Services, endpoints and, if configured, Secrets, Nodes and their network."""
+    """Follows Routes and what becomes Routes, Services, endpoints and, if configured, Secrets and Nodes."""
 
     def __init__(self, connection: Connection, settings: WatchSettings, *, on_change: Callable[[], None],
                  timing: WatchTiming | None = None, secret_pace: SecretPace | None = None,
@@ -61,10 +65,14 @@ class ClusterWatcher:
         self._synced = threading.Event()
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
-        self._filter = NamespaceFilter()
+        self._translator, self._filter = Translator(settings.sources), NamespaceFilter()
+        self._absentable = _absentable(settings)
         self._slices = _slices(settings)
         self._kinds = KindStates(
-            _sources(settings), dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES})
+            _sources(settings),
+            dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES,
+                         *(source for kind in settings.sources.kinds if kind != ROUTE
+                           for source in SERVED[kind])})
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
         self._namespace = settings.selection.namespace
@@ -87,7 +95,8 @@ class ClusterWatcher:
             selectors=_selectors(self._settings, source), timing=self._timing, clock=self._clock,
             sleep=self._sleep, listener=Listener(
                 on_list=lambda: self._listed(source), on_change=self._changed,
-                on_problem=lambda text: self._problem(source, text)))
+                on_problem=lambda text: self._problem(source, text),
+                on_absence=(lambda text: self._absence(source)) if source in self._absentable else None))
 
     def start(self) -> None:
         """Start the threads; if the router is limited to one namespace, once that exists."""
@@ -122,7 +131,10 @@ class ClusterWatcher:
             self._secrets.join(end)
 
     def synced(self) -> bool:
-        """True once every kind has been listed; a dispensable one that is forbidden is not awaited."""
+        """True once every kind has been listed that is awaited.
+
+        One that is dispensable and forbidden is not, nor is one that need not be served and is not.
+        """
         return self._synced.is_set()
 
     def wait_synced(self, timeout_s: float, *, refused_s: float = math.inf,
@@ -192,8 +204,14 @@ class ClusterWatcher:
             first, self._first = self._first, Delta()
         chosen = self._chosen()
         if self._secrets is not None:
-            self._secrets.follow(chosen.routes)
-        return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed)
+            self._secrets.follow({**chosen.routes, **self._translator.take_secret_users()})
+        return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
+                       sources_unread=self._sources_unread())
+
+    def _sources_unread(self) -> frozenset[str]:
+        return frozenset(
+            kind for kind in self._settings.sources.kinds
+            if not all(self._kinds.is_known(source, may_vanish=kind != ROUTE) for source in SERVED[kind]))
 
     def drain_endpoints(self) -> Delta:
         """Return the changes of endpoints alone, once the first drain has returned the Routes."""
@@ -204,8 +222,8 @@ class ClusterWatcher:
         return self._store.has_slices()
 
     def _chosen(self) -> Delta:
-        """Drain the store; only Routes of the selection are kept."""
-        delta = self._store.drain()
+        """Drain the store; all sources become Routes, of which only those of the selection are kept."""
+        delta = self._translator.apply(self._store.drain())
         return self._filter.apply(delta) if self._settings.selection.by_namespace else delta
 
     def warnings(self) -> tuple[str, ...]:
@@ -250,6 +268,10 @@ class ClusterWatcher:
         if self._kinds.record_problem(source, problem):
             self._begin()
 
+    def _absence(self, source: Source) -> None:
+        if self._kinds.record_absence(source):
+            self._changed()
+
     def _begin(self, *, without_secrets: bool = False) -> None:
         """End the start once every kind is listed, and the Secrets of all Routes known by then are read.
 
@@ -261,7 +283,7 @@ class ClusterWatcher:
             chosen = self._chosen()
             self._first = self._first.then(chosen)
             if self._secrets is not None:
-                self._secrets.follow(chosen.routes)
+                self._secrets.follow({**chosen.routes, **self._translator.take_secret_users()})
                 if not self._secrets.complete() and not without_secrets:
                     if not self._secrets_timer.ident:
                         self._secrets_timer.start()
@@ -294,7 +316,8 @@ def _slices(settings: WatchSettings) -> Source:
 def _sources(settings: WatchSettings) -> list[Source]:
     """Return all kinds to watch, without Secrets."""
     selection = settings.selection
-    sources = [ROUTES, SERVICES, _slices(settings)]
+    served = [source for kind in settings.sources.kinds for source in SERVED[kind]]
+    sources = [*served, SERVICES, _slices(settings)]
     if selection.by_namespace:
         sources.append(PROJECTS if selection.project_labels else NAMESPACES)
     if settings.nodes or settings.nodeport:
@@ -302,11 +325,18 @@ def _sources(settings: WatchSettings) -> list[Source]:
     return [*sources, *(OPTIONAL if settings.sdn else ())]
 
 
+def _absentable(settings: WatchSettings) -> set[Source]:
+    """Return the kinds that the API server need not serve; Routes, if another kind of object is served."""
+    kinds = settings.sources.kinds
+    return {source for kind in kinds if kind != ROUTE or len(kinds) > 1 for source in SERVED[kind]}
+
+
 def _selectors(settings: WatchSettings, source: Source) -> dict[str, str]:
     """Return labelSelector and fieldSelector of a kind; empty for everything."""
     selection = settings.selection
     projects = selection.project_labels
-    labels = {ROUTES: selection.labels, NAMESPACES: selection.namespace_labels,
+    labels = {**dict.fromkeys((ROUTES, INGRESSES, INGRESS_ROUTES), selection.labels),
+              NAMESPACES: selection.namespace_labels,
               PROJECTS: projects if projects != EVERYTHING else "", NODES: settings.node_selector}
     selectors = {"labelSelector": labels.get(source, ""),
                  "fieldSelector": selection.fields if source is ROUTES else ""}

@@ -6,8 +6,10 @@ Nothing is imported here that takes long, so that the command line can read its 
 from dataclasses import dataclass
 
 from f5router.model.selection import Selection
+from f5router.sources.translator import SourceSettings
 
 EVERY_ROUTE = Selection()
+ALL_SOURCES = SourceSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class WatchSettings:
 
     selection: Selection = EVERY_ROUTE
     """The Routes; its namespace limits all other kinds that have namespaces, too."""
+    sources: SourceSettings = ALL_SOURCES
     nodes: bool = False
     sdn: bool = False
     """Watch HostSubnets and ClusterNetworks."""

@@ -26,6 +26,8 @@ class WatchTiming:
     """Waits after failures."""
     confirm_s: float = 5.0
     """Wait after a list that lacks most pool members, before the second one, which confirms it."""
+    absent_s: float = 30.0
+    """Longest time between two looks for a kind that the API server does not serve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -322,6 +322,9 @@ class Delta:
     """True if every Node is known; otherwise records of deleted Nodes cannot be distinguished from others."""
     slices_listed: bool = field(default=False, compare=False)
     """True if all slices are known; where Nodes are pool members, the right to list them may be missing."""
+    sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
+    """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
+    yet, forbidden, or not served by the API server just now. What stands for them must not be deleted."""
 
     def __bool__(self) -> bool:
         return self.size() > 0

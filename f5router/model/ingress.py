@@ -10,6 +10,12 @@ from typing import NamedTuple
 from f5router.model.cluster import Key
 from f5router.model.json_types import JSON
 
+TERMINATION = "route.openshift.io/termination"
+DESTINATION_CA = "route.openshift.io/destination-ca-certificate-secret"
+READ_ANNOTATIONS = frozenset({TERMINATION, DESTINATION_CA})
+"""Annotations of an Ingress alone. Source: OpenShift's documentation, "Creating a route through an Ingress
+object"; those of Routes are honoured too."""
+
 
 class IngressBackend(NamedTuple):
     """A backend."""
@@ -65,6 +71,8 @@ class Ingress:
     """Annotations that set something here, sorted by key."""
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router without effect here."""
+    problem: str = ""
+    """Why nothing of it can be served: more of something than is possible; "" without such a reason."""
     resource_version: str = field(default="", compare=False, repr=False)
     load_balancer: tuple[JSON, ...] = field(default=(), compare=False, repr=False, hash=False)
     """status.loadBalancer.ingress, entries of others too."""

@@ -38,8 +38,8 @@ class Selection:
 
 
 def selected(routes: Mapping[Key, Route], namespaces: Collection[str]) -> dict[Key, Route]:
-    """Return the Routes in these namespaces."""
-    return {key: route for key, route in routes.items() if key.namespace in namespaces}
+    """Return the Routes whose Hosts these namespaces claim."""
+    return {key: route for key, route in routes.items() if route.claim_namespace in namespaces}
 
 
 class NamespaceFilter:
@@ -49,7 +49,9 @@ class NamespaceFilter:
         self.namespaces: set[str] = set()
         """Names of the selected namespaces."""
         self._routes: dict[str, dict[Key, Route]] = {}
-        """All Routes, by namespace."""
+        """All Routes, by the namespace that claims their Host."""
+        self._claims: dict[Key, str] = {}
+        """These namespaces by Route, where they are not the Route's own."""
 
     def apply(self, delta: Delta) -> Delta:
         """Return the Delta without Routes of other namespaces; deselected Routes are deleted in it."""
@@ -61,21 +63,27 @@ class NamespaceFilter:
             routes = self._routes.get(name, {})
             changed.update(routes if name in self.namespaces else dict.fromkeys(routes))
         for key, route in delta.routes.items():
-            known = self._put(key, route)
-            was, now = known and key.namespace in shown, route and key.namespace in self.namespaces
+            was = self._discard(key) in shown
             changed.pop(key, None)
+            now = route is not None and self._put(route) in self.namespaces
             if was or now:
                 changed[key] = route if now else None
         return replace(delta, routes=changed)
 
-    def _put(self, key: Key, route: Route | None) -> bool:
-        """Store the newest value; return True if there was one before."""
-        routes = self._routes.setdefault(key.namespace, {})
-        known = key in routes
-        if route is not None:
-            routes[key] = route
-        else:
-            routes.pop(key, None)
-            if not routes:
-                del self._routes[key.namespace]
-        return known
+    def _discard(self, key: Key) -> str:
+        """Remove a Route; return the namespace that claimed its Host, "" if it was not known."""
+        namespace = self._claims.pop(key, key.namespace)
+        routes = self._routes.get(namespace, {})
+        if routes.pop(key, None) is None:
+            return ""
+        if not routes:
+            del self._routes[namespace]
+        return namespace
+
+    def _put(self, route: Route) -> str:
+        """Store the newest value; return the namespace that claims its Host."""
+        namespace = route.claim_namespace
+        self._routes.setdefault(namespace, {})[route.key] = route
+        if namespace != route.key.namespace:
+            self._claims[route.key] = namespace
+        return namespace

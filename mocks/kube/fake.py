@@ -15,7 +15,7 @@ from .api import Api
 from .calls import Logged
 from .certificates import write_certificates
 from .faults import STREAM_FAULTS, Fault
-from .kinds import kind_named, served_kinds
+from .kinds import INGRESS_APIS, kind_named, served_kinds
 from .manifests import ManifestError, read_manifests
 from .objects import Clock, InvalidObject, Objects, utc_now
 from .sdn import SdnMaster
@@ -39,7 +39,8 @@ class FakeKube:
     EndpointSlices are served; objects of an unserved kind may be stored, no client sees them. history:
     changes a watch can go back. bookmark_s: seconds between bookmarks. clock: time of new objects.
     network_api: where HostSubnet, ClusterNetwork and NetNamespace are served, see kinds.NETWORK_APIS.
-    route_api: where Routes are, see kinds.ROUTE_APIS. sdn: play the SDN's master while started, see
+    route_api: where Routes are, see kinds.ROUTE_APIS. ingress_api: the version of Ingresses, see
+    kinds.INGRESS_APIS. sdn: play the SDN's master while started, see
     sdn.SdnMaster. sdn_delay_s: its time for each step.
     """
 
@@ -56,6 +57,7 @@ class FakeKube:
         clock: Clock = utc_now,
         network_api: str = "group",
         route_api: str = "group",
+        ingress_api: str = INGRESS_APIS[0],
         sdn: bool = False,
         sdn_delay_s: float = 0.1,
     ):
@@ -68,11 +70,11 @@ class FakeKube:
         self._objects = Objects(self._store, clock)
         self._access = Access(self._store, token)
         kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api,
-                             route_api=route_api)  # fmt: skip
+                             route_api=route_api, ingress_api=ingress_api)  # fmt: skip
         self._plays_sdn = sdn
         self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s)
-        api = Api(self._store, self._objects, self._access, kinds)
-        self._server = Server(api, self._store, self._access, files, bookmark_s=bookmark_s)
+        self._kinds, self._api = kinds, Api(self._store, self._objects, self._access, kinds)
+        self._server = Server(self._api, self._store, self._access, files, bookmark_s=bookmark_s)
         for name in NAMESPACES:
             self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
@@ -289,6 +291,17 @@ class FakeKube:
         """Forget the watch history: watches from an older resourceVersion and begun lists get 410."""
         with self._store.lock:
             self._store.forget()
+
+    def withdraw(self, *groups: str) -> None:
+        """Stop serving API groups, as before their CustomResourceDefinition; running watches go on."""
+        with self._store.lock:
+            self._api.kinds = tuple(kind for kind in self._api.kinds if kind.group not in groups)
+
+    def serve(self, *groups: str) -> None:
+        """Serve groups again that were withdrawn."""
+        with self._store.lock:
+            served = {kind.group for kind in self._api.kinds} | set(groups)
+            self._api.kinds = tuple(kind for kind in self._kinds if kind.group in served)
 
     def forbid(
         self, resource: str, verbs: Collection[str] = ("list", "watch"), namespace: str | None = None

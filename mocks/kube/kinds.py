@@ -116,6 +116,13 @@ KINDS: tuple[Kind, ...] = (
          counted=("labels",), null_lists=("endpoints", "ports")),
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", ("ing",), status=True,
          generation=True),
+    Kind("networking.k8s.io", "v1beta1", "Ingress", "ingresses", "ingress", ("ing",), status=True,
+         generation=True),
+    Kind("extensions", "v1beta1", "Ingress", "ingresses", "ingress", ("ing",), status=True, generation=True),
+    Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", "ingressclass", namespaced=False,
+         generation=True),
+    Kind("networking.k8s.io", "v1beta1", "IngressClass", "ingressclasses", "ingressclass", namespaced=False,
+         generation=True),
     Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True,
          counted=("annotations",)),
     Kind("rbac.authorization.k8s.io", "v1", "Role", "roles", "role", any_name=True),
@@ -134,6 +141,8 @@ KINDS: tuple[Kind, ...] = (
          verbs=("get", "list")),
     Kind("contour.heptio.com", "v1beta1", "IngressRoute", "ingressroutes", "ingressroute", generation=True,
          custom=True, unconditional_update=False),
+    Kind("contour.heptio.com", "v1beta1", "TLSCertificateDelegation", "tlscertificatedelegations",
+         "tlscertificatedelegation", generation=True, custom=True, unconditional_update=False),
     Kind("network.openshift.io", "v1", "HostSubnet", "hostsubnets", "hostsubnet", namespaced=False,
          generation=True, custom=True, unconditional_update=False),
     Kind("network.openshift.io", "v1", "ClusterNetwork", "clusternetworks", "clusternetwork",
@@ -173,16 +182,22 @@ custom resources (4.x); under /oapi/v1 (the oldest clusters); or, with another n
 ROUTE_APIS = ("group", "oapi")
 """Where Routes are served: in their API group, or under /oapi/v1 alone (OpenShift 3.0 to 3.5)."""
 
+INGRESS_APIS = ("networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions/v1beta1")
+"""The one version in which Ingresses are served; IngressClasses are served in the first two."""
+
 
 def served_kinds(
-    *, openshift: bool, slices: bool, network_api: str = "group", route_api: str = "group"
+    *, openshift: bool, slices: bool, network_api: str = "group", route_api: str = "group",
+    ingress_api: str = INGRESS_APIS[0],
 ) -> tuple[Kind, ...]:
     """Rows served over HTTP by a cluster with or without OpenShift's and the slices' API groups.
 
-    Raises: ValueError: network_api is none of NETWORK_APIS, route_api none of ROUTE_APIS.
+    Raises: ValueError: network_api is none of NETWORK_APIS, route_api none of ROUTE_APIS, ingress_api none
+    of INGRESS_APIS.
     """
     for name, given, known in (
         ("network_api", network_api, NETWORK_APIS), ("route_api", route_api, ROUTE_APIS),
+        ("ingress_api", ingress_api, INGRESS_APIS),
     ):
         if given not in known:
             raise ValueError(f"{name} is {given!r}, not one of {', '.join(known)}")
@@ -195,6 +210,8 @@ def served_kinds(
     def is_served(kind: Kind) -> bool:
         if kind.legacy:
             return openshift and (route_api if kind.kind == "Route" else network_api) == "oapi"
+        if kind.kind in ("Ingress", "IngressClass"):
+            return kind.api_version == ingress_api
         return kind.group not in absent
 
     return tuple(filter(is_served, KINDS))

@@ -31,6 +31,9 @@ class Site(Lab):
     def without_slices(self) -> None:
         self.kube = self._stack.enter_context(FakeKube(slices=False))
 
+    def older_ingresses(self) -> None:
+        self.kube = self._stack.enter_context(FakeKube(ingress_api="extensions/v1beta1"))
+
     def load(self, *, sdn: bool = True) -> None:
         """Load what an administrator applies, and Routes: good, with a certificate, without a Service.
 

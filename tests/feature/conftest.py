@@ -92,6 +92,7 @@ class Lab:
             "config": str(self.kubeconfig),
             "hold-off": "10ms",
             "default-destination-ca-path": "none",
+            "sources": "routes",  # fewer watches; tests of other sources name these
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
 

@@ -15,8 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from sys import intern
 
-from f5router.admission import allowlist, annotations, http_headers, route_options
-from f5router.admission.allowed_objects import MOST_PATH, WAF
+from f5router.admission import annotations, http_headers
 from f5router.admission.validation import MOST_ALTERNATES
 from f5router.kube.api import addresses, decode_contour, fields
 from f5router.kube.api.fields import DecodeError
@@ -84,11 +83,11 @@ def route(obj: JSON) -> Route:
     to, tls = fields.mapping(spec.get("to")), _tls(name, spec.get("tls"))
     given = fields.mapping(metadata.get("annotations"))
     termination = tls.termination if tls else ""
-    options, problems = route_options.parse(given, termination)
+    annotated = annotations.parse(given, termination)
     actions, header_problems = http_headers.parse(spec.get("httpHeaders"), termination)
+    options = annotated.options
     if actions != http_headers.NONE:
         options = replace(options, request_actions=actions.request, response_actions=actions.response)
-    clients = allowlist.parse(given)
     return Route(
         key=name,
         uid=fields.text(metadata.get("uid")),
@@ -103,26 +102,14 @@ def route(obj: JSON) -> Route:
         target_port=fields.port_text(fields.mapping(spec.get("port")).get("targetPort")),
         tls=tls,
         wildcard_policy=intern(fields.text(spec.get("wildcardPolicy")) or "None"),
-        options=replace(options, sources=clients.sources) if clients.sources else options,
-        option_problems=(*problems, *header_problems, *clients.problems),
-        option_refusal=clients.refusal,
-        waf=_waf(given.get(WAF)),
-        unsupported=_unsupported(metadata),
+        options=options,
+        option_problems=(*annotated.option_problems, *header_problems),
+        option_refusal=annotated.option_refusal,
+        waf=annotated.waf,
+        unsupported=annotations.unsupported(given),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
-
-
-def _waf(value: object) -> str:
-    """Return the WAF policy of a Route; what is longer than any valid path still counts."""
-    return value.strip()[:MOST_PATH + 1] if isinstance(value, str) else ""
-
-
-def _unsupported(metadata: JSON) -> tuple[str, ...]:
-    """Return the keys of annotations for a router that have no effect; an empty one is no setting."""
-    given = fields.mapping(metadata.get("annotations"))
-    keys = annotations.select(key for key, value in given.items() if isinstance(value, str) and value.strip())
-    return tuple(map(intern, keys))
 
 
 def _alternates(items: object) -> tuple[Backend, ...]:

@@ -13,6 +13,10 @@ log = logging.getLogger(__name__)
 OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
 """Read to check settings; it is no problem if they are forbidden or not served."""
 
+ABSENT_LOOKS = 3
+"""Looks in a row that must not find a kind before it counts as one without objects: an API server that starts
+may answer 404 for kinds that it serves a moment later."""
+
 
 class KindStates:
     """The states of all watched kinds; safe to use from several threads."""
@@ -27,6 +31,8 @@ class KindStates:
         self._dispensable = frozenset(dispensable)
         self._listed: set[Source] = set()
         self._problems: dict[Source, str] = {}
+        self._absent: dict[Source, int] = {}
+        """Kinds that the API server does not serve, with the number of looks in a row that showed it."""
         self._refused_at: dict[Source, float] = {}
         """When a kind could not be read for the first time."""
         self._absence, self._absent_at = "", math.inf
@@ -38,6 +44,7 @@ class KindStates:
             is_first = source not in self._listed
             self._listed.add(source)
             self._awaited.discard(source)
+            self._absent.pop(source, None)
         return is_first and source in self._dispensable
 
     def record_problem(self, source: Source, problem: str) -> bool:
@@ -49,6 +56,7 @@ class KindStates:
                 self._refused_at.setdefault(source, self._clock())
             else:
                 self._problems.pop(source, None)
+                self._absent.pop(source, None)
             given_up = bool(problem) and source in self._dispensable
             if given_up:
                 self._awaited.discard(source)
@@ -58,6 +66,20 @@ class KindStates:
         elif known and not problem:
             log.info("kind can be read again", extra={"kind": source.resource})
         return given_up
+
+    def record_absence(self, source: Source) -> bool:
+        """Record that the API server does not serve a kind, which is no problem and not awaited.
+
+        Returns: True if that is news: for the first time, and when it is settled.
+        """
+        with self._lock:
+            looks = self._absent[source] = self._absent.get(source, 0) + 1
+            self._awaited.discard(source)
+            self._problems.pop(source, None)
+        if looks == 1:
+            log.info("kind is not served by the API server; the router looks for it again",
+                     extra={"kind": source.resource})
+        return looks in (1, ABSENT_LOOKS)
 
     def record_namespace(self, namespace: str, problem: str) -> None:
         """Record why the only namespace cannot be read, "" when it exists."""
@@ -77,6 +99,14 @@ class KindStates:
         """True if a list of the kind was complete at some time."""
         with self._lock:
             return source in self._listed
+
+    def is_known(self, source: Source, *, may_vanish: bool = True) -> bool:
+        """True if all objects of a kind are known: it was listed, or there can be none.
+
+        Args: may_vanish: a kind that is not served for long has no objects.
+        """
+        with self._lock:
+            return source in self._listed or (may_vanish and self._absent.get(source, 0) >= ABSENT_LOOKS)
 
     def problem(self, source: Source) -> str:
         """Return why a kind cannot be read; "" if it can, or is not watched."""
@@ -100,7 +130,7 @@ class KindStates:
     def required(self, sources: Iterable[Source]) -> list[Source]:
         """Return those that Routes and their pools need, and that can be read."""
         with self._lock:
-            left_out = self._dispensable & self._problems.keys()
+            left_out = (self._dispensable & self._problems.keys()) | self._absent.keys()
         return [source for source in sources if source not in OPTIONAL and source not in left_out]
 
     def refused_since(self) -> float:

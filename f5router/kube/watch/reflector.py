@@ -65,6 +65,9 @@ class Listener:
     """A value in the store changed."""
     on_problem: Callable[[str], None] = lambda text: None
     """Given the reason why the kind cannot be read; "" when it can."""
+    on_absence: Callable[[str], None] | None = None
+    """Given the reason when the API server does not serve the kind, which may come later; without it this is
+    a problem like others."""
 
 
 class Reflector:
@@ -92,7 +95,8 @@ class Reflector:
         """Failures since a watch was accepted."""
         self._requested, self._relisted = 0, 0
         """Number of relists requested, and of those requested before the last complete list began."""
-        self._preferred, self._source_is_chosen = source, source.fallback is None
+        self._preferred = source
+        self._source_is_chosen = source.fallback is None and listener.on_absence is None
 
     def run(self) -> None:
         """Follow the kind; return after stop()."""
@@ -130,6 +134,11 @@ class Reflector:
     def _follow(self) -> None:
         if not self._source_is_chosen:
             self._choose_source()
+        if not self._source_is_chosen and self._listener.on_absence is not None:
+            self._version = ""
+            self._listener.on_absence(self._not_served())
+            self._sleep(self._timing.absent_s * random.uniform(0.8, 1.0))
+            return
         period_s = self._source.period_s
         if period_s or not self._version or self._clock() >= self._list_at or not self.relisted:
             self._list()
@@ -152,7 +161,7 @@ class Reflector:
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
         if isinstance(exc, ResourceUnavailable):  # perhaps served elsewhere since an upgrade
-            self._source_is_chosen = self._preferred.fallback is None
+            self._source_is_chosen = self._preferred.fallback is None and self._listener.on_absence is None
         if isinstance(exc, lasting):
             self._listener.on_problem(self._explained(exc))
         elif isinstance(exc, KubeUnreachable):
@@ -167,7 +176,7 @@ class Reflector:
         self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
     def _choose_source(self) -> None:
-        """Use the fallback where only that is served; where neither is, look again next time."""
+        """Use the first fallback that is served; where none is, look again next time."""
         source = choose_served(self._connection, self._preferred)
         self._source, self._source_is_chosen = source or self._preferred, source is not None
         if self._source is not self._preferred:
@@ -182,11 +191,12 @@ class Reflector:
             known = isinstance(exc, KubeForbidden) and is_served(self._connection, self._source)
         except KubeError:
             known = True
-        if known:
-            return str(exc)
+        return str(exc) if known else f"{self._not_served()} ({exc})"
+
+    def _not_served(self) -> str:
         return (f"the API server does not serve {self._source.resource} of "
                 f"{self._source.group_path.removeprefix('/apis/')}: is its API service available, its "
-                f"custom resource definition installed? ({exc})")
+                "custom resource definition installed?")
 
     def _list(self) -> None:
         requested = self._requested

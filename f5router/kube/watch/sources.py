@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from f5router.kube.api import decode, fields
+from f5router.kube.api import decode, decode_contour, decode_ingress, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.store import Value
 from f5router.model.errors import KubeForbidden, ResourceUnavailable
@@ -29,7 +29,7 @@ class Source:
     members: bool = False
     """True if pool members, or their network, depend on it: a list that lacks most objects is repeated."""
     fallback: "Source | None" = None
-    """Source to use where this kind is not served, but the other one is."""
+    """Source to use where this kind is not served, but the other one, or its fallback, is."""
 
     name: str = ""
     """The only object that is read, by its name; "" for the whole collection."""
@@ -56,6 +56,25 @@ def _slice(obj: JSON, *, placed: bool = False) -> tuple[Value, ...]:
 LEGACY_ROUTES = Source("routes", "/oapi/v1", "routes", lambda obj: (decode.route(obj),))
 """OpenShift 3.0 to 3.5, which has no API groups of its own."""
 ROUTES = replace(LEGACY_ROUTES, group_path="/apis/route.openshift.io/v1", fallback=LEGACY_ROUTES)
+OLDEST_INGRESSES = Source("ingresses", "/apis/extensions/v1beta1", "ingresses",
+                          lambda obj: (decode_ingress.ingress(obj),))
+"""Kubernetes 1.1 to 1.21, OpenShift 3."""
+OLDER_INGRESSES = replace(OLDEST_INGRESSES, group_path="/apis/networking.k8s.io/v1beta1",
+                          fallback=OLDEST_INGRESSES)
+INGRESSES = replace(OLDER_INGRESSES, group_path="/apis/networking.k8s.io/v1", fallback=OLDER_INGRESSES)
+"""Since Kubernetes 1.19. Source: Kubernetes, deprecated API migration guide, v1.22."""
+OLDER_INGRESS_CLASSES = Source(
+    "ingressclasses", "/apis/networking.k8s.io/v1beta1", "ingress_classes",
+    lambda obj: (decode_ingress.ingress_class(obj),), namespaced=False)
+INGRESS_CLASSES = replace(OLDER_INGRESS_CLASSES, group_path="/apis/networking.k8s.io/v1",
+                          fallback=OLDER_INGRESS_CLASSES)
+INGRESS_ROUTES = Source("ingressroutes", "/apis/contour.heptio.com/v1beta1", "ingress_routes",
+                        lambda obj: (decode_contour.ingress_route(obj),))
+DELEGATIONS = Source("tlscertificatedelegations", "/apis/contour.heptio.com/v1beta1", "delegations",
+                     lambda obj: (decode_contour.delegation(obj),))
+SERVED = {"Route": (ROUTES,), "Ingress": (INGRESSES, INGRESS_CLASSES),
+          "IngressRoute": (INGRESS_ROUTES, DELEGATIONS)}
+"""By kind of object that is served: the kinds that must be read for it."""
 SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),), members=True)
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints, members=True)
 SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, members=True,
@@ -96,8 +115,8 @@ def is_served(connection: Connection, source: Source) -> bool:
 
 
 def choose_served(connection: Connection, source: Source) -> Source | None:
-    """Return the source or its fallback, whichever is served; None if neither is. Raises: KubeUnreachable."""
-    if is_served(connection, source):
-        return source
-    other = source.fallback
-    return other if other is not None and is_served(connection, other) else None
+    """Return the first of source and fallbacks that is served; None if none is. Raises: KubeUnreachable."""
+    choice: Source | None = source
+    while choice is not None and not is_served(connection, choice):
+        choice = choice.fallback
+    return choice

@@ -20,11 +20,15 @@ from f5router.model.cluster import (
     Service,
 )
 from f5router.model.cluster import EndpointSlice as Slice
+from f5router.model.ingress import Ingress, IngressClass
+from f5router.model.ingress_route import CertificateDelegation, IngressRoute
 
-Value = Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | Secret
+Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | Secret
+         | Ingress | IngressClass | IngressRoute | CertificateDelegation)
 
 FIELDS = (
-    "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets")
+    "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets",
+    "ingresses", "ingress_classes", "ingress_routes", "delegations")
 """Fields of a Delta."""
 
 _NUMBER = re.compile(r"[0-9]{1,20}")

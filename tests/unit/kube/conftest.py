@@ -12,10 +12,13 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.model.backoff import Backoff
+from f5router.sources.translator import SourceSettings
 from mocks.kube import FakeKube
 from tests.waiting import DEADLINE_S
 
 AT_ONCE = Backoff(0.01, 0.05)
+
+ROUTES_ALONE = SourceSettings(("Route",))
 
 HURRY = SecretPace(again_per_s=1000, refresh_s=0.1, hasten_s=0.0, absent=AT_ONCE, failed=AT_ONCE,
              probe=AT_ONCE, timeout_s=2.0)
@@ -64,7 +67,7 @@ class Follower:
         self.drains: list[set[tuple[str, object]]] = []
         """The same, by drain."""
         self.changed = threading.Event()
-        options = {"backoff": AT_ONCE, "secret_pace": HURRY} | options
+        options = {"backoff": AT_ONCE, "secret_pace": HURRY, "sources": ROUTES_ALONE} | options
         self.cluster = ClusterWatcher(
             connection, taken(WatchSettings, options), timing=taken(WatchTiming, options),
             on_change=self.changed.set, **options)

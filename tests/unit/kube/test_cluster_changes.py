@@ -9,7 +9,7 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.model.cluster import Delta, Key
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import Follower, lists, watches, watching
+from tests.unit.kube.conftest import ROUTES_ALONE, Follower, lists, watches, watching
 from tests.waiting import DEADLINE_S, until
 
 A = Key("shop", "a")
@@ -161,7 +161,8 @@ def test_backoff(kubeconfig, kube):
 
     kube.inject("503", times=None, path="routes")
     connection = connect(KubeSettings(kubeconfig=kubeconfig))
-    cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None, sleep=sleep)
+    cluster = ClusterWatcher(
+        connection, WatchSettings(sources=ROUTES_ALONE), on_change=lambda: None, sleep=sleep)
     cluster.start()
     assert enough.wait(DEADLINE_S)
     cluster.stop()
@@ -178,7 +179,8 @@ def test_retry_after(kubeconfig, kube):
 
     kube.inject("429", method="list", path="routes", retry_after=7)
     connection = connect(KubeSettings(kubeconfig=kubeconfig))
-    cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None, sleep=sleep)
+    cluster = ClusterWatcher(
+        connection, WatchSettings(sources=ROUTES_ALONE), on_change=lambda: None, sleep=sleep)
     cluster.start()
     assert once.wait(DEADLINE_S)
     assert cluster.wait_synced(DEADLINE_S)

@@ -16,7 +16,7 @@ from tests.waiting import DEADLINE_S, until
 
 
 def test_routes_not_served(tmp_path):
-    """A cluster that is no OpenShift: the message says so, also when RBAC answers first."""
+    """A cluster that is no OpenShift, and nothing else to serve: the message says so."""
     with FakeKube(openshift=False) as kube:
         kube.write_kubeconfig(tmp_path / "config")
         follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))

@@ -1,0 +1,26 @@
+"""Settings of the kinds of objects that are served."""
+
+from f5router.config.options import OPTIONS
+from f5router.config.reader import Reader
+from f5router.sources.ingress_classes import ClassSettings
+from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
+
+_SOURCES, _FIELDS = "sources", "fields"
+_KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE}
+
+
+def load(reader: Reader) -> SourceSettings:
+    """Return the settings.
+
+    A selector of fields selects Routes, by fields that no other kind has: whoever has one serves Routes
+    alone, unless he names other kinds, which is a problem.
+    """
+    kinds = tuple(_KINDS[word] for word in reader.value(_SOURCES) or ())
+    if reader.text(_FIELDS) and kinds != (ROUTE,):
+        if reader.text(_SOURCES) != OPTIONS[_SOURCES].default:
+            reader.problem("it selects Routes alone, so --sources must be routes", _FIELDS, _SOURCES)
+        else:
+            reader.warn("it selects Routes alone: neither Ingresses nor IngressRoutes are served", _FIELDS)
+        kinds = (ROUTE,)
+    return SourceSettings(kinds, ClassSettings(
+        reader.value("ingress-controller"), reader.value("ingress-class")))

@@ -1,0 +1,172 @@
+"""The virtual Routes of one Ingress: one for each path of a host.
+
+Sources: Kubernetes, Ingress, "The Ingress resource", "Path types", "Hostname wildcards" and "TLS"; where
+these leave it open, openshift/route-controller-manager, pkg/route/ingress/ingress.go, which makes Routes of
+Ingresses on OpenShift, and OpenShift's documentation, "Creating a route through an Ingress object".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from f5router.admission import annotations
+from f5router.admission.annotations import AnnotatedOptions
+from f5router.model import names
+from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS, Service
+from f5router.model.hostnames import quote
+from f5router.model.ingress import TERMINATION, Ingress, IngressBackend, IngressPath
+from f5router.sources.problem import Problem
+
+KIND = "Ingress"
+
+NO_HOST = "NoHost"
+NO_SERVICE = "ServiceNotFound"
+NO_PORT = "ServicePortNotFound"
+UNSUPPORTED = "NotSupported"
+DUPLICATE = "DuplicatePath"
+INVALID = "InvalidIngress"
+
+TERMINATIONS = ("edge", "reencrypt", "passthrough")
+
+
+@dataclass(slots=True)
+class Converted:
+    """Result of a conversion."""
+
+    routes: dict[Key, Route] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    """Why parts are not served."""
+
+
+class HostTLS(NamedTuple):
+    """TLS of a host of an Ingress."""
+
+    tls: RouteTLS
+    secret: Key | None
+
+
+def services(ingress: Ingress) -> set[Key]:
+    """Return the Services that an Ingress names."""
+    backends = [path.backend for rule in ingress.rules for path in rule.paths or ()]
+    return {Key(ingress.key.namespace, backend.service) for backend in backends if backend.service}
+
+
+def convert(ingress: Ingress, known: Mapping[Key, Service]) -> Converted:
+    """Return the virtual Routes of an Ingress. Args: known: all Services."""
+    return _Conversion(ingress, known).run()
+
+
+class _Conversion:
+    """The conversion of one Ingress."""
+
+    def __init__(self, ingress: Ingress, known: Mapping[Key, Service]):
+        self._ingress, self._services = ingress, known
+        self._annotations = dict(ingress.annotations)
+        self._termination = self._annotations.get(TERMINATION, "")
+        self._options: dict[str, AnnotatedOptions] = {}
+        self._result = Converted()
+
+    def run(self) -> Converted:
+        """Convert all rules."""
+        ingress = self._ingress
+        if ingress.problem:
+            self._problem(INVALID, ingress.problem)
+        if self._termination and self._termination not in TERMINATIONS:
+            self._problem(INVALID, f"metadata.annotations: {TERMINATION} is {quote(self._termination)} but "
+                                   f"must be one of {', '.join(TERMINATIONS)}; the Ingress is not served")
+            return self._result
+        if ingress.default_backend is not None:
+            self._problem(UNSUPPORTED, "spec.defaultBackend: it is not served; give each host a path /")
+        for number, rule in enumerate(ingress.rules):
+            where = f"spec.rules[{number}]"
+            if not rule.host:
+                self._problem(NO_HOST, f"{where}.host: a rule without a host would get the requests of all "
+                                       "hosts that nobody serves, of all teams; it is not served")
+                continue
+            for count, path in enumerate(rule.paths or ()):
+                self._add(rule.host, path, where, f"{where}.http.paths[{count}]")
+        return self._result
+
+    def _add(self, host: str, path: IngressPath, rule: str, where: str) -> None:
+        """Add the Route of a path, or the reason why there is none."""
+        matched = self._match(path, where)
+        port = self._port(path.backend, where)
+        if matched is None or port is None:
+            return
+        match, text = matched
+        wildcard = host.startswith("*.")
+        secured = self._tls(host)
+        if secured is not None and secured.tls.termination == "passthrough" and text == "/":
+            text = ""  # an Ingress cannot be without a path, a passthrough Route cannot have one
+        key = Key(self._ingress.key.namespace, names.virtual_route(
+            KIND, self._ingress.key.name, f"{host} {match} {text}"))
+        if key in self._result.routes:
+            self._problem(DUPLICATE, f"{where}: another path of the Ingress is the same on {quote(host)}; "
+                                     "the first one is served")
+            return
+        options = self._annotated(secured.tls.termination if secured else "")
+        self._result.routes[key] = Route(
+            key=key, uid=self._ingress.uid, created=self._ingress.created,
+            host=f"wildcard{host[1:]}" if wildcard else host,
+            wildcard_policy="Subdomain" if wildcard else "None",
+            path=text, path_match=match, service=path.backend.service, target_port=port,
+            tls=secured.tls if secured else None, tls_secret=secured.secret if secured else None,
+            unsupported=self._ingress.unsupported,
+            origin=Origin(KIND, self._ingress.key, where, f"{rule}.host"), **options._asdict())
+
+    def _match(self, path: IngressPath, where: str) -> tuple[PathMatch, str] | None:
+        """Return how a path matches; None if it cannot be served."""
+        match path.path_type:
+            case "Prefix":  # by elements; a trailing slash does not count
+                return PathMatch.SEGMENTS, path.path.rstrip("/")
+            case "Exact" if path.path:
+                return PathMatch.EXACT, path.path
+            case "ImplementationSpecific" | "":
+                return PathMatch.SEGMENTS, path.path
+        self._problem(INVALID, f"{where}.pathType: {quote(path.path_type)} with path {quote(path.path)}")
+        return None
+
+    def _port(self, backend: IngressBackend, where: str) -> str | None:
+        """Return the port as Route.target_port; None if it is not there.
+
+        Endpoints have the name of a Service's port, not its number: a Service may map 80 to 8080.
+        """
+        if backend.resource:
+            self._problem(UNSUPPORTED, f"{where}.backend.resource: only Services are supported")
+            return None
+        name = f"{where}.backend.service"
+        service = self._services.get(Key(self._ingress.key.namespace, backend.service))
+        if service is None:
+            self._problem(NO_SERVICE, f"{name}: Service {quote(backend.service)} does not exist")
+            return None
+        for port in service.ports:
+            wanted = (port.name == backend.port_name if backend.port_name
+                      else port.port == backend.port_number)
+            if wanted and port.protocol == "TCP":
+                return port.name
+        shown = quote(backend.port_name) if backend.port_name else backend.port_number
+        self._problem(NO_PORT, f"{name}.port: Service {quote(backend.service)} has no TCP port {shown}")
+        return None
+
+    def _tls(self, host: str) -> HostTLS | None:
+        """Return how a host is encrypted; None if it is not.
+
+        An entry without hosts is for all hosts that no other entry names: an Ingress that asks for TLS is
+        never served in clear text.
+        """
+        entries = self._ingress.tls
+        named = next((entry for entry in entries if host in entry.hosts), None)
+        entry = named or next((entry for entry in entries if not entry.hosts), None)
+        if entry is None and not self._termination:
+            return None
+        termination = self._termination or "edge"
+        secret = Key(self._ingress.key.namespace, entry.secret) if entry and entry.secret else None
+        return HostTLS(RouteTLS(termination, "Redirect"), None if termination == "passthrough" else secret)
+
+    def _annotated(self, termination: str) -> AnnotatedOptions:
+        if termination not in self._options:
+            self._options[termination] = annotations.parse(self._annotations, termination)
+        return self._options[termination]
+
+    def _problem(self, reason: str, message: str) -> None:
+        self._result.problems.append(Problem(reason, message))

@@ -1,0 +1,95 @@
+"""The Ingresses of this router's class, as virtual Routes; a change costs the Ingresses that it concerns."""
+
+from collections.abc import Mapping
+
+from f5router.model.cluster import Delta, Key, Route, Service
+from f5router.model.ingress import Ingress
+from f5router.sources import ingress_conversion
+from f5router.sources.ingress_classes import Classes, ClassSettings
+from f5router.sources.problem import Problem
+
+
+class Ingresses:
+    """Not thread-safe."""
+
+    def __init__(self, services: Mapping[Key, Service], classes: ClassSettings):
+        """Args: services: all Services; apply() is called after each change of it."""
+        self._services, self._classes = services, Classes(classes)
+        self._ingresses: dict[Key, Ingress] = {}
+        """All Ingresses of the selection, of other classes too."""
+        self._by_service: dict[Key, set[Key]] = {}
+        """Ingresses of this router that name a Service."""
+        self._named: dict[Key, set[Key]] = {}
+        """These Services, by Ingress."""
+        self._routes: dict[Key, dict[Key, Route]] = {}
+        """The virtual Routes of each Ingress, if there are any."""
+        self._problems: dict[Key, tuple[Problem, ...]] = {}
+        self._changed: set[Key] = set()
+
+    def apply(self, delta: Delta) -> dict[Key, Route | None]:
+        """Apply the changes of a Delta; returns the virtual Routes that differ, None for removed ones."""
+        affected = set(delta.ingresses)
+        for service in delta.services:
+            affected |= self._by_service.get(service, set())
+        for key, ingress in delta.ingresses.items():
+            if ingress is not None:
+                self._ingresses[key] = ingress
+            else:
+                self._ingresses.pop(key, None)
+        if self._classes.apply(delta.ingress_classes):
+            affected |= self._ingresses.keys()
+        changes: dict[Key, Route | None] = {}
+        for key in affected:
+            changes.update(self._convert(key))
+        return changes
+
+    def take_changed(self) -> set[Key]:
+        """Return the Ingresses whose condition changed since the last call; they may be gone."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def condition(self, key: Key) -> tuple[Problem, ...]:
+        """Return why an Ingress, or parts of it, are not served."""
+        return self._problems.get(key, ())
+
+    def take_secret_users(self) -> dict[Key, Route | None]:
+        """Return nothing: its Routes name the Secrets."""
+        return {}
+
+    def _convert(self, key: Key) -> dict[Key, Route | None]:
+        """Convert an Ingress anew; returns the Routes that differ."""
+        ingress = self._ingresses.get(key)
+        own = ingress is not None and self._classes.is_own(ingress)
+        result = ingress_conversion.Converted()
+        named: set[Key] = set()
+        if ingress is not None and own:
+            result, named = (ingress_conversion.convert(ingress, self._services),
+                             ingress_conversion.services(ingress))
+        self._name(key, named)
+        before = self._routes.pop(key, {})
+        if result.routes:
+            self._routes[key] = result.routes
+        self._set_problems(key, tuple(result.problems))
+        changes: dict[Key, Route | None] = dict.fromkeys(before.keys() - result.routes.keys())
+        changes.update((name, route) for name, route in result.routes.items() if before.get(name) != route)
+        return changes
+
+    def _name(self, key: Key, services: set[Key]) -> None:
+        """Record the Services that an Ingress names."""
+        before = self._named.pop(key, set())
+        if services:
+            self._named[key] = services
+        for service in before - services:
+            self._by_service[service].discard(key)
+            if not self._by_service[service]:
+                del self._by_service[service]
+        for service in services - before:
+            self._by_service.setdefault(service, set()).add(key)
+
+    def _set_problems(self, key: Key, problems: tuple[Problem, ...]) -> None:
+        if problems != self._problems.get(key, ()):
+            self._changed.add(key)
+        if problems:
+            self._problems[key] = problems
+        else:
+            self._problems.pop(key, None)

@@ -1,0 +1,77 @@
+"""Turns the objects of all sources into Routes: nothing after it knows which kind an object was.
+
+Virtual Routes join the Routes of a Delta, in the namespace of their Services, under names that no object of
+the cluster can have (names.virtual_route).
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from f5router.model.cluster import Delta, Key, Route, Service
+from f5router.sources.ingress_classes import ClassSettings
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.ingresses import Ingresses
+from f5router.sources.problem import Problem
+
+ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """The kinds of objects that are served."""
+
+    kinds: tuple[str, ...] = KINDS
+    classes: ClassSettings = field(default_factory=ClassSettings)
+
+
+class ObjectSource(Protocol):
+    """The objects of one kind."""
+
+    def apply(self, delta: Delta, /) -> dict[Key, Route | None]: ...
+
+    def take_changed(self) -> set[Key]: ...
+
+    def condition(self, key: Key, /) -> tuple[Problem, ...]: ...
+
+    def take_secret_users(self) -> dict[Key, Route | None]: ...
+
+
+class Translator:
+    """Not thread-safe: one thread at a time applies Deltas and reads the conditions."""
+
+    def __init__(self, settings: SourceSettings):
+        self._services: dict[Key, Service] = {}
+        self.sources: Mapping[str, ObjectSource] = _sources(settings, self._services)
+        """By kind of object, but for Routes."""
+
+    def apply(self, delta: Delta) -> Delta:
+        """Return the Delta with the virtual Routes that changed by it."""
+        if not self.sources:
+            return delta
+        for key, service in delta.services.items():
+            if service is not None:
+                self._services[key] = service
+            else:
+                self._services.pop(key, None)
+        routes = dict(delta.routes)
+        for source in self.sources.values():
+            routes.update(source.apply(delta))
+        return replace(delta, routes=routes)
+
+    def take_secret_users(self) -> dict[Key, Route | None]:
+        """Return what stands for objects whose Secrets must be read although they have no Route yet."""
+        users: dict[Key, Route | None] = {}
+        for source in self.sources.values():
+            users |= source.take_secret_users()
+        return users
+
+
+def _sources(settings: SourceSettings, services: Mapping[Key, Service]) -> dict[str, ObjectSource]:
+    kinds: Collection[str] = settings.kinds
+    sources: dict[str, ObjectSource] = {}
+    if INGRESS in kinds:
+        sources[INGRESS] = Ingresses(services, settings.classes)
+    if INGRESS_ROUTE in kinds:
+        sources[INGRESS_ROUTE] = IngressRoutes(services)
+    return sources

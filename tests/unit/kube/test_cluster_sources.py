@@ -1,0 +1,110 @@
+"""Ingresses and IngressRoutes beside Routes: served where the cluster has them; none stops another."""
+
+import pytest
+
+from f5router.kube.api.connection import connect
+from f5router.kube.settings import KubeSettings
+from f5router.model.selection import Selection
+from f5router.sources.translator import SourceSettings
+from mocks.kube import FakeKube
+from tests import manifests
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import Follower, lists
+from tests.waiting import DEADLINE_S, until
+
+ALL = SourceSettings()
+CONTOUR = "contour.heptio.com"
+INGRESS = (manifests.ingress_class(), manifests.ingress("site", ("www.example.com", "/a", "web", 8080)),
+           *manifests.service("shop", "web"))
+
+
+def hosts(follower: Follower) -> set[str]:
+    return {route.host for route in follower.state["routes"].values()}
+
+
+def namespace(name: str, **labels: str) -> dict:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def older(api: str) -> dict:
+    """The Ingress in an older version."""
+    path = {"path": "/a", "backend": {"serviceName": "web", "servicePort": "http"}}
+    return INGRESS[1] | {"apiVersion": api, "spec": {
+        "rules": [{"host": "www.example.com", "http": {"paths": [path]}}]}, "metadata": {
+        "namespace": "shop", "name": "site", "annotations": {"kubernetes.io/ingress.class": "f5router"}}}
+
+
+@pytest.mark.parametrize("api", ["networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions/v1beta1"])
+def test_versions_of_ingress(tmp_path, api):
+    """The newest one that the cluster serves is read; nothing else that it lacks is missed."""
+    with FakeKube(openshift=False, ingress_api=api, bookmark_s=0.2) as kube:
+        kube.withdraw(CONTOUR)
+        kube.write_kubeconfig(tmp_path / "config")
+        kube.apply([*INGRESS[2:], *(INGRESS[:2] if api.endswith("/v1") else [older(api)])])
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), sources=ALL)
+        follower.until(lambda: hosts(follower) == {"www.example.com"})
+        (route,) = follower.state["routes"].values()
+        assert (route.path, route.service, route.target_port) == ("/a", "web", "http")
+        assert follower.cluster.problems() == follower.cluster.missing() == ()
+        assert {entry.path for entry in lists(kube, "ingresses")} == {f"/apis/{api}/ingresses"}
+        follower.cluster.stop()
+
+
+def test_a_kind_that_comes_later(kube, follow):
+    """Routes too: an operator may install them after the router."""
+    kube.withdraw("route.openshift.io", CONTOUR)
+    kube.apply([*INGRESS, objects.route("a", host="route.example.com")])
+    follower = follow(sources=ALL, absent_s=0.01)
+    follower.until(lambda: hosts(follower) == {"www.example.com"})
+    assert follower.cluster.problems() == ()
+    kube.serve("route.openshift.io")
+    follower.until(lambda: len(hosts(follower)) == 2)
+
+
+def test_unread_until_absence_is_settled(kube, follow):
+    """An API server that starts may not serve a kind yet whose objects are on the BIG-IP."""
+    kube.withdraw(CONTOUR, "route.openshift.io")
+    follower = follow(sources=ALL, absent_s=1000)
+    assert follower.cluster.wait_synced(DEADLINE_S)
+    assert follower.cluster.drain().sources_unread == {"Route", "IngressRoute"}
+    hasty = follow(sources=ALL, absent_s=0.01)
+    until(lambda: hasty.cluster.drain().sources_unread == {"Route"})
+
+
+@pytest.mark.parametrize(("resource", "kind"), [
+    ("ingresses", "Ingress"), ("ingressclasses", "Ingress"), ("ingressroutes", "IngressRoute"),
+    ("tlscertificatedelegations", "IngressRoute")])
+def test_a_forbidden_kind_stops_no_other(kube, follow, resource, kind):
+    """As after an update of the router without one of its rights."""
+    kube.apply([*INGRESS, objects.route("a", host="route.example.com")])
+    kube.forbid(resource)
+    follower = follow(sources=ALL)
+    follower.until(lambda: "route.example.com" in hosts(follower))
+    assert follower.cluster.drain().sources_unread == {kind}
+    assert follower.cluster.missing() == ()
+    (problem,) = follower.cluster.problems()
+    assert resource in problem
+    kube.allow(resource)
+    until(lambda: not follower.cluster.drain().sources_unread and not follower.cluster.problems())
+
+
+def test_a_source_that_is_switched_off(kube, follow):
+    kube.apply([*INGRESS, objects.route("a", host="route.example.com")])
+    follower = follow(sources=SourceSettings(("Route",)))
+    assert follower.cluster.wait_synced(DEADLINE_S)
+    assert follower.cluster.drain().sources_unread == frozenset()
+    assert lists(kube, "ingresses") == lists(kube, "ingressroutes") == []
+    other = follow(sources=SourceSettings(("Ingress",)))
+    other.until(lambda: hosts(other) == {"www.example.com"})
+    assert len(lists(kube, "routes")) == 1
+
+
+def test_selection(kube, follow):
+    """Labels select Ingresses as they select Routes, and namespaces their virtual Routes."""
+    labelled = manifests.ingress("labelled", ("label.example.com", "/", "web", 8080))
+    labelled["metadata"]["labels"] = {"tier": "front"}
+    kube.apply([*INGRESS, labelled, namespace("shop", zone="west")])
+    follower = follow(sources=ALL, selection=Selection(labels="tier=front", namespace_labels="zone=west"))
+    follower.until(lambda: hosts(follower) == {"label.example.com"})
+    kube.apply(namespace("shop", zone="east"))
+    follower.until(lambda: not hosts(follower))

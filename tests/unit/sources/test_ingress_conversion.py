@@ -1,0 +1,163 @@
+"""ingress_conversion.py: the Routes of an Ingress.
+
+Sources: concepts is Kubernetes' page "Ingress" under Concepts; controller is
+openshift/route-controller-manager, pkg/route/ingress/ingress.go, with the tests beside it.
+"""
+
+import pytest
+
+from f5router.kube.api import decode_ingress
+from f5router.model.cluster import Key, PathMatch
+from f5router.sources.ingress_conversion import convert
+from tests import builders, manifests
+
+SERVICES = {service.key: service for service in (
+    builders.service("web", ports=(("http", 80), ("admin", 9090))),
+    builders.service("bare", ports=(("", 80),)),
+)}
+HOST = "www.example.com"
+
+
+def converted(*paths, **more):
+    return convert(decode_ingress.ingress(manifests.ingress("site", *paths, **more)), SERVICES)
+
+
+def only(*paths, **more):
+    result = converted(*paths, **more)
+    (route,) = result.routes.values()
+    assert not result.problems
+    return route
+
+
+@pytest.mark.parametrize(("kind", "path", "match", "text"), [
+    pytest.param("Prefix", "/foo", PathMatch.SEGMENTS, "/foo", id="concepts: by elements"),
+    pytest.param("Prefix", "/foo/", PathMatch.SEGMENTS, "/foo", id="concepts: a trailing slash is ignored"),
+    pytest.param("Prefix", "/", PathMatch.SEGMENTS, "", id="concepts: / is all paths"),
+    pytest.param("Exact", "/foo", PathMatch.EXACT, "/foo", id="concepts: exactly"),
+    pytest.param("Exact", "/foo/", PathMatch.EXACT, "/foo/", id="concepts: exactly, with its slash"),
+    pytest.param("ImplementationSpecific", "/foo/", PathMatch.SEGMENTS, "/foo/",
+                 id="controller: the path of a Route"),
+    pytest.param("", "/foo", PathMatch.SEGMENTS, "/foo", id="controller: no type in older versions"),
+    pytest.param("", "", PathMatch.SEGMENTS, "", id="controller: a Route without path"),
+])
+def test_paths(kind, path, match, text):
+    route = only((HOST, path, "web", 80, kind))
+    assert (route.path_match, route.path) == (match, text)
+
+
+@pytest.mark.parametrize(("host", "route_host", "policy"), [
+    ("www.example.com", "www.example.com", "None"),
+    pytest.param("*.example.com", "wildcard.example.com", "Subdomain", id="controller: wildcard"),
+])
+def test_hosts(host, route_host, policy):
+    route = only((host, "/", "web", 80))
+    assert (route.host, route.wildcard_policy) == (route_host, policy)
+
+
+@pytest.mark.parametrize(("service", "port", "target"), [
+    pytest.param("web", 80, "http", id="controller: the name of the Service's port"),
+    pytest.param("web", "admin", "admin", id="by name"),
+    pytest.param("bare", 80, "", id="controller: the only port has no name"),
+])
+def test_ports(service, port, target):
+    route = only((HOST, "/", service, port))
+    assert (route.service, route.target_port) == (service, target)
+
+
+def test_identity():
+    """The Routes of an Ingress claim their Hosts since it exists, under names that no object can have."""
+    result = converted(
+        (HOST, "/a", "web", 80), (HOST, "/a", "web", 80, "Exact"), ("b.example.com", "/a", "web", 80))
+    assert len(result.routes) == 3
+    for key, route in result.routes.items():
+        assert key.namespace == "shop"
+        assert key.name.startswith("-i-")
+        assert (route.created, route.origin.kind, route.origin.key) == (
+            "2026-01-01T00:00:00Z", "Ingress", Key("shop", "site"))
+    assert [route.origin.field for route in result.routes.values()][2] == "spec.rules[2].http.paths[0]"
+    other = converted(
+        ("b.example.com", "/a", "web", 80), (HOST, "/a/", "bare", 80), (HOST, "/a", "bare", 80, "Exact"))
+    assert result.routes.keys() == other.routes.keys()
+
+
+@pytest.mark.parametrize(("paths", "more", "reason", "words"), [
+    pytest.param([("", "/", "web", 80)], {}, "NoHost", "spec.rules[0].host: ", id="controller: no host"),
+    pytest.param([(HOST, "/", "none", 80)], {}, "ServiceNotFound",
+                 "spec.rules[0].http.paths[0].backend.service: Service 'none' ", id="controller: no Service"),
+    pytest.param([(HOST, "/", "web", 81)], {}, "ServicePortNotFound", " no TCP port 81",
+                 id="controller: no port of the number"),
+    pytest.param([(HOST, "/", "web", "https")], {}, "ServicePortNotFound", " no TCP port 'https'",
+                 id="no port of the name"),
+    pytest.param([(HOST, "/", "web", 80, "Regex")], {}, "InvalidIngress", "pathType: 'Regex'",
+                 id="path type"),
+    pytest.param([], {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}, "NotSupported",
+                 "spec.defaultBackend: ", id="controller: defaultBackend"),
+    pytest.param([(HOST, "/", "web", 80)], {"annotations": {"route.openshift.io/termination": "Edge"}},
+                 "InvalidIngress", "route.openshift.io/termination is 'Edge'", id="termination"),
+    pytest.param([(HOST, "/", "web", 80)] * 1001, {}, "InvalidIngress", "spec.rules: 1001 ", id="too many"),
+])
+def test_refused(paths, more, reason, words):
+    result = converted(*paths, **more)
+    assert not result.routes
+    (problem,) = result.problems
+    assert problem.reason == reason
+    assert words in problem.message
+
+
+def test_resource_backend():
+    obj = manifests.ingress("site", (HOST, "/", "web", 80))
+    obj["spec"]["rules"][0]["http"]["paths"][0]["backend"] = {"resource": {"kind": "Bucket", "name": "b"}}
+    (problem,) = convert(decode_ingress.ingress(obj), SERVICES).problems
+    assert problem.message.startswith("spec.rules[0].http.paths[0].backend.resource: ")
+
+
+def test_the_same_path_twice():
+    """The first one is served. Prefix and ImplementationSpecific have one meaning here."""
+    result = converted((HOST, "/a", "web", 80), (HOST, "/a", "bare", 80, ""))
+    (route,) = result.routes.values()
+    assert route.service == "web"
+    assert [problem.reason for problem in result.problems] == ["DuplicatePath"]
+
+
+@pytest.mark.parametrize(("tls", "annotations", "host", "termination", "secret"), [
+    pytest.param([], {}, HOST, None, None, id="controller: none"),
+    pytest.param([((HOST,), "own")], {}, HOST, "edge", "own", id="controller: the Secret of the host"),
+    pytest.param([(("b.example.com",), "b"), ((HOST,), "own"), ((HOST,), "c")], {}, HOST, "edge", "own",
+                 id="controller: the first that has it"),
+    pytest.param([(("*.example.com",), "wild")], {}, HOST, None, None, id="controller: exactly"),
+    pytest.param([(("*.example.com",), "wild")], {}, "*.example.com", "edge", "wild",
+                 id="controller: a wildcard host"),
+    pytest.param([((), "")], {}, HOST, "edge", None, id="controller: an empty entry, router's certificate"),
+    pytest.param([((HOST,), "")], {}, HOST, "edge", None, id="no Secret: the router's certificate"),
+    pytest.param([((), "all")], {}, HOST, "edge", "all", id="concepts: no hosts, for all hosts"),
+    pytest.param([((HOST,), "own")], {"termination": "reencrypt"}, HOST, "reencrypt", "own",
+                 id="controller: annotation"),
+    pytest.param([((HOST,), "own")], {"termination": "passthrough"}, HOST, "passthrough", None,
+                 id="controller: passthrough has no certificate"),
+    pytest.param([], {"termination": "edge"}, HOST, "edge", None, id="controller: the annotation is enough"),
+])
+def test_tls(tls, annotations, host, termination, secret):
+    route = only((host, "/", "web", 80), tls=tls, annotations={
+        f"route.openshift.io/{name}": text for name, text in annotations.items()})
+    assert (route.tls.termination if route.tls else None) == termination
+    assert route.tls_secret == (Key("shop", secret) if secret else None)
+    if route.tls:
+        assert (route.tls.insecure_policy, route.redirect_status) == ("Redirect", 302)
+
+
+def test_passthrough_is_for_all_paths():
+    """ImplementationSpecific / as well: a passthrough Route may not have a path."""
+    for kind in ("Prefix", "ImplementationSpecific"):
+        assert only((HOST, "/", "web", 80, kind), annotations={
+            "route.openshift.io/termination": "passthrough"}).path == ""
+
+
+def test_annotations_of_routes():
+    """They are honoured as on a Route, by its termination."""
+    route = only((HOST, "/", "web", 80), annotations={
+        "haproxy.router.openshift.io/timeout": "5s", "haproxy.router.openshift.io/ip_whitelist": "192.0.2.1",
+        "haproxy.router.openshift.io/hsts_header": "max-age=1", "router.openshift.io/unheard-of": "x"})
+    assert route.options.timeout_ms == 5000
+    assert route.options.sources == ("192.0.2.1/32",)
+    assert [text.split()[1] for text in route.option_problems] == ["haproxy.router.openshift.io/hsts_header"]
+    assert route.unsupported == ("router.openshift.io/unheard-of",)
