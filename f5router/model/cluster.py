@@ -62,6 +62,16 @@ class Backend(NamedTuple):
     """Port of this Service, as Route.target_port; None for that of the Route."""
 
 
+@dataclass(frozen=True, slots=True)
+class KnownStatus:
+    """The status of an object as it was read or written last."""
+
+    uid: str
+    version: int
+    """resourceVersion. Source: Kubernetes API concepts: those of one resource compare as integers."""
+    status: JSON
+
+
 class PathMatch(StrEnum):
     """Meaning of a path."""
 

@@ -28,10 +28,18 @@ from f5router.model.ltm import Object
 from f5router.model.objects import Ref
 from f5router.reconcile.report import Report
 from f5router.reconcile.verdicts import DEVICE_REJECTED
+from f5router.sources.status_counts import BY_HOST, ROOT, TOTAL, StatusCounts
 from f5router.status.condition import Verdict
 
 ADMITTED, REJECTED, REFUSED, PENDING = "admitted", "rejected", "device_rejected", "pending"
 VERDICTS = (ADMITTED, REJECTED, REFUSED, PENDING)
+
+_INGRESS_ROUTES = {
+    TOTAL: "IngressRoutes with a status.", ROOT: "IngressRoutes that are roots.",
+    "valid": "Valid IngressRoutes.", "invalid": "Invalid IngressRoutes.",
+    "orphaned": "IngressRoutes that no root reaches.",
+}
+"""Contour's metrics, and what they count."""
 
 SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Buckets: from one write to the first load of a large cluster."""
@@ -55,8 +63,34 @@ class Sources:
     """True if the other units of its device group have its configuration; None without a group."""
     held: Callable[[], tuple[int, int]] = lambda: (0, 0)
     """Deletes that are held back, and how many ever were."""
+    ingress_routes: StatusCounts | None = None
+    """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
+
+
+class _IngressRoutes(Collector):
+    """Collector of Contour's metrics of IngressRoutes, without those of its cache and its build.
+
+    Source: projectcontour/contour v0.15.3, docs/prometheus.md.
+    """
+
+    def __init__(self, counts: StatusCounts):
+        self._counts = counts
+
+    def collect(self) -> Iterator[Metric]:
+        counts = sorted(self._counts.counts.items())
+        for metric, text in _INGRESS_ROUTES.items():
+            labels = ["namespace", "vhost"] if metric in BY_HOST else ["namespace"]
+            name = "contour_ingressroute_total" if metric == TOTAL else f"contour_ingressroute_{metric}_total"
+            gauge = GaugeMetricFamily(name, text, labels=labels)
+            for sample, count in counts:
+                if sample.metric == metric:
+                    gauge.add_metric([sample.namespace, sample.vhost][:len(labels)], count)
+            yield gauge
+        yield GaugeMetricFamily(
+            "contour_ingressroute_dagrebuild_timestamp", "When the graph of an IngressRoute changed last, in "
+            "seconds since the epoch.", value=self._counts.rebuilt_at)
 
 
 class _Read(Collector):
@@ -121,6 +155,8 @@ class Metrics:
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         registry.register(_Read(sources))
+        if sources.ingress_routes is not None:
+            registry.register(_IngressRoutes(sources.ingress_routes))
         self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)
         self._failures = Total(
             "f5router_reconcile_failures", "Passes that ended early; what was refused of single objects "

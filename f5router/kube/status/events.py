@@ -19,7 +19,7 @@ from f5router.kube.api import fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkQueue
 from f5router.kube.watch.sources import ROUTES, Source
-from f5router.model.cluster import Route
+from f5router.model.cluster import Key, Route
 from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from f5router.model.printable import printable
 
@@ -47,11 +47,21 @@ COMPONENT = "f5router"
 JOIN_S = 0.9
 
 
+class Involved(NamedTuple):
+    """The object that a warning is about."""
+
+    api_version: str
+    kind: str
+    key: Key
+    uid: str
+    resource_version: str = ""
+
+
 @dataclass(frozen=True, slots=True)
-class RouteWarning:
+class ObjectWarning:
     """A warning to write."""
 
-    route: Route
+    about: Involved
     reason: str
     message: str
 
@@ -101,7 +111,12 @@ class EventWriter:
         """Number of warnings not written: too many at a time, or refused by the API server."""
 
     def warn(self, route: Route, reason: str, message: str) -> None:
-        """Warn about a Route; the same again raises the count of the Event.
+        """Warn about a Route; the same again raises the count of the Event. Args: see warn_about."""
+        self.warn_about(Involved(self._route_source().api_version, "Route", route.key, route.uid,
+                                 route.resource_version), reason, message)
+
+    def warn_about(self, about: Involved, reason: str, message: str) -> None:
+        """Warn about an object; the same again raises the count of the Event.
 
         Args: reason: a CamelCase word; message: a sentence, cut at 1024 characters.
         """
@@ -111,13 +126,13 @@ class EventWriter:
         with self._lock:
             if len(self._queue) >= self._size_limit:
                 self.dropped += 1
-                if not self._queue.make_room(route.key.namespace):
+                if not self._queue.make_room(about.key.namespace):
                     return
             if not self._started:
                 self._started = True
                 self._thread.start()
-        key = _Key(route.key.namespace, route.uid, reason, message)
-        self._queue.put(key, RouteWarning(route, reason, message))
+        key = _Key(about.key.namespace, about.uid, reason, message)
+        self._queue.put(key, ObjectWarning(about, reason, message))
 
     def pending(self) -> int:
         """Count the queued warnings."""
@@ -164,11 +179,11 @@ class EventWriter:
             self.dropped += 1
         log.info("event dropped", extra={"error": str(exc)})
 
-    def _write(self, key: _Key, warning: RouteWarning) -> None:
+    def _write(self, key: _Key, warning: ObjectWarning) -> None:
         """Write a warning as a new Event, or raise the count of the old one. Raises: KubeError."""
         self._forget_old()
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        path = f"/api/v1/namespaces/{quote(warning.route.key.namespace, safe='')}/events"
+        path = f"/api/v1/namespaces/{quote(warning.about.key.namespace, safe='')}/events"
         event = self._event(warning, now)
         name = event["metadata"]["name"]
         if (known := self._written.get(key)) is not None:
@@ -197,18 +212,18 @@ class EventWriter:
         return self._connection.request("PATCH", f"{path}/{quote(name, safe='')}", body=fields,
                                         content_type="application/merge-patch+json")
 
-    def _event(self, warning: RouteWarning, now: str) -> dict[str, Any]:
-        route = warning.route
-        identity = (COMPONENT, self._router_name, route.uid, warning.reason, warning.message)
+    def _event(self, warning: ObjectWarning, now: str) -> dict[str, Any]:
+        about = warning.about
+        identity = (COMPONENT, self._router_name, about.uid, warning.reason, warning.message)
         suffix = f".{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"namespace": route.key.namespace,
-                         "name": route.key.name[:NAME_LENGTH - len(suffix)] + suffix},
-            "involvedObject": {"apiVersion": self._route_source().api_version, "kind": "Route",
-                               "namespace": route.key.namespace, "name": route.key.name,
-                               "uid": route.uid, "resourceVersion": route.resource_version},
+            "metadata": {"namespace": about.key.namespace,
+                         "name": about.key.name[:NAME_LENGTH - len(suffix)] + suffix},
+            "involvedObject": {"apiVersion": about.api_version, "kind": about.kind,
+                               "namespace": about.key.namespace, "name": about.key.name,
+                               "uid": about.uid, "resourceVersion": about.resource_version},
             "reason": warning.reason,
             "message": warning.message,
             "type": "Warning",

@@ -10,6 +10,8 @@ from f5router.monitoring import metrics
 from f5router.monitoring.metrics import Metrics, Sources
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.reconcile.report import Report
+from f5router.sources.ingress_routes import GraphStatus
+from f5router.sources.status_counts import StatusCounts
 from f5router.status.condition import Verdict
 
 A, B, C, D = (Key("shop", name) for name in "abcd")
@@ -62,6 +64,24 @@ def test_before_the_first_pass(counters):
 def test_sources_are_read_when_asked(counters, requests):
     requests["GET"] = 5
     assert values(counters, "f5router_bigip_requests")["GET",] == 5
+
+
+def test_ingress_routes():
+    """Source: projectcontour/contour v0.15.3, docs/prometheus.md."""
+    counts = StatusCounts()
+    counts.put(A, GraphStatus("valid", "", "a.b"), is_root=True)
+    counts.put(B, GraphStatus("orphaned", ""))
+    counts.publish(9.0)
+    page = Metrics(Sources(dict, {}, ingress_routes=counts))
+    name = "contour_ingressroute"
+    assert values(page, f"{name}_total") == {("shop",): 2.0}
+    assert values(page, f"{name}_root_total") == values(page, f"{name}_orphaned_total") == {("shop",): 1.0}
+    assert values(page, f"{name}_valid_total") == {("shop", "a.b"): 1.0}
+    assert values(page, f"{name}_invalid_total") == {}
+    assert values(page, f"{name}_dagrebuild_timestamp") == {(): 9.0}
+    counts.put(A, None)
+    counts.publish(10.0)
+    assert values(page, f"{name}_root_total") == {}
 
 
 def test_routes_by_verdict(counters):

@@ -1,0 +1,176 @@
+"""Writes fields of the status of custom resources: the newest ones for each object, until they are there.
+
+The resource need not have a sub-resource `status`: Contour's IngressRoute has none, so its status is a field
+like others, and a patch of the object itself writes it. Where the CRD has one, such a patch is accepted and
+changes nothing, which its reply shows.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from f5router.kube.api import fields
+from f5router.kube.api.connection import Connection
+from f5router.kube.api.work_queue import WorkItem, WorkQueue
+from f5router.kube.settings import StatusSettings
+from f5router.kube.status.status_request import RetryPolicy
+from f5router.kube.timing import StatusTiming
+from f5router.kube.watch.sources import Source
+from f5router.model.cluster import Key, KnownStatus
+from f5router.model.errors import (
+    KubeConflict,
+    KubeForbidden,
+    KubeInvalid,
+    KubeNotFound,
+    KubeUnreachable,
+    ResourceUnavailable,
+)
+from f5router.model.json_types import JSON
+
+log = logging.getLogger(__name__)
+
+JOIN_S = 0.9
+RESULTS = ("written", "conflict", "refused", "forbidden", "unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredFields:
+    """Fields of the status that an object should have."""
+
+    uid: str
+    status: JSON
+
+
+class ObjectStatusWriter:
+    """A thread that writes; the caller never waits."""
+
+    def __init__(self, connection: Connection, source: Source, settings: StatusSettings,
+                 known: Callable[[Key], KnownStatus | None], *, timing: StatusTiming | None = None):
+        """Args: known: the newest reading of an object; None if it is gone."""
+        self._connection, self._source, self._known = connection, source, known
+        self._enabled, self._subresource = settings.enabled, ""
+        self._queue: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s)
+        self._retries = RetryPolicy(
+            self._queue, connection.outages, forbidden_s=(timing or StatusTiming()).forbidden_s)
+        self._thread = threading.Thread(target=self._work, name=f"status-{source.resource}", daemon=True)
+        self._lock, self._started = threading.Lock(), False
+        self._written: dict[Key, KnownStatus] = {}
+        """Objects as the API server returned them, until the watch has them."""
+        self.counts = Counter(dict.fromkeys(RESULTS, 0))
+        """Attempts to write, by result."""
+
+    def submit(self, key: Key, uid: str, status: JSON) -> None:
+        """Request fields of a status; the newest request for an object wins.
+
+        Args: uid: of the object that was judged: another one of the same name is left alone.
+        """
+        if not self._enabled:
+            return
+        with self._lock:
+            if not self._started:
+                self._started = True
+                self._thread.start()
+        self._queue.put(key, DesiredFields(uid, status))
+
+    def discard(self, key: Key) -> None:
+        """Forget an object that is gone."""
+        with self._lock:
+            self._written.pop(key, None)
+
+    def pending(self) -> int:
+        """Count the objects whose status waits to be written."""
+        return len(self._queue)
+
+    def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
+        """Wait until nothing is left to write; False if that takes longer. Args: see StatusWriter.flush."""
+        return self._queue.wait_empty(timeout_s, unless=self.refusal if unless_forbidden else None)
+
+    def refusal(self) -> str:
+        """Return why no queued status may be written; "" if some may."""
+        return self._retries.refusal()
+
+    def stop(self) -> None:
+        """End the thread; queued statuses are dropped."""
+        self._queue.close()
+        if self._thread.is_alive():
+            self._thread.join(JOIN_S)
+
+    def _differs(self, key: Key, desired: DesiredFields) -> bool:
+        """True if an object is known, and its status differs, as the watch or a later reply shows it."""
+        if (known := self._known(key)) is None or known.uid != desired.uid:
+            return False
+        with self._lock:
+            written = self._written.get(key)
+            if written is not None and written.uid == known.uid and known.version < written.version:
+                known = written
+            elif written is not None:
+                del self._written[key]
+        return any(known.status.get(name) != value for name, value in desired.status.items())
+
+    def _work(self) -> None:
+        while (item := self._queue.take()) is not None:
+            retry_s = None
+            try:
+                retry_s = self._attempt(item)
+            except Exception:  # the thread must outlive a bug
+                log.exception("status writer failed", extra={"object": str(item.key)})
+            finally:
+                self._queue.done(item, retry_s)
+
+    def _attempt(self, item: WorkItem[Key]) -> float | None:
+        """Write one status. Returns seconds until the next attempt, None if there is none."""
+        self._retries.started(item)
+        try:
+            if self._differs(item.key, item.value) and self._queue.spend():
+                self._write(item.key, item.value)
+                self._count("written")
+                self._retries.answered(written=True)
+            self._retries.discard(item.value.uid)
+        except KubeConflict:
+            self._count("conflict")
+            return self._retries.conflict(item)
+        except KubeNotFound:
+            self._retries.answered(written=False)
+        except (KubeInvalid, ResourceUnavailable) as exc:
+            self._count("refused")
+            self._retries.refused(item, exc)
+        except KubeForbidden as exc:
+            self._count("forbidden")
+            return self._retries.forbidden(item, exc)
+        except KubeUnreachable as exc:
+            self._count("unreachable")
+            return self._retries.unreachable(item, exc)
+        return None
+
+    def _write(self, key: Key, desired: DesiredFields) -> None:
+        """Patch the status, with the uid as a condition. Raises: KubeError."""
+        reply = self._patch(key, desired)
+        if not self._subresource and _lacks(reply, desired.status):
+            self._subresource = "/status"
+            reply = self._patch(key, desired)
+        version = fields.resource_version(reply)
+        with self._lock:
+            if version.isdecimal():
+                self._written[key] = KnownStatus(desired.uid, int(version), _status(reply))
+
+    def _patch(self, key: Key, desired: DesiredFields) -> object:
+        path = f"{self._source.path(key.namespace)}/{quote(key.name, safe='')}{self._subresource}"
+        body = {"metadata": {"uid": desired.uid}, "status": desired.status}
+        return self._connection.request("PATCH", path, body=body,
+                                        content_type="application/merge-patch+json")
+
+    def _count(self, result: str) -> None:
+        with self._lock:
+            self.counts[result] += 1
+
+
+def _status(reply: object) -> JSON:
+    return fields.mapping(fields.mapping(reply).get("status"))
+
+
+def _lacks(reply: object, status: JSON) -> bool:
+    """True if an object does not have these fields of a status."""
+    return any(_status(reply).get(name) != value for name, value in status.items())
