@@ -176,7 +176,7 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
            checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
     """Evaluate the other fields of a Route that claims its Host."""
     route, used = claim.route, None
-    if settings.external and route.secret is not None:
+    if route.secret is not None and (settings.external or route.tls_secret is not None):
         used = secret or Secret(route.secret, not_loaded=True)
         if refusal := _secret_refusal(used):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))

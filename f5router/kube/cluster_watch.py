@@ -4,7 +4,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from f5router.kube.api.connection import Connection
@@ -79,7 +79,7 @@ class ClusterWatcher:
         pace = secret_pace or SecretPace()
         self._secrets = SecretWatch(
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
-            timing=self._timing, clock=clock) if settings.secrets else None
+            timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon = True
         self._readers = {source: self._reader(source) for source in _sources(settings)}
@@ -204,7 +204,7 @@ class ClusterWatcher:
             first, self._first = self._first, Delta()
         chosen = self._chosen()
         if self._secrets is not None:
-            self._secrets.follow({**chosen.routes, **self._translator.take_secret_users()})
+            self._follow_secrets(self._secrets, chosen.routes)
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
                        sources_unread=self._sources_unread())
 
@@ -212,6 +212,13 @@ class ClusterWatcher:
         return frozenset(
             kind for kind in self._settings.sources.kinds
             if not all(self._kinds.is_known(source, may_vanish=kind != ROUTE) for source in SERVED[kind]))
+
+    def _follow_secrets(self, secrets: SecretWatch, routes: Mapping[Key, Route | None]) -> None:
+        """Follow the Secrets of changed Routes; those of spec.tls.externalCertificate only if allowed."""
+        users = {**routes, **self._translator.take_secret_users()}
+        if not self._settings.secrets:
+            users = {key: route if route and route.tls_secret else None for key, route in users.items()}
+        secrets.follow(users)
 
     def drain_endpoints(self) -> Delta:
         """Return the changes of endpoints alone, once the first drain has returned the Routes."""
@@ -283,7 +290,7 @@ class ClusterWatcher:
             chosen = self._chosen()
             self._first = self._first.then(chosen)
             if self._secrets is not None:
-                self._secrets.follow({**chosen.routes, **self._translator.take_secret_users()})
+                self._follow_secrets(self._secrets, chosen.routes)
                 if not self._secrets.complete() and not without_secrets:
                     if not self._secrets_timer.ident:
                         self._secrets_timer.start()

@@ -14,7 +14,7 @@ from f5router.admission.annotations import AnnotatedOptions
 from f5router.model import names
 from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS, Service
 from f5router.model.hostnames import quote
-from f5router.model.ingress import TERMINATION, Ingress, IngressBackend, IngressPath
+from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
 from f5router.sources.problem import Problem
 
 KIND = "Ingress"
@@ -25,6 +25,7 @@ NO_PORT = "ServicePortNotFound"
 UNSUPPORTED = "NotSupported"
 DUPLICATE = "DuplicatePath"
 INVALID = "InvalidIngress"
+OWNED = "ServedByRoute"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
 
@@ -51,16 +52,29 @@ def services(ingress: Ingress) -> set[Key]:
     return {Key(ingress.key.namespace, backend.service) for backend in backends if backend.service}
 
 
-def convert(ingress: Ingress, known: Mapping[Key, Service]) -> Converted:
-    """Return the virtual Routes of an Ingress. Args: known: all Services."""
-    return _Conversion(ingress, known).run()
+def place(host: str, path: str) -> tuple[str, str]:
+    """Return Host and path without the difference between what an Ingress and its Route have."""
+    return host, path.rstrip("/")
+
+
+def convert(ingress: Ingress, known: Mapping[Key, Service],
+            owned: Mapping[tuple[str, str], Key] | None = None) -> Converted:
+    """Return the virtual Routes of an Ingress.
+
+    Args:
+        known: all Services.
+        owned: by place: Routes that OpenShift's controller made of it, which serve it as long as they exist.
+            It makes none for path type Exact, and for paths without Service or port.
+    """
+    return _Conversion(ingress, known, owned or {}).run()
 
 
 class _Conversion:
     """The conversion of one Ingress."""
 
-    def __init__(self, ingress: Ingress, known: Mapping[Key, Service]):
-        self._ingress, self._services = ingress, known
+    def __init__(self, ingress: Ingress, known: Mapping[Key, Service],
+                 owned: Mapping[tuple[str, str], Key]):
+        self._ingress, self._services, self._owned = ingress, known, owned
         self._annotations = dict(ingress.annotations)
         self._termination = self._annotations.get(TERMINATION, "")
         self._options: dict[str, AnnotatedOptions] = {}
@@ -74,6 +88,10 @@ class _Conversion:
         if self._termination and self._termination not in TERMINATIONS:
             self._problem(INVALID, f"metadata.annotations: {TERMINATION} is {quote(self._termination)} but "
                                    f"must be one of {', '.join(TERMINATIONS)}; the Ingress is not served")
+            return self._result
+        if self._termination == "reencrypt" and self._annotations.get(DESTINATION_CA):
+            self._problem(UNSUPPORTED, f"metadata.annotations: {DESTINATION_CA} is not supported; the "
+                                       "Ingress is not served: its pods would not be verified as it asks")
             return self._result
         if ingress.default_backend is not None:
             self._problem(UNSUPPORTED, "spec.defaultBackend: it is not served; give each host a path /")
@@ -104,10 +122,15 @@ class _Conversion:
             self._problem(DUPLICATE, f"{where}: another path of the Ingress is the same on {quote(host)}; "
                                      "the first one is served")
             return
+        route_host = f"wildcard{host[1:]}" if wildcard else host
+        if match is PathMatch.SEGMENTS and (owned := self._owned.get(place(route_host, text))):
+            self._problem(OWNED, f"{where}: Route {owned.name}, which OpenShift's controller made of this "
+                                 "Ingress, serves it; delete the Route to have it served without")
+            return
         options = self._annotated(secured.tls.termination if secured else "")
         self._result.routes[key] = Route(
             key=key, uid=self._ingress.uid, created=self._ingress.created,
-            host=f"wildcard{host[1:]}" if wildcard else host,
+            host=route_host,
             wildcard_policy="Subdomain" if wildcard else "None",
             path=text, path_match=match, service=path.backend.service, target_port=port,
             tls=secured.tls if secured else None, tls_secret=secured.secret if secured else None,

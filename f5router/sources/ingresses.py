@@ -17,25 +17,31 @@ class Ingresses:
         self._services, self._classes = services, Classes(classes)
         self._ingresses: dict[Key, Ingress] = {}
         """All Ingresses of the selection, of other classes too."""
+        self._by_uid: dict[str, Key] = {}
         self._by_service: dict[Key, set[Key]] = {}
         """Ingresses of this router that name a Service."""
         self._named: dict[Key, set[Key]] = {}
         """These Services, by Ingress."""
         self._routes: dict[Key, dict[Key, Route]] = {}
         """The virtual Routes of each Ingress, if there are any."""
+        self._owners: dict[Key, str] = {}
+        """uid of the Ingress that OpenShift's controller made a Route of, by Route."""
+        self._owned: dict[str, dict[Key, tuple[str, str]]] = {}
+        """These Routes with their places, by that uid."""
         self._problems: dict[Key, tuple[Problem, ...]] = {}
         self._changed: set[Key] = set()
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
         """Apply the changes of a Delta; returns the virtual Routes that differ, None for removed ones."""
-        affected = set(delta.ingresses)
+        affected = set(delta.ingresses) | self._own_routes(delta.routes)
         for service in delta.services:
             affected |= self._by_service.get(service, set())
         for key, ingress in delta.ingresses.items():
+            if (known := self._ingresses.pop(key, None)) is not None:
+                self._by_uid.pop(known.uid, None)
             if ingress is not None:
                 self._ingresses[key] = ingress
-            else:
-                self._ingresses.pop(key, None)
+                self._by_uid[ingress.uid] = key
         if self._classes.apply(delta.ingress_classes):
             affected |= self._ingresses.keys()
         changes: dict[Key, Route | None] = {}
@@ -63,7 +69,9 @@ class Ingresses:
         result = ingress_conversion.Converted()
         named: set[Key] = set()
         if ingress is not None and own:
-            result, named = (ingress_conversion.convert(ingress, self._services),
+            owned = {place: route for route, place in sorted(self._owned.get(ingress.uid, {}).items())
+                     if route.namespace == key.namespace}  # an owner of another namespace is none
+            result, named = (ingress_conversion.convert(ingress, self._services, owned),
                              ingress_conversion.services(ingress))
         self._name(key, named)
         before = self._routes.pop(key, {})
@@ -73,6 +81,22 @@ class Ingresses:
         changes: dict[Key, Route | None] = dict.fromkeys(before.keys() - result.routes.keys())
         changes.update((name, route) for name, route in result.routes.items() if before.get(name) != route)
         return changes
+
+    def _own_routes(self, routes: Mapping[Key, Route | None]) -> set[Key]:
+        """Record which Routes were made of Ingresses; returns the Ingresses that this concerns."""
+        uids = set()
+        for key, route in routes.items():
+            if (uid := self._owners.pop(key, "")):
+                uids.add(uid)
+                del self._owned[uid][key]
+                if not self._owned[uid]:
+                    del self._owned[uid]
+            if route is not None and route.owner_ingress:
+                uids.add(route.owner_ingress)
+                self._owners[key] = route.owner_ingress
+                self._owned.setdefault(route.owner_ingress, {})[key] = ingress_conversion.place(
+                    route.host, route.path)
+        return {self._by_uid[uid] for uid in uids if uid in self._by_uid}
 
     def _name(self, key: Key, services: set[Key]) -> None:
         """Record the Services that an Ingress names."""

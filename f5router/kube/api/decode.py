@@ -107,9 +107,20 @@ def route(obj: JSON) -> Route:
         option_refusal=annotated.option_refusal,
         waf=annotated.waf,
         unsupported=annotations.unsupported(given),
+        owner_ingress=_owner_ingress(metadata),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
+
+
+def _owner_ingress(metadata: JSON) -> str:
+    """Return the uid of the Ingress that controls a Route; "" for none.
+
+    Source: openshift/route-controller-manager, pkg/route/ingress/ingress.go; all versions of its API are
+    taken, the misspelled extensions.k8s.io/v1beta1 of some releases too.
+    """
+    return next((fields.text(owner.get("uid")) for owner in fields.objects(metadata.get("ownerReferences"))
+                 if owner.get("kind") == "Ingress" and owner.get("controller") is True), "")
 
 
 def _alternates(items: object) -> tuple[Backend, ...]:

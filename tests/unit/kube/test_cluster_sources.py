@@ -4,6 +4,7 @@ import pytest
 
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
+from f5router.model.cluster import Key
 from f5router.model.selection import Selection
 from f5router.sources.translator import SourceSettings
 from mocks.kube import FakeKube
@@ -97,6 +98,19 @@ def test_a_source_that_is_switched_off(kube, follow):
     other = follow(sources=SourceSettings(("Ingress",)))
     other.until(lambda: hosts(other) == {"www.example.com"})
     assert len(lists(kube, "routes")) == 1
+
+
+@pytest.mark.parametrize("secrets", [True, False])
+def test_secrets_of_ingresses(kube, follow, secrets):
+    """They are read also where Routes may not name Secrets."""
+    secured = manifests.ingress("secured", ("tls.example.com", "/", "web", 8080),
+                                tls=((("tls.example.com",), "own"),))
+    route = objects.route("a", tls={"termination": "edge", "externalCertificate": {"name": "theirs"}})
+    kube.apply([*INGRESS, secured, route, objects.secret("own"), objects.secret("theirs")])
+    follower = follow(sources=ALL, secrets=secrets)
+    follower.until(lambda: Key("shop", "own") in follower.state["secrets"])
+    assert any("fieldSelector" in entry.query and "theirs" in entry.query["fieldSelector"]
+               for entry in lists(kube, "secrets")) == secrets
 
 
 def test_selection(kube, follow):

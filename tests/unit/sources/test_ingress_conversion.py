@@ -94,6 +94,10 @@ def test_identity():
                  "spec.defaultBackend: ", id="controller: defaultBackend"),
     pytest.param([(HOST, "/", "web", 80)], {"annotations": {"route.openshift.io/termination": "Edge"}},
                  "InvalidIngress", "route.openshift.io/termination is 'Edge'", id="termination"),
+    pytest.param([(HOST, "/", "web", 80)], {"annotations": {
+        "route.openshift.io/termination": "reencrypt",
+        "route.openshift.io/destination-ca-certificate-secret": "ca"}}, "NotSupported",
+        "destination-ca-certificate-secret", id="an authority in a Secret"),
     pytest.param([(HOST, "/", "web", 80)] * 1001, {}, "InvalidIngress", "spec.rules: 1001 ", id="too many"),
 ])
 def test_refused(paths, more, reason, words):
