@@ -9,11 +9,19 @@ from contextlib import ExitStack
 from f5router.app import once as single
 from f5router.app.controller import Controller
 from f5router.app.debounce import EventSignal
+from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.monitor import build_monitor, serve
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
-from f5router.app.wiring import build_cleanup, build_cluster, build_device, build_statuses, build_syncer
+from f5router.app.wiring import (
+    build_cleanup,
+    build_cluster,
+    build_device,
+    build_load_balancers,
+    build_statuses,
+    build_syncer,
+)
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.kube.api.connection import connect
@@ -39,17 +47,20 @@ def build_controller(
     statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)
+    load_balancers = build_load_balancers(config, connection, cluster, timing=timing)
+    ingresses = IngressReporter(cluster, reconciler, load_balancers, events,
+                                hostname=config.status.canonical_hostname)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     controller = Controller(
         config, cluster, reconciler, signal,
         build_monitor(config, cluster, reconciler, statuses, events, syncer),
-        StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans),
+        StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses),
         Settling(device, syncer, save=config.save_config, wake=signal.wake, timing=timing, clock=clock),
         timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = cleanup.start
-    for worker in (statuses, events, cluster, cleanup):
+    for worker in (statuses, load_balancers, events, cluster, cleanup):
         stack.callback(worker.stop)
     cluster.start()
     return controller

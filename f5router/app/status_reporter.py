@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from f5router.admission.claim_log import ClaimLog
+from f5router.app.ingress_reporter import IngressReporter
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
@@ -28,8 +29,13 @@ class StatusReporter:
     """Reports results of passes. The thread that makes the passes uses it; other threads write."""
 
     def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
-                 events: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
-        """Args: clean: remove the entry of a Route that leaves: it may still exist."""
+                 events: EventWriter, *, clean: bool, ingresses: IngressReporter | None = None,
+                 clock: Callable[[], float] = time.monotonic):
+        """Arguments:
+        clean: remove the entry of a Route that leaves: it may still exist.
+        ingresses: None if there are none to report.
+        """
+        self._ingresses = ingresses
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self.statuses, self.events = statuses, events
         self._clean, self._claims = clean, ClaimLog(clock)
@@ -60,6 +66,8 @@ class StatusReporter:
             self._report(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
         for key, texts in report.warnings.items():
             self._report(key, WARNING, tuple((WARNING, text) for text in texts))
+        if self._ingresses is not None:
+            self._ingresses.passed(report)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
@@ -68,6 +76,8 @@ class StatusReporter:
     def flush_all(self, timeout_s: float, *, events_s: float) -> str:
         """Wait for statuses and Events; returns why not every status could be written, "" if all were."""
         written = self.statuses.flush(timeout_s, unless_forbidden=True)
+        if self._ingresses is not None:
+            self._ingresses.statuses.flush(timeout_s, unless_forbidden=True)
         refusal = "" if written else self.statuses.refusal()
         self.events.flush(events_s)
         if written:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from f5router.app.config_sync import ConfigSyncer
+from f5router.app.ingress_reporter import load_balancer_status
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
 from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
@@ -18,8 +19,11 @@ from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.entry_cleanup import EntryCleanup
+from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.timing import WatchTiming
+from f5router.kube.watch.sources import INGRESSES
+from f5router.model.cluster import Key, KnownStatus
 
 CONTENTION_PART = 10
 """A contended Route is left alone for this part of --resync-interval. Source:
@@ -75,6 +79,20 @@ def build_statuses(config: Config, connection: Connection, cluster: ClusterWatch
         timing=replace(timing.statuses, contention_s=config.resync_s / CONTENTION_PART))
     cluster.watch_routes(statuses.route_updated)
     return statuses
+
+
+def build_load_balancers(config: Config, connection: Connection, cluster: ClusterWatcher, *,
+                         timing: Timing = DEFAULT) -> ObjectStatusWriter:
+    """Build the writer of status.loadBalancer of Ingresses."""
+    def known(key: Key) -> KnownStatus | None:
+        if (ingress := cluster.ingress(key)) is None:
+            return None
+        version = ingress.resource_version
+        return KnownStatus(ingress.uid, int(version) if version.isdecimal() else 0,
+                           load_balancer_status(ingress.load_balancer))
+
+    return ObjectStatusWriter(connection, INGRESSES, config.status, known, timing=timing.statuses,
+                              subresource="/status", served=cluster.ingress_source)
 
 
 def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:

@@ -277,6 +277,7 @@ def virtual_facts(
     facts = VirtualFacts(
         path,
         port=ltm_codec.destination_port(raw),
+        address=ltm_codec.destination_address(raw),
         http=bool({ltm_codec.path_of(item) for item in read[_HTTP]} & set(attached)),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),

@@ -31,9 +31,10 @@ from f5router.kube.watch.sources import (
 )
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Delta, Key, Route
+from f5router.model.ingress import Ingress
 from f5router.model.selection import NamespaceFilter
 from f5router.model.selectors import EVERYTHING
-from f5router.sources.translator import ROUTE, Translator
+from f5router.sources.translator import ROUTE, ObjectSource, Translator
 
 log = logging.getLogger(__name__)
 
@@ -248,6 +249,19 @@ class ClusterWatcher:
         """Return the newest known Route, with resource_version and status_ingress."""
         route = self._store.get("routes", key)
         return route if isinstance(route, Route) else None
+
+    def ingress(self, key: Key) -> Ingress | None:
+        """Return the newest known Ingress, with resource_version and load_balancer."""
+        ingress = self._store.get("ingresses", key)
+        return ingress if isinstance(ingress, Ingress) else None
+
+    def ingress_source(self) -> Source:
+        """Return the API that serves Ingresses, as far as it is known."""
+        return self._readers[INGRESSES].source if INGRESSES in self._readers else INGRESSES
+
+    def objects(self, kind: str) -> ObjectSource | None:
+        """Return what makes Routes of a kind of object; None if it is not served. For the draining thread."""
+        return self._translator.sources.get(kind)
 
     def route_source(self) -> Source:
         """Return the API that serves Routes, as far as it is known."""

@@ -16,6 +16,8 @@ class VirtualFacts:
     exists: bool = True
     port: int = 0
     """Port of the destination; 0 for any."""
+    address: str = field(default="", compare=False)
+    """Address of the destination, without route domain; nothing on the device depends on it."""
     http: bool = True
     """True if it has an http profile."""
     client_ssl: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests import manifests
 from tests.builders import identity
 from tests.e2e import deployment
 from tests.e2e.deployment import FOLDER
@@ -56,6 +57,10 @@ def test_every_right_is_needed(site, right):
     if group == "extensions":
         site.older_ingresses()
     site.load()
+    if resource == "ingresses/status":
+        site.apply(manifests.ingress("site", ("i.example.com", "/", "web", 8080), annotations={
+            "kubernetes.io/ingress.class": "f5router"}) | (
+                {"apiVersion": "extensions/v1beta1"} if group == "extensions" else {}))
     site.apply(deployment.role([other for other in deployment.rights() if other != right]))
     pod = site.start()
     if (resource, verb) == ("events", "patch"):

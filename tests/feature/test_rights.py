@@ -32,6 +32,8 @@ def test_the_role_is_enough_and_not_more(lab):
     """List, watch, status, a conflict of it, Events, one of them twice; Endpoints too."""
     lab.apply(manifests.route("a"), manifests.route("broken", path="x"))
     lab.kube.inject("409", method="PATCH", path="status")
+    lab.apply(manifests.ingress_class(), manifests.ingress("site", ("i.example.com", "/", "web", 8080)),
+              *manifests.service("shop", "web"))
     router = lab.router(sources="routes,ingress,ingressroutes")
     assert lab.converge(router) == []
     lab.apply(manifests.route("broken"))

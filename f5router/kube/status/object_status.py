@@ -48,10 +48,15 @@ class ObjectStatusWriter:
     """A thread that writes; the caller never waits."""
 
     def __init__(self, connection: Connection, source: Source, settings: StatusSettings,
-                 known: Callable[[Key], KnownStatus | None], *, timing: StatusTiming | None = None):
-        """Args: known: the newest reading of an object; None if it is gone."""
-        self._connection, self._source, self._known = connection, source, known
-        self._enabled, self._subresource = settings.enabled, ""
+                 known: Callable[[Key], KnownStatus | None], *, timing: StatusTiming | None = None,
+                 subresource: str = "", served: Callable[[], Source] | None = None):
+        """Arguments:
+        known: returns the newest reading of an object; None if it is gone.
+        subresource: "/status" for a kind that has one for certain.
+        served: returns the API that serves the kind, where it has a fallback.
+        """
+        self._connection, self._source, self._known = connection, served or (lambda: source), known
+        self._enabled, self._subresource = settings.enabled, subresource
         self._queue: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s)
         self._retries = RetryPolicy(
             self._queue, connection.outages, forbidden_s=(timing or StatusTiming()).forbidden_s)
@@ -157,7 +162,7 @@ class ObjectStatusWriter:
                 self._written[key] = KnownStatus(desired.uid, int(version), _status(reply))
 
     def _patch(self, key: Key, desired: DesiredFields) -> object:
-        path = f"{self._source.path(key.namespace)}/{quote(key.name, safe='')}{self._subresource}"
+        path = f"{self._source().path(key.namespace)}/{quote(key.name, safe='')}{self._subresource}"
         body = {"metadata": {"uid": desired.uid}, "status": desired.status}
         return self._connection.request("PATCH", path, body=body,
                                         content_type="application/merge-patch+json")

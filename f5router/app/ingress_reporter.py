@@ -1,0 +1,122 @@
+"""Statuses and Events of Ingresses, reported to the cluster after each pass.
+
+status.loadBalancer.ingress shows where a served Ingress is reached: this router's canonical name, or the
+addresses of its virtual servers. An Ingress has one controller, so the whole field is written.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.status.events import EventWriter, Involved
+from f5router.kube.status.object_status import ObjectStatusWriter
+from f5router.model.cluster import Key, Route
+from f5router.model.json_types import JSON
+from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import Report
+from f5router.sources.problem import Problem
+from f5router.sources.translator import INGRESS
+from f5router.status import condition
+
+log = logging.getLogger(__name__)
+
+WARNING = "Warning"
+
+
+def load_balancer_status(entries: Iterable[JSON]) -> JSON:
+    """Return the status of an Ingress with these entries."""
+    return {"loadBalancer": {"ingress": list(entries)}}
+
+
+class IngressReporter:
+    """Reports results of passes. The thread that makes the passes uses it; other threads write."""
+
+    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: ObjectStatusWriter,
+                 events: EventWriter, *, hostname: str = ""):
+        """Args: hostname: the router's canonical name; "" for the addresses of the virtual servers."""
+        self._cluster, self._reconciler, self._hostname = cluster, reconciler, hostname
+        self.statuses, self._events = statuses, events
+        self._served: dict[Key, set[Key]] = {}
+        """Virtual Routes that are served, by Ingress."""
+        self._texts: dict[Key, dict[Key, tuple[Problem, ...]]] = {}
+        """Reported by Ingress and by virtual Route; those of the Ingress itself under its own key."""
+
+    def passed(self, report: Report) -> None:
+        """Report the result of a pass."""
+        touched: dict[Key, None] = {}
+        for key, removed in report.removed.items():
+            if removed.origin is not None and removed.origin.kind == INGRESS:
+                ingress = removed.origin.key
+                touched[ingress] = None
+                self._record(ingress, key, served=False)
+                self._set_texts(ingress, key, ())
+        for key, verdict in report.verdicts.items():
+            route = self._route(key)
+            if route is None or route.origin is None or verdict == condition.PENDING:
+                continue
+            ingress = route.origin.key
+            touched[ingress] = None
+            self._record(ingress, key, served=bool(verdict.admitted))
+            refusal = () if verdict.admitted else (Problem(verdict.reason, verdict.message),)
+            warnings = tuple(Problem(WARNING, text) for text in report.warnings.get(key, ()))
+            self._set_texts(ingress, key, (*refusal, *warnings))
+        if (source := self._cluster.objects(INGRESS)) is not None:
+            for ingress in source.take_changed():
+                touched[ingress] = None
+                self._set_texts(ingress, ingress, source.condition(ingress))
+        for ingress in touched:
+            self._submit(ingress)
+
+    def _route(self, key: Key) -> Route | None:
+        route = self._reconciler.engine.route(key)
+        return route if route is not None and route.origin and route.origin.kind == INGRESS else None
+
+    def _record(self, ingress: Key, key: Key, *, served: bool) -> None:
+        """Record whether a virtual Route is served."""
+        routes = self._served.setdefault(ingress, set())
+        if served:
+            routes.add(key)
+        else:
+            routes.discard(key)
+        if not routes:
+            del self._served[ingress]
+
+    def _set_texts(self, ingress: Key, key: Key, texts: tuple[Problem, ...]) -> None:
+        """Report texts that nothing of the Ingress has had before."""
+        known = self._texts.setdefault(ingress, {})
+        before = {text for others in known.values() for text in others}
+        if texts:
+            known[key] = texts
+        else:
+            known.pop(key, None)
+            if not known:
+                del self._texts[ingress]
+        current = self._cluster.ingress(ingress)
+        if current is None:
+            return
+        about = Involved(self._cluster.ingress_source().api_version, INGRESS, ingress, current.uid,
+                         current.resource_version)
+        for text in dict.fromkeys(texts):
+            if text not in before:
+                log.warning("ingress", extra={
+                    "ingress": str(ingress), "reason": text.reason, "text": text.message})
+                self._events.warn_about(about, text.reason, text.message)
+
+    def _submit(self, key: Key) -> None:
+        """Request the status of an Ingress; entries of another controller are left to that."""
+        ingress = self._cluster.ingress(key)
+        entries = self._entries()
+        if ingress is None or not entries:
+            self.statuses.discard(key)
+        elif key in self._served:
+            self.statuses.submit(key, ingress.uid, load_balancer_status(entries))
+        elif list(ingress.load_balancer) == entries:
+            self.statuses.submit(key, ingress.uid, load_balancer_status(()))
+
+    def _entries(self) -> list[JSON]:
+        """Return what status.loadBalancer.ingress of a served Ingress is."""
+        if self._hostname:
+            return [{"hostname": self._hostname}]
+        facts = self._reconciler.device.facts
+        addresses = [virtual.address for virtual in (facts.http, facts.https) if virtual is not None]
+        return [{"ip": address} for address in dict.fromkeys(filter(None, addresses))]

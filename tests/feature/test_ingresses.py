@@ -1,0 +1,96 @@
+"""Ingresses between both fakes: served, with status and Events, and nothing left when they go."""
+
+import base64
+
+import pytest
+
+from f5router.model.cluster import Key
+from tests import manifests
+from tests.builders import identity
+from tests.waiting import until
+
+SOURCES = "routes,ingress"
+PAIR = identity("site.example.com", serial=41)
+
+
+def tls_secret(name: str, pair) -> dict:
+    return {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+            "metadata": {"namespace": "shop", "name": name},
+            "data": {f"tls.{name}": base64.b64encode(text.encode()).decode()
+                     for name, text in (("crt", pair.certificate), ("key", pair.key))}}
+
+
+def entries(lab, name: str = "site") -> list:
+    status = lab.kube.get("Ingress", "shop", name).get("status") or {}
+    return (status.get("loadBalancer") or {}).get("ingress") or []
+
+
+def events(lab) -> set[tuple[str, str, str]]:
+    return {(event["involvedObject"]["kind"], event["involvedObject"]["name"], event["reason"])
+            for event in lab.kube.list("Event")}
+
+
+@pytest.fixture
+def site(lab):
+    lab.apply(manifests.ingress_class(), *manifests.service("shop", "web", pods=("10.1.1.1",)))
+    return lab
+
+
+@pytest.mark.parametrize(("flags", "entry"), [
+    pytest.param({"router_canonical_hostname": "router.example.com"}, {"hostname": "router.example.com"},
+                 id="canonical name"),
+    pytest.param({}, None, id="address of the virtual servers"),
+])
+def test_status(site, flags, entry):
+    """Written while any path is served; Events name the parts that are not."""
+    site.apply(manifests.ingress("site", ("site.example.com", "/", "web", 8080),
+                                 ("site.example.com", "/none", "none", 80)),
+               manifests.ingress("foreign", ("x.example.com", "/", "web", 8080), ingress_class="other"))
+    router = site.router(sources=SOURCES, **flags)
+    assert site.converge(router) == []
+    address = router.device.facts.http.address
+    assert address
+    assert entries(site) == [entry or {"ip": address}]
+    assert entries(site, "foreign") == []
+    assert events(site) == {("Ingress", "site", "ServiceNotFound")}
+    site.apply(*manifests.service("shop", "none", ports=(("http", 80),)))
+    until(lambda: router.reconcile_once() and len(
+        [key for key in router.reconciler.engine.routes() if key.name.startswith("-i-")]) == 2)
+    assert router.cluster.objects("Ingress").condition(Key("shop", "site")) == ()
+    for name in ("none", "web"):
+        site.kube.delete("Service", "shop", name)
+    until(lambda: router.reconcile_once() and not entries(site), "the entry stays")
+    assert not router.reconciler.engine.routes()
+
+
+def test_a_status_that_a_router_left(site):
+    """An Ingress that is served no more loses this router's entry, and keeps those of others."""
+    site.apply(manifests.ingress("site", ("site.example.com", "/", "none", 80)),
+               manifests.ingress("other", ("other.example.com", "/", "none", 80)))
+    for name, hostname in (("site", "router.example.com"), ("other", "theirs.example.com")):
+        ingress = site.kube.get("Ingress", "shop", name)
+        site.apply(ingress | {"status": {"loadBalancer": {"ingress": [{"hostname": hostname}]}}})
+    site.converge(sources=SOURCES, router_canonical_hostname="router.example.com")
+    assert (entries(site), entries(site, "other")) == ([], [{"hostname": "theirs.example.com"}])
+
+
+def test_a_secret_decides(site):
+    """Without its Secret a host is not served at all, never in clear text; a new one is installed at once."""
+    site.apply(manifests.ingress("site", ("site.example.com", "/", "web", 8080),
+                                 tls=((("site.example.com",), "pair"),)))
+    router = site.router(sources=SOURCES, allow_external_certificates="false")
+    site.converge(router)
+    assert entries(site) == []
+    assert not [item for item in site.bigip.items("ltm/policy/rules") if "-i-" in item.path]
+    site.apply(tls_secret("pair", PAIR))
+
+    def installed(pair) -> bool:
+        router.reconcile_once()
+        return any(pair.certificate.strip() in site.content(path) for path in site.paths("sys/file/ssl-cert")
+                   if "openshift" in path)
+
+    until(lambda: installed(PAIR), "the certificate is not installed")
+    until(lambda: router.reconcile_once() and entries(site))
+    other = identity("site.example.com", serial=42)
+    site.apply(tls_secret("pair", other))
+    until(lambda: installed(other), "the new certificate is not installed")
