@@ -62,7 +62,7 @@ def _limits(reader: Reader) -> tuple[str, str]:
         reader.warn(f"TLS {LOWEST} is the oldest that is served", MINIMUM)
         minimum = LOWEST
     names = [_openssl(name) for name in re.split(r"[:,\s]+", reader.text(CIPHERS)) if name]
-    served = _served()
+    served = _served() if names else {}
     if unknown := [name for name in names if name not in served]:
         reader.warn(f"left out, OpenSSL does not serve them: {', '.join(unknown)}", CIPHERS)
     old = [name for name in names if served.get(name, "TLSv1.3") != "TLSv1.3"]

@@ -5,6 +5,7 @@ certificate that it was shown, whether the connection ended without an answer.
 """
 
 import contextlib
+import functools
 import http.client
 import io
 import json
@@ -95,6 +96,18 @@ def whole(address: Address, data: bytes, *, source: str = "") -> bytes:
         return _all(sock.recv)
 
 
+@functools.cache
+def trusting(maximum: str = "TLSv1_3") -> ssl.SSLContext:
+    """TLS that takes any certificate. Args: maximum: newest version that the client offers."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.maximum_version = ssl.TLSVersion[maximum]
+    if maximum in ("TLSv1", "TLSv1_1"):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.set_ciphers("DEFAULT@SECLEVEL=0")
+    return context
+
+
 def several(address: Address, *requests: bytes, sni: str | None = None,
             pipelined: bool = False) -> list[Seen]:
     """Raw requests on one connection; the last ones are missing where it ended before their answers.
@@ -104,12 +117,10 @@ def several(address: Address, *requests: bytes, sni: str | None = None,
         pipelined: send all requests before the first answer is read.
     """
     replies: list[Seen] = []
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with contextlib.ExitStack() as stack:
         sock = stack.enter_context(socket.create_connection(address, DEADLINE_S))
         if sni is not None:
-            sock = stack.enter_context(context.wrap_socket(sock, server_hostname=sni))
+            sock = stack.enter_context(trusting().wrap_socket(sock, server_hostname=sni))
         wire = stack.enter_context(_Kept(sock))
         with contextlib.suppress(OSError, http.client.HTTPException):
             for data in (b"".join(requests), *[b""] * (len(requests) - 1)) if pipelined else requests:
@@ -170,14 +181,8 @@ def python(address: Address, host: str, path: str = "/", *, sni: str | None = ""
         source: address of the client, "" for any.
         pieces: cuts the ClientHello into segments.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.maximum_version = ssl.TLSVersion[maximum]
-    if maximum in ("TLSv1", "TLSv1_1"):
-        context.minimum_version = ssl.TLSVersion.TLSv1
-        context.set_ciphers("DEFAULT@SECLEVEL=0")
     inside, outside = ssl.MemoryBIO(), ssl.MemoryBIO()
-    tls = context.wrap_bio(inside, outside, server_hostname=host if sni == "" else sni)
+    tls = trusting(maximum).wrap_bio(inside, outside, server_hostname=host if sni == "" else sni)
     certificate = ""
     try:
         with socket.create_connection(address, DEADLINE_S, (source, 0)) as sock:

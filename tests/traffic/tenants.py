@@ -2,7 +2,6 @@
 
 import json
 import socket
-import ssl
 from contextlib import ExitStack
 
 from mocks.bigip.dataplane import http
@@ -86,9 +85,7 @@ class Kept:
             self.opened += 1
             self._parser = http.Parser(requests=False)
             if self._tls:
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-                self._sock = context.wrap_socket(self._sock, server_hostname="proxy.example.com")
+                self._sock = clients.trusting().wrap_socket(self._sock, server_hostname="proxy.example.com")
         self._sock.sendall(data)
 
     def answer(self) -> str:
