@@ -1,4 +1,4 @@
-"""The annotation `health` of Container Ingress Services, and its parsing.
+"""The annotation `health` of Container Ingress Services, its parsing, and checks with thresholds.
 
 The request goes to the pods of the Route alone. It may only ask, and has no character that has a meaning in a
 configuration of the BIG-IP. What it does not allow would be a check of something else.
@@ -19,6 +19,9 @@ MOST_TEXT, MOST_ENTRIES, MOST_SEND, MOST_RECV = 16_384, 20, 1024, 128
 
 EXPECTED = f"a JSON list of at most {MOST_ENTRIES} objects, of at most {MOST_TEXT} characters"
 
+MOST_COUNT = 100
+"""Largest threshold."""
+
 INTERVAL_S, TIMEOUT_S = 5, 16
 """Those of the BIG-IP's monitors, where an entry has none."""
 SEND = "GET /"
@@ -26,8 +29,11 @@ SEND = "GET /"
 END = "\\r\\n"
 """End of a line, as the BIG-IP writes it."""
 
-_REQUEST = re.compile(r"(?:HTTP )?(GET|HEAD|OPTIONS) (/[A-Za-z0-9/._~%?&=+,:;@!*'()-]*)( HTTP/1\.[01])?")
+_PATH = re.compile(r"/[A-Za-z0-9/._~%?&=+,:;@!*'()-]*")
+_REQUEST = re.compile(rf"(?:HTTP )?(GET|HEAD|OPTIONS) ({_PATH.pattern})( HTTP/1\.[01])?")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}: ?[A-Za-z0-9 !#%&'()*+,./:;<=>?@^_`|~-]*")
+
+_HOST = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 
 _LITERAL = r"[A-Za-z0-9 _.,:;/=<>!@#%&~'-]|\\[./()-]"
 _CLASS = r"\[[A-Za-z0-9]+(?:-[A-Za-z0-9])?\]"
@@ -54,6 +60,43 @@ def parse(text: str) -> tuple[HealthCheck, ...]:
     if not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(text)
     return tuple(_check(entry) for entry in entries)
+
+
+def of_thresholds(route_path: str, path: str, *, host: str, interval_s: int, timeout_s: int,
+                  unhealthy: int, healthy: int) -> HealthCheck:
+    """Return the check of an object that counts answers: only one with status 200 is a good one.
+
+    A monitor counts seconds: a pod is down after so many checks without a good answer, and up once as many
+    good answers have come as are asked for. Sources: clouddocs, tmsh reference, ltm monitor http (time-out
+    longer than the interval, time-until-up); projectcontour/contour v0.15.3, docs/ingressroute.md.
+
+    Args:
+        route_path: path of the Route for which it is.
+        path: what the request asks for.
+        host: value of the Host header.
+        timeout_s: how long to wait for an answer.
+        unhealthy: number of failed checks after which a pod is down; healthy: of good answers.
+
+    Raises: InvalidCheck
+    """
+    for name, value in (("unhealthyThresholdCount", unhealthy), ("healthyThresholdCount", healthy)):
+        if not 1 <= value <= MOST_COUNT:
+            raise InvalidCheck(f"{name} must be a whole number, 1 to {MOST_COUNT}")
+    for name, value in (("intervalSeconds", interval_s), ("timeoutSeconds", timeout_s)):
+        if not 1 <= value <= MAX_CHECK_S:
+            raise InvalidCheck(f"{name} must be a whole number, 1 to {MAX_CHECK_S}")
+    down_s = max(interval_s * unhealthy + 1, interval_s * (unhealthy - 1) + timeout_s)
+    if down_s > MAX_TIMEOUT_S:
+        raise InvalidCheck(f"intervalSeconds and unhealthyThresholdCount make a time of {down_s} s until a "
+                           f"pod is down, at most {MAX_TIMEOUT_S} s are possible")
+    if not _HOST.fullmatch(host):
+        raise InvalidCheck(f"host is {quote(host)} but must be a name, an address or one of both with a port")
+    if not _PATH.fullmatch(path):
+        raise InvalidCheck(f"path is {quote(path)} but must begin with / and may have letters, digits and "
+                           "some punctuation")
+    send = _request(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close")
+    return HealthCheck(route_path or "/", "http", interval_s, down_s, send, r"^HTTP/1\.[01] 200",
+                       interval_s * (healthy - 1))
 
 
 def _check(entry: dict[str, Any]) -> HealthCheck:

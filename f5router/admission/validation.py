@@ -31,6 +31,9 @@ _IN_SECRET = {
 MOST_ALTERNATES = 3
 """Services beside spec.to. Source: openshift/library-go, validateRoute."""
 
+MOST_SERVICES = 20
+"""Services of one path of another object than a Route."""
+
 _PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -113,23 +116,28 @@ def _service_problems(route: Route) -> Iterator[str]:
     if not _SERVICE.fullmatch(route.service):
         yield f"spec.to.name: {quote(route.service)} is not the name of a Service"
     yield from _alternate_problems(route)
-    port = route.target_port
+    yield from _port_problems("spec.port.targetPort", route.target_port)
+
+
+def _port_problems(name: str, port: str) -> Iterator[str]:
     if port.isascii() and port.isdigit():
         if not _PORT_NUMBER.fullmatch(port) or int(port) > 65535:
-            yield f"spec.port.targetPort: {quote(port)} is not a port number"
+            yield f"{name}: {quote(port)} is not a port number"
     elif port and not _PORT_NAME.fullmatch(port):
-        yield f"spec.port.targetPort: {quote(port)} is neither a number nor the name of a port"
+        yield f"{name}: {quote(port)} is neither a number nor the name of a port"
 
 
 def _alternate_problems(route: Route) -> Iterator[str]:
-    if len(route.alternates) > MOST_ALTERNATES:
-        yield f"spec.alternateBackends: there are more than {MOST_ALTERNATES}"
+    most = MOST_ALTERNATES if route.origin is None else MOST_SERVICES - 1
+    if len(route.alternates) > most:
+        yield f"spec.alternateBackends: there are more than {most}"
     for number, backend in enumerate(route.alternates):
         name = f"spec.alternateBackends[{number}]"
         if backend.kind != "Service":
             yield f"{name}.kind: {quote(backend.kind)} is not supported, only Service"
         if not _SERVICE.fullmatch(backend.service):
             yield f"{name}.name: {quote(backend.service)} is not the name of a Service"
+        yield from _port_problems(f"{name}.port", backend.port or "")
 
 
 def _path_problems(route: Route) -> Iterator[str]:

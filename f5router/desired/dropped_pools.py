@@ -91,7 +91,7 @@ class DroppedPools:
             return
         route = evaluated.route
         settings = pools.of_route(route, evaluated.termination, key.tls, self._config.balancing)[1]
-        if key.service.name not in pools.backends(route):
+        if key.service.name not in pools.services(route):
             settings = PoolSettings()  # its Services were others
         self.put(path, (key, settings))
 
@@ -100,7 +100,7 @@ def _present_keys(evaluated: EvaluatedRoute) -> Iterator[PoolKey]:
     """Yield the keys that pools of a Route may have; without TLS, or with TLS without a CA of its own."""
     route = evaluated.route
     default_tls = names.pod_tls("", route.service, route.key.namespace)
-    by_service = names.pod_tls_by_service(pools.backends(route), route.key.namespace)
+    by_service = names.pod_tls_by_service(pools.services(route), route.key.namespace)
     for tls in ("", names.UNVERIFIED, default_tls, by_service):
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         yield key

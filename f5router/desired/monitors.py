@@ -34,12 +34,14 @@ def tcp(folder: str, interval_s: int) -> TCPMonitor:
 
 def of_check(folder: str, check: HealthCheck) -> HealthMonitor:
     """Build the monitor that a Route asks for."""
-    value = "\0".join(map(str, check[2:]))
+    properties = check[2:] if check.until_up_s else check[2:-1]
+    value = "\0".join(map(str, properties))
     if check.type == "tcp":
-        return TCPMonitor(names.monitor(folder, TCPMonitor, value), check.interval_s, check.timeout_s)
+        path = names.monitor(folder, TCPMonitor, value)
+        return TCPMonitor(path, check.interval_s, check.timeout_s, check.until_up_s)
     kind = HTTPSMonitor if check.type == "https" else HTTPMonitor
     path = names.monitor(folder, kind, value)
-    return kind(path, check.interval_s, check.timeout_s, send=check.send, recv=check.recv)
+    return kind(path, check.interval_s, check.timeout_s, check.until_up_s, check.send, check.recv)
 
 
 def of_pool(

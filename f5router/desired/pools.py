@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from f5router.desired import limits, monitors, persistence
 from f5router.model import balancing, health_checks, names, time_units
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Backend, Key, Route
 from f5router.model.health_checks import HealthCheck
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.monitors import interval_s
@@ -33,6 +33,15 @@ class PoolConfig(monitors.MonitorSettings, Protocol):
     def balancing(self) -> balancing.Defaults: ...
 
 
+class Target(NamedTuple):
+    """A Service of a Route, and the port of it."""
+
+    service: str
+    """Its name."""
+    port: str
+    """As Route.target_port."""
+
+
 class PoolKey(NamedTuple):
     """A Service port, the TLS towards its pods, and the Route to which alone the pool belongs, if any."""
 
@@ -50,8 +59,8 @@ class PoolKey(NamedTuple):
 class PoolSettings:
     """Properties of a pool that a Route chooses."""
 
-    weights: tuple[tuple[str, int], ...] = ()
-    """Name of each Service with its weight, all in the namespace of the Route; () for spec.to alone."""
+    weights: tuple[tuple[Target, int], ...] = ()
+    """Each Service with its weight, all in the namespace of the Route; () for spec.to alone."""
     balance: str = ""
     """leastconn or balancing.BY_NODE; "" for all that take turns."""
     connection_limit: int = 0
@@ -103,8 +112,7 @@ class BuiltMembers(NamedTuple):
     members: frozenset[PoolMember]
     active: int
     """Number of members that get new connections."""
-    shares: Mapping[str, Share]
-    """By name of the Service."""
+    shares: Mapping[Target, Share]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +120,28 @@ class BuiltPool:
     """A pool, and what it has of each Service."""
 
     pool: Pool
-    shares: Mapping[str, Share] = field(default_factory=dict)
-    """By name of the Service."""
+    shares: Mapping[Target, Share] = field(default_factory=dict)
     computed: int = 0
     """Number of its members if they were computed for it; 0 if an earlier pool has the same."""
 
 
-def backends(route: Route) -> dict[str, int]:
+def backends(route: Route) -> dict[Target, int]:
     """Return the Services of a Route with their weights; of one named twice the last weight counts.
 
     Source: openshift/router, pkg/router/template/router.go: getServiceUnits, routeWeights.
     """
-    return {route.service: weights.effective(route.weight),
-            **{backend.service: weights.effective(backend.weight) for backend in route.alternates}}
+    return {Target(route.service, route.target_port): weights.of(route, route.weight),
+            **{target(route, backend): weights.of(route, backend.weight) for backend in route.alternates}}
+
+
+def target(route: Route, backend: Backend) -> Target:
+    """Return the Service of an entry of spec.alternateBackends with its port."""
+    return Target(backend.service, route.target_port if backend.port is None else backend.port)
+
+
+def services(route: Route) -> set[str]:
+    """Return the names of a Route's Services."""
+    return {target.service for target in backends(route)}
 
 
 def is_divided(route: Route) -> bool:
@@ -140,8 +157,10 @@ def with_one_service(route: Route) -> Route:
     if is_divided(route):
         return route
     weights_of = backends(route)
-    name = next((name for name, weight in weights_of.items() if weight), route.service)
-    return replace(route, service=name, weight=weights_of[name], alternates=())
+    own = Target(route.service, route.target_port)
+    first = next((target for target, weight in weights_of.items() if weight), own)
+    return replace(route, service=first.service, target_port=first.port, weight=weights_of[first],
+                   alternates=())
 
 
 def algorithm(route: Route, termination: str, defaults: balancing.Defaults) -> str:
@@ -169,11 +188,11 @@ def of_route(
     if plain and termination != "passthrough":
         return key, shared(defaults)
     weights_of = backends(route)
-    if len(weights_of) == 1 and weights_of[route.service]:
+    if len(weights_of) == 1 and all(weights_of.values()):
         weights_of = {}  # a single weight is a share of nothing
     if termination == "passthrough":
         # No sessions are kept there, so nothing is left for pods of weight 0 beside others.
-        weights_of = {name: weight for name, weight in weights_of.items() if weight} or weights_of
+        weights_of = {target: weight for target, weight in weights_of.items() if weight} or weights_of
     options, default, wanted = route.options, shared(defaults), algorithm(route, termination, defaults)
     settings = PoolSettings(
         tuple(weights_of.items()),
@@ -183,7 +202,7 @@ def of_route(
         interval_s(options.check_interval_ms), health_checks.of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
         persistence.data(options, source=wanted == "source"))
-    if route.alternates and tls == names.pod_tls_by_service(backends(route), route.key.namespace):
+    if route.alternates and tls == names.pod_tls_by_service(services(route), route.key.namespace):
         settings = replace(settings, by_service=True)
     ending = limits.ending(options)
     if settings == default and not ending:
@@ -208,7 +227,7 @@ def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
     """Return the Services whose endpoints are members of a pool, and spec.to."""
-    return {key.service, *(Key(key.service.namespace, name) for name, _ in settings.weights)}
+    return {key.service, *(Key(key.service.namespace, target.service) for target, _ in settings.weights)}
 
 
 class PoolBuilder:
@@ -228,9 +247,10 @@ class PoolBuilder:
     def build(self, key: PoolKey, settings: PoolSettings) -> BuiltPool:
         """Build a pool."""
         path, limit = names.pool(self._config.folder, *key), settings.connection_limit
-        weights_of = dict(settings.weights) if settings.weights else {key.service.name: 1}
-        numbers = names.service_numbers(weights_of) if settings.by_service else {}
-        same = (key.service.namespace, key.port, tuple(weights_of.items()), limit, settings.by_service)
+        weights_of = dict(settings.weights) if settings.weights else {Target(key.service.name, key.port): 1}
+        numbers = names.service_numbers({target.service for target in weights_of}) if (
+            settings.by_service) else {}
+        same = (key.service.namespace, tuple(weights_of.items()), limit, settings.by_service)
         built, computed = self._members.get(same), 0
         if built is None:
             built = self._members[same] = self._build_members(key, weights_of, limit, numbers)
@@ -246,21 +266,21 @@ class PoolBuilder:
             known = self._choices[service, port, most] = self._choose(port, self._view_of(service), most)
         return known
 
-    def _choices_of(self, namespace: str, port: str, services: Iterable[str]) -> dict[str, Choice]:
+    def _choices_of(self, namespace: str, targets: Iterable[Target]) -> dict[Target, Choice]:
         """Choose the members from each Service; they share the room in the pool."""
         most = self._config.max_pool_members
-        keys = {name: Key(namespace, name) for name in services}
-        choices = {name: self._choose_members(service, port, most) for name, service in keys.items()}
+        keys = {target: Key(namespace, target.service) for target in targets}
+        choices = {target: self._choose_members(key, target.port, most) for target, key in keys.items()}
         if sum(len(choice.members) for choice in choices.values()) <= most:
             return choices
-        active = {name: _active(choice.members) for name, choice in choices.items()}
+        active = {target: _active(choice.members) for target, choice in choices.items()}
         rooms = share_room(active, most)
-        ending = share_room({name: len(choice.members) - active[name] for name, choice in choices.items()},
-                            most - sum(rooms.values()))
-        return {name: self._choose_members(service, port, rooms[name] + ending[name])
-                for name, service in keys.items()}
+        ending = share_room({target: len(choice.members) - active[target]
+                             for target, choice in choices.items()}, most - sum(rooms.values()))
+        return {target: self._choose_members(key, target.port, rooms[target] + ending[target])
+                for target, key in keys.items()}
 
-    def _build_members(self, key: PoolKey, weights_of: Mapping[str, int], limit: int,
+    def _build_members(self, key: PoolKey, weights_of: Mapping[Target, int], limit: int,
                        numbers: Mapping[str, int]) -> BuiltMembers:
         """Build members. Pods that are ending, and those of a Service with weight 0, get no new sessions.
 
@@ -269,9 +289,9 @@ class PoolBuilder:
 
         Args: numbers: of the Services by whose names their pods are verified.
         """
-        choices = self._choices_of(key.service.namespace, key.port, weights_of)
-        counts = {name: _active(choice.members) for name, choice in choices.items()}
-        parts = {name: Share(counts[name], choice.left_out) for name, choice in choices.items()}
+        choices = self._choices_of(key.service.namespace, weights_of)
+        counts = {target: _active(choice.members) for target, choice in choices.items()}
+        parts = {target: Share(counts[target], choice.left_out) for target, choice in choices.items()}
         if len(weights_of) == 1 and all(weights_of.values()) and not limit:
             (choice,) = choices.values()
             return BuiltMembers(choice.members, sum(counts.values()), parts)
@@ -279,12 +299,12 @@ class PoolBuilder:
         shares: dict[PoolMember, int] = {}
         stay: set[PoolMember] = set()
         groups: dict[PoolMember, int] = {}
-        for name in sorted(choices, key=lambda name: not weights_of[name]):
-            for member in choices[name].members:
-                share = ratios[name] if member.state == "enabled" else 0
+        for target in sorted(choices, key=lambda target: not weights_of[target]):
+            for member in choices[target].members:
+                share = ratios[target] if member.state == "enabled" else 0
                 place = member._replace(state="enabled")
                 stay |= set() if member.state == "forced_offline" else {place}
-                groups.setdefault(place, numbers.get(name, 0))
+                groups.setdefault(place, numbers.get(target.service, 0))
                 shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
         return BuiltMembers(frozenset(
             place._replace(ratio=max(1, ratio), connection_limit=limit,
@@ -294,16 +314,16 @@ class PoolBuilder:
         ), sum(map(bool, shares.values())), parts)
 
 
-def share_room(wanted: Mapping[str, int], most: int) -> dict[str, int]:
+def share_room(wanted: Mapping[Target, int], most: int) -> dict[Target, int]:
     """Share the room in a pool: small Services get all that they want, the others equal parts of the rest.
 
     Args:
         wanted: number of members by Service.
         most: number of members that there is room for.
     """
-    rooms: dict[str, int] = {}
-    for number, name in enumerate(sorted(wanted, key=lambda name: (wanted[name], name))):
-        rooms[name] = min(wanted[name], (most - sum(rooms.values())) // (len(wanted) - number))
+    rooms: dict[Target, int] = {}
+    for number, target in enumerate(sorted(wanted, key=lambda target: (wanted[target], target))):
+        rooms[target] = min(wanted[target], (most - sum(rooms.values())) // (len(wanted) - number))
     return rooms
 
 

@@ -155,7 +155,7 @@ def _by_name(route: Route, config: PodTLSSettings) -> PodTLS:
     """
     namespace, ca = route.key.namespace, config.default_destination_ca
     file = CertFile(file_names.destination_ca_file(config.folder, ca), ca)
-    digests = {name: names.pod_tls("", name, namespace) for name in pools.backends(route)}
+    digests = {name: names.pod_tls("", name, namespace) for name in sorted(pools.services(route))}
     profiles = {name: ServerSSL(names.server_ssl(config.folder, tls), file.path,
                                 names.server_name(name, namespace)) for name, tls in digests.items()}
     objects: tuple[Object, ...] = (file, *profiles.values())

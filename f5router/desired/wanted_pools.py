@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState
-from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share
+from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import PoolMember
 from f5router.network import node_ports, pool_members
@@ -27,8 +27,8 @@ class WantedPools:
         """Hosts whose Routes use a pool."""
         self._settings: dict[PoolKey, PoolSettings] = {}
         self._of_service: dict[Key, set[PoolKey]] = {}
-        self._shares: dict[PoolKey, Mapping[str, Share]] = {}
-        """What a pool has of each Service, by name."""
+        self._shares: dict[PoolKey, Mapping[Target, Share]] = {}
+        """What a pool has of each Service."""
 
     # --- which pools -------------------------------------------------------------------------
 
@@ -133,15 +133,16 @@ class WantedPools:
             served: True if the Route is served at all.
         """
         weights, shares = pools.backends(route), self._shares.get(key, {}) if key else {}
-        fields = {route.service: "spec.to.name"}
+        fields = {pools.Target(route.service, route.target_port): "spec.to.name"}
         for number, backend in enumerate(route.alternates):
-            fields.setdefault(backend.service, f"spec.alternateBackends[{number}].name")
-        for name, field in fields.items():
-            yield from self._warnings_of(route, name, field, shares, served=served, active=weights[name] > 0)
+            fields.setdefault(pools.target(route, backend), f"spec.alternateBackends[{number}].name")
+        for target, field in fields.items():
+            yield from self._warnings_of(
+                route, target, field, shares, served=served, active=weights[target] > 0)
 
-    def _warnings_of(self, route: Route, name: str, field: str, shares: Mapping[str, Share], *,
+    def _warnings_of(self, route: Route, target: Target, field: str, shares: Mapping[Target, Share], *,
                      served: bool, active: bool) -> Iterator[str]:
-        port, share = route.target_port, shares.get(name, Share())
+        (name, port), share = target, shares.get(target, Share())
         view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses)
         if view.service is None:
             yield f"{field}: there is no Service {name}"
@@ -158,6 +159,6 @@ class WantedPools:
                                              several=len(shares) > 1)
 
 
-def _compared(shares: Mapping[str, Share] | None) -> dict[str, tuple[bool, LeftOut]]:
+def _compared(shares: Mapping[Target, Share] | None) -> dict[Target, tuple[bool, LeftOut]]:
     """Return what warnings depend on."""
-    return {name: (share.members > 0, share.left_out) for name, share in (shares or {}).items()}
+    return {target: (share.members > 0, share.left_out) for target, share in (shares or {}).items()}

@@ -1,10 +1,10 @@
-"""A health check that a Route asks for."""
+"""A health check that a Route, or a Service of another object, asks for."""
 
 from typing import NamedTuple
 
 
 class HealthCheck(NamedTuple):
-    """An entry of the annotation `health`, checked."""
+    """An entry of the annotation `health`, or a check with thresholds; its fields are valid."""
 
     path: str
     """Path of the Route for which it is."""
@@ -16,6 +16,8 @@ class HealthCheck(NamedTuple):
     """Request in the form of the BIG-IP; "" with tcp."""
     recv: str = ""
     """Regular expression without quantifiers; "": any answer is a good one."""
+    until_up_s: int = 0
+    """How long a pod must go on answering after its first good answer before it is up."""
 
 
 def of_path(checks: tuple[HealthCheck, ...], path: str) -> HealthCheck | None:

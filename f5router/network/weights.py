@@ -4,10 +4,14 @@ Source: openshift/router, pkg/router/template/router.go: calculateServiceWeights
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
+from typing import TypeVar
 
 from f5router.model.cluster import Route
+
+Backing = TypeVar("Backing", bound=Hashable)
+"""Whatever stands for a Service."""
 
 MAX_WEIGHT = 256
 DEFAULT_WEIGHT = 1
@@ -22,7 +26,12 @@ def effective(weight: int | None) -> int:
     return DEFAULT_WEIGHT if weight is None else max(0, min(weight, MAX_WEIGHT))
 
 
-def ratios(weights: Mapping[str, int], endpoints: Mapping[str, int]) -> dict[str, int]:
+def of(route: Route, weight: int | None) -> int:
+    """Return the weight of one of a Route's backends; those of other objects have no upper limit."""
+    return effective(weight) if route.origin is None or weight is None else max(0, weight)
+
+
+def ratios(weights: Mapping[Backing, int], endpoints: Mapping[Backing, int]) -> dict[Backing, int]:
     """Compute the ratio of each endpoint of each Service.
 
     A Service's share of the requests is its weight, divided evenly among its endpoints. Ratios are
@@ -51,6 +60,8 @@ def ratios(weights: Mapping[str, int], endpoints: Mapping[str, int]) -> dict[str
 def warnings(route: Route) -> Iterator[str]:
     """Yield which weights of a Route are out of range, and what counts instead."""
     if not route.alternates and (route.weight is None or route.weight == effective(route.weight)):
+        return
+    if route.origin is not None:
         return
     fields = [("spec.to.weight", route.weight)]
     fields += [(f"spec.alternateBackends[{number}].weight", backend.weight)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.admission.health import InvalidCheck, parse
+from f5router.admission.health import InvalidCheck, of_thresholds, parse
 from f5router.admission.route_options import HEALTH, ROUTER
 from f5router.admission.route_options import parse as parse_options
 from f5router.model.health_checks import HealthCheck, of_path
@@ -99,6 +99,30 @@ def test_openshifts_annotation_goes_first():
 def test_which_entry_is_that_of_a_route(paths, path, place):
     checks = parse(json.dumps([GOOD | {"path": text, "interval": n + 1} for n, text in enumerate(paths)]))
     assert of_path(checks, path) == (None if place is None else checks[place])
+
+
+def thresholds(path="/healthy", **more):
+    values = {"host": "a.b", "interval_s": 5, "timeout_s": 2, "unhealthy": 3, "healthy": 2} | more
+    return of_thresholds("/api", path, **values)
+
+
+@pytest.mark.parametrize(("more", "down_s", "until_up_s"), [
+    ({}, 16, 5), ({"timeout_s": 9}, 19, 5), ({"unhealthy": 1, "healthy": 1}, 6, 0),
+    ({"unhealthy": 1, "timeout_s": 60}, 60, 5)])
+def test_thresholds_become_times(more, down_s, until_up_s):
+    """A time-out covers all checks of a series, and is longer than the interval."""
+    assert thresholds(**more) == HealthCheck(
+        "/api", "http", 5, down_s, r"GET /healthy HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n",
+        r"^HTTP/1\.[01] 200", until_up_s)
+
+
+@pytest.mark.parametrize("more", [
+    {"unhealthy": 0}, {"healthy": 101}, {"interval_s": 0}, {"timeout_s": -1}, {"interval_s": 28_000,
+     "unhealthy": 4}, {"host": "a\r\nB: c"}, {"host": ""}, {"path": "a"}, {"path": "/ HTTP/1.1\r\nA: b"}],
+    ids=repr)
+def test_thresholds_that_no_monitor_has_are_refused(more):
+    with pytest.raises(InvalidCheck):
+        thresholds(**more)
 
 
 @given(st.text(max_size=60))

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from f5router.desired import pools
 from f5router.desired.engine import Engine
-from f5router.desired.pools import SHARED, PoolBuilder, PoolKey, PoolSettings, Share
+from f5router.desired.pools import SHARED, PoolBuilder, PoolKey, PoolSettings, Share, Target
 from f5router.model import names, ownership
 from f5router.model.balancing import Defaults
-from f5router.model.cluster import Backend, Delta, Key
+from f5router.model.cluster import Backend, Delta, Key, Origin
 from f5router.model.ltm import PoolMember
 from f5router.model.route_options import RouteOptions
 from f5router.network.pool_members import LeftOut, ServiceView
@@ -20,6 +20,11 @@ from tests.builders import FACTS, Settings, endpoints, route, service
 WEB, API = Key("shop", "web"), Key("shop", "api")
 ALL = PoolKey(WEB, "", "")
 OWN = PoolKey(WEB, "", "", "a")
+
+
+def weighted(port="", **weights):
+    """Return the Services of a pool, by name with their weights."""
+    return tuple((Target(name, port), weight) for name, weight in weights.items())
 
 
 def view_of(**addresses):
@@ -35,7 +40,7 @@ def built(settings, most=1000, **addresses):
 @pytest.mark.parametrize(("change", "key", "settings"), [
     pytest.param({}, ALL, SHARED, id="nothing asked for"),
     pytest.param({"weight": 100}, ALL, SHARED, id="a single weight"),
-    pytest.param({"weight": 0}, OWN, PoolSettings((("web", 0),)), id="weight 0"),
+    pytest.param({"weight": 0}, OWN, PoolSettings(weighted(web=0)), id="weight 0"),
     pytest.param({"options": RouteOptions(balance="roundrobin")}, ALL, SHARED,
                  id="the default by name"),
     pytest.param({"options": RouteOptions(balance="random")}, ALL, SHARED,
@@ -55,10 +60,10 @@ def built(settings, most=1000, **addresses):
     pytest.param({"options": RouteOptions(pod_connections=7)}, OWN, PoolSettings((), "", 7),
                  id="a limit"),
     pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("b"))}, OWN,
-                 PoolSettings((("web", 3), ("api", 1), ("b", 1))), id="alternates"),
+                 PoolSettings(weighted(web=3, api=1, b=1)), id="alternates"),
     pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("api", 300))}, OWN,
-                 PoolSettings((("web", 3), ("api", 256))), id="the last weight counts"),
-    pytest.param({"weight": 3, "alternates": (Backend("web", 0),)}, OWN, PoolSettings((("web", 0),)),
+                 PoolSettings(weighted(web=3, api=256)), id="the last weight counts"),
+    pytest.param({"weight": 3, "alternates": (Backend("web", 0),)}, OWN, PoolSettings(weighted(web=0)),
                  id="spec.to again"),
     pytest.param({"weight": 3, "alternates": (Backend("web", 2),)}, ALL, SHARED,
                  id="spec.to again, with some weight"),
@@ -107,12 +112,12 @@ def test_which_algorithm_applies(annotation, defaults, alternates, http, tcp):
 
 
 def test_a_passthrough_route_has_no_pods_of_weight_0():
-    weighted = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
-    assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("api", 5),)))
-    weighted = replace(route("a"), weight=100, alternates=(Backend("api", 0),))
-    assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("web", 100),)))
-    weighted = replace(route("a"), weight=0)
-    assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("web", 0),)))
+    two = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
+    assert pools.of_route(two, "passthrough", "", Defaults()) == (OWN, PoolSettings(weighted(api=5)))
+    two = replace(route("a"), weight=100, alternates=(Backend("api", 0),))
+    assert pools.of_route(two, "passthrough", "", Defaults()) == (OWN, PoolSettings(weighted(web=100)))
+    two = replace(route("a"), weight=0)
+    assert pools.of_route(two, "passthrough", "", Defaults()) == (OWN, PoolSettings(weighted(web=0)))
 
 
 @pytest.mark.parametrize(("weight", "balance"), [(0, "least-connections-node"), (5, "")])
@@ -130,20 +135,37 @@ def test_a_method_without_weights(weight, balance):
     ("least-connections-node", (1,), "least-connections-node"),
 ])
 def test_load_balancing(balance, weights, mode):
-    settings = PoolSettings(tuple((str(number), weight) for number, weight in enumerate(weights)), balance)
+    services = {f"s{number}": weight for number, weight in enumerate(weights)}
+    settings = PoolSettings(weighted(**services), balance)
     assert settings.load_balancing == mode
 
 
 def test_weights_become_ratios():
     """75 to 25, with one and two pods: each of the two gets a sixth of what the one gets."""
-    result = built(PoolSettings((("web", 75), ("api", 25))), web=("10.1.1.1",), api=("10.1.2.1", "10.1.2.2"))
+    result = built(PoolSettings(weighted(web=75, api=25)), web=("10.1.1.1",), api=("10.1.2.1", "10.1.2.2"))
     assert result.pool.members == {PoolMember("10.1.1.1", 8080, 6), PoolMember("10.1.2.1", 8080, 1),
                                    PoolMember("10.1.2.2", 8080, 1)}
-    assert result.shares == {"web": Share(1), "api": Share(2)}
+    assert result.shares == {Target("web", ""): Share(1), Target("api", ""): Share(2)}
+
+
+def test_each_service_has_a_port_of_its_own():
+    """A virtual Route may name one Service with two ports, and weights beyond those of a Route."""
+    virtual = replace(route("a"), origin=Origin("IngressRoute", WEB), target_port="http", weight=500,
+                      alternates=(Backend("web", 1000, port="admin"), Backend("api", 500, port="")))
+    key, settings = pools.of_route(virtual, "", "", Defaults())
+    assert key == PoolKey(WEB, "http", "", "a")
+    assert settings.weights == ((Target("web", "http"), 500), (Target("web", "admin"), 1000),
+                                (Target("api", ""), 500))
+    ports = (("http", 8080), ("admin", 9090))
+    pool = PoolBuilder(lambda of: ServiceView(service(of.name, ports=ports), (
+        endpoints(f"10.1.{1 + (of == API)}.1", service=of.name, ports=ports),)), Settings())
+    assert pool.build(key, settings).pool.members == {
+        PoolMember("10.1.1.1", 8080, 2), PoolMember("10.1.1.1", 9090, 4),
+        PoolMember("10.1.2.1", 8080, 1), PoolMember("10.1.2.1", 9090, 1)}
 
 
 def test_pods_of_weight_0_keep_their_sessions():
-    result = built(PoolSettings((("web", 0), ("api", 5))), web=("10.1.1.1",), api=("10.1.2.1",))
+    result = built(PoolSettings(weighted(web=0, api=5)), web=("10.1.1.1",), api=("10.1.2.1",))
     assert result.pool.members == {PoolMember("10.1.1.1", 8080, state="disabled"),
                                    PoolMember("10.1.2.1", 8080)}
 
@@ -156,16 +178,16 @@ def test_a_pod_that_ends_loses_its_persistent_clients_too():
         return ServiceView(service(key.name), (
             replace(endpoints(*ready, service=key.name), draining=leaving),))
 
-    pool = PoolBuilder(view, Settings()).build(OWN, PoolSettings((("web", 1), ("api", 1)))).pool
+    pool = PoolBuilder(view, Settings()).build(OWN, PoolSettings(weighted(web=1, api=1))).pool
     assert {member.address: member.state for member in pool.members} == {
         "10.1.1.1": "enabled", "10.1.1.2": "enabled", "10.1.1.3": "forced_offline", "10.1.2.1": "enabled"}
 
 
 def test_a_pod_of_two_services_has_both_shares():
     """They select the same pod; 3 of 4 go to it by one, and half of the rest by the other."""
-    result = built(PoolSettings((("web", 3), ("api", 1))), web=("10.1.1.1",), api=("10.1.1.1", "10.1.2.2"))
+    result = built(PoolSettings(weighted(web=3, api=1)), web=("10.1.1.1",), api=("10.1.1.1", "10.1.2.2"))
     assert result.pool.members == {PoolMember("10.1.1.1", 8080, 7), PoolMember("10.1.2.2", 8080, 1)}
-    both = built(PoolSettings((("web", 0), ("api", 1))), web=("10.1.1.1",), api=("10.1.1.1",))
+    both = built(PoolSettings(weighted(web=0, api=1)), web=("10.1.1.1",), api=("10.1.1.1",))
     assert both.pool.members == {PoolMember("10.1.1.1", 8080)}
 
 
@@ -196,16 +218,16 @@ def test_the_limit_of_connections_is_that_of_each_pod():
     pool = built(PoolSettings((), "", 7), web=("10.1.1.1",)).pool
     assert pool.members == {PoolMember("10.1.1.1", 8080, connection_limit=7)}
     assert pool.queue_ms == 5000
-    assert built(PoolSettings((("web", 1),)), web=("10.1.1.1",)).pool.queue_ms == 0
+    assert built(PoolSettings(weighted(web=1)), web=("10.1.1.1",)).pool.queue_ms == 0
 
 
 def test_several_services_share_the_room_of_a_pool():
     pods = {name: tuple(f"10.{number}.1.{last}" for last in range(1, 31))
             for number, name in enumerate(("web", "api"), start=1)}
-    result = built(PoolSettings((("web", 1), ("api", 1))), most=10, **pods)
+    result = built(PoolSettings(weighted(web=1, api=1)), most=10, **pods)
     assert [member.address[:4] for member in sorted(result.pool.members)] == ["10.1"] * 5 + ["10.2"] * 5
-    assert result.shares == {name: Share(5, LeftOut(total=30)) for name in ("web", "api")}
-    alone = built(PoolSettings((("web", 1), ("api", 1))), most=30, web=pods["web"])
+    assert result.shares == {Target(name, ""): Share(5, LeftOut(total=30)) for name in ("web", "api")}
+    alone = built(PoolSettings(weighted(web=1, api=1)), most=30, web=pods["web"])
     assert len(alone.pool.members) == 30
 
 
@@ -226,7 +248,7 @@ def test_the_room_that_each_service_has(web, api, most, sizes):
             replace(endpoints(*pods[:ready], service=key.name), draining=frozenset(pods[ready:])),))
 
     members = PoolBuilder(view, Settings(max_pool_members=most)).build(
-        OWN, PoolSettings((("web", 9), ("api", 0)))).pool.members
+        OWN, PoolSettings(weighted(web=9, api=0))).pool.members
     assert tuple(sum(member.address.startswith(f"10.{number}.") for member in members)
                  for number in (1, 2)) == sizes
 
@@ -246,8 +268,8 @@ def test_what_pools_have_in_common_is_computed_once():
     """Thousands of Routes to one Service may each have a pool of their own."""
     seen, view = [], view_of(web=("10.1.1.1", "10.1.1.2"), api=("10.1.2.1",))
     builder = PoolBuilder(lambda key: seen.append(key) or view(key), Settings())
-    settings = [PoolSettings(timeout_s=5), PoolSettings((("web", 1), ("api", 1))),
-                PoolSettings((("web", 2), ("api", 1))), PoolSettings((), "", 7), PoolSettings((), "", 8)]
+    settings = [PoolSettings(timeout_s=5), PoolSettings(weighted(web=1, api=1)),
+                PoolSettings(weighted(web=2, api=1)), PoolSettings((), "", 7), PoolSettings((), "", 8)]
     computed = []
     for number in range(20):
         key = PoolKey(WEB, "", "", f"r{number}")
@@ -263,7 +285,7 @@ def test_what_pools_have_in_common_is_computed_once():
     st.sampled_from("abcd"), st.tuples(st.integers(0, 256), st.integers(0, 9)), min_size=1))
 def test_members_are_what_a_device_takes(services):
     """Each is there once; a pod that gets new clients has a ratio of 1 to 100."""
-    settings = PoolSettings(tuple((name, weight) for name, (weight, _) in services.items()))
+    settings = PoolSettings(weighted(**{name: weight for name, (weight, _) in services.items()}))
     pods = {name: tuple(f"10.{number}.1.{last}" for last in range(count))
             for number, (name, (_, count)) in enumerate(services.items())}
     members = built(settings, **pods).pool.members
