@@ -12,6 +12,7 @@ from cryptography.x509.oid import NameOID
 
 from f5router.admission.admission import AdmissionPolicy
 from f5router.admission.allowed_objects import Allowed
+from f5router.model import names
 from f5router.model.balancing import Defaults
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.cluster import (
@@ -22,6 +23,7 @@ from f5router.model.cluster import (
     HostSubnet,
     Key,
     Node,
+    Origin,
     Route,
     RouteTLS,
     Secret,
@@ -112,6 +114,16 @@ def route(
         tls=RouteTLS(kind, insecure, **tls) if kind else None,
         wildcard_policy="Subdomain" if wildcard else "None",
     )
+
+
+def virtual(plain: Route, kind: str = "Ingress", *, root: Key | None = None, **changes) -> Route:
+    """A virtual Route of an object with the name of a Route.
+
+    Args: root: the object that claims its Host, where it is another one.
+    """
+    name = names.virtual_route(kind, plain.key.name, "")
+    origin = Origin(kind, plain.key, "spec.rules[0].http.paths[0]", "spec.rules[0].host", root)
+    return replace(plain, key=plain.key._replace(name=name), origin=origin, **changes)
 
 
 def service(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.model import path_rewrite
 from f5router.model.balancing import BY_NODE
-from f5router.model.cluster import Backend
+from f5router.model.cluster import Backend, Key, PathMatch
 from f5router.model.health_checks import HealthCheck
 from f5router.model.route_options import RouteOptions
 from tests import builders
@@ -77,6 +77,28 @@ def routes(draw):
         return plain
     return replace(plain, weight=draw(weights), alternates=tuple(draw(alternates)), options=draw(OPTIONS),
                    option_problems=draw(st.sampled_from([(), ("metadata.annotations: no",)])))
+
+
+@st.composite
+def virtual_routes(draw):
+    """A Route that an Ingress or an IngressRoute stands for; the root of the latter may be anywhere."""
+    plain = draw(routes())
+    kind = draw(st.sampled_from(["Ingress", "IngressRoute"]))
+    root = Key(draw(NAMESPACES), "root") if kind == "IngressRoute" else None
+    ports = st.sampled_from([None, "", "http", "admin"])
+    virtual = builders.virtual(plain, kind, root=root, alternates=tuple(
+        backend._replace(port=draw(ports)) for backend in plain.alternates))
+    if not plain.tls or plain.tls.termination != "passthrough":
+        virtual = replace(virtual, path_match=draw(st.sampled_from(PathMatch)))
+    if plain.tls and plain.tls.external_certificate:
+        virtual = replace(virtual, tls_secret=Key(draw(NAMESPACES), "tls"),
+                          tls=replace(plain.tls, external_certificate=""))
+    return virtual
+
+
+def any_routes():
+    """A Route, or a virtual one."""
+    return st.one_of(routes(), routes(), virtual_routes())
 
 
 @st.composite

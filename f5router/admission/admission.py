@@ -7,10 +7,10 @@ openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 
 from dataclasses import dataclass, field, replace
 
-from f5router.admission import allowed_objects, certificates, validation
+from f5router.admission import allowed_objects, certificates, field_names, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
+from f5router.model.cluster import TLS_SECRET, Route, Secret, is_object_name
 from f5router.model.hostnames import quote
 
 NO_HOST = "NoHostValue"
@@ -58,8 +58,8 @@ class Rejection:
     reason: str
     message: str
     """Text for the tenant."""
-    holder: Key | None = field(default=None, compare=False)
-    """The Route that holds the Host, for the log: its tenant sees names of his namespace only."""
+    holder: str = field(default="", compare=False)
+    """The object that holds the Host, for the log: its tenant sees names of his namespace only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,15 @@ def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
         checker: checks its certificates, or returns None while the result is not known.
         refusal: why its options cannot be applied, for reasons outside of the Route; "" if they can be.
     """
+    evaluated = _check(route, settings, secret, checker, refusal)
+    if (rejection := evaluated.rejection) is None or route.origin is None:
+        return evaluated
+    message = "; ".join(field_names.of_origin(route, text) for text in rejection.message.split("; "))
+    return replace(evaluated, rejection=replace(rejection, message=message))
+
+
+def _check(route: Route, settings: AdmissionPolicy, secret: Secret | None,
+           checker: certificates.CertificateChecker, refusal: str) -> EvaluatedRoute:
     try:
         claim = _claim(route, settings)
     except Exception as exc:
@@ -178,7 +187,7 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
     route, used = claim.route, None
     if route.secret is not None and (settings.external or route.tls_secret is not None):
         used = secret or Secret(route.secret, not_loaded=True)
-        if refusal := _secret_refusal(used):
+        if refusal := _secret_refusal(used, route):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
     result = validation.check(route, extended=settings.extended, secret=used, checker=checker)
     rejection = Rejection(INVALID, "; ".join(result.problems)) if result.problems else None
@@ -209,9 +218,16 @@ def _domain_refusal(host: str, settings: AdmissionPolicy) -> str:
     return ""
 
 
-def _secret_refusal(secret: Secret) -> str:
-    """Return why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
+def _secret_refusal(secret: Secret, route: Route) -> str:
+    """Return why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate.
+
+    A team that serves a path of another namespace's Host does not learn which Secret that names.
+    """
     name = secret.key.name
+    if route.claim_namespace != route.key.namespace:
+        usable = is_object_name(name) and (
+            secret.not_loaded or (not secret.problem and secret.type == TLS_SECRET))
+        return "" if usable else "the certificate of the host cannot be used"
     if not is_object_name(name):
         return f"Secret {quote(name)} not found"
     if secret.not_loaded:

@@ -13,8 +13,8 @@ from f5router.model.cluster import Key
 _NONE: Mapping[Any, Any] = {}
 _NO_WILDCARD: tuple[str, bool, tuple[EvaluatedRoute, ...]] = ("", False, ())
 
-_Claim = tuple[tuple[str, str], Key, str]
-"""Age, Route and Host of a claim; smaller is older."""
+_Claim = tuple[tuple[str, str], Key, str, str]
+"""Age, Route, Host and namespace of a claim; smaller is older."""
 
 
 class ClaimIndex:
@@ -87,7 +87,8 @@ class ClaimIndex:
         hosts, oldest = self._subdomains.get(subdomain, _NONE), self._oldest.setdefault(subdomain, {})
         for host in touched:
             oldest.pop(host, None)
-            if claims := [(route.route.age, key, host) for key, route in hosts.get(host, _NONE).items()
+            if claims := [(route.route.age, key, host, route.route.claim_namespace)
+                          for key, route in hosts.get(host, _NONE).items()
                           if route.claims and not route.wildcard]:
                 oldest[host] = min(claims)
         if not oldest:
@@ -105,7 +106,7 @@ class ClaimIndex:
         concerned = {f"*.{subdomain}", *touched, *(wildcard.route.host for wildcard in wildcards)}
         if wildcards and self._ownership and (oldest := self._oldest.get(subdomain, _NONE).values()):
             first = min(oldest)
-            others = (claim for claim in oldest if claim[1].namespace != first[1].namespace)
+            others = (claim for claim in oldest if claim[3] != first[3])
             concerned |= {first[2], min(others, default=first)[2]}
         return concerned & hosts.keys()
 

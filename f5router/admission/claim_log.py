@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 
 from f5router.admission.admission import Rejection
+from f5router.model import names
 from f5router.model.cluster import Route
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ class ClaimLog:
 
     def lost(self, route: Route, rejection: Rejection) -> None:
         """Log that a Route has just lost its Host; a rejection for another reason is not logged."""
-        if rejection.holder is None:
+        if not rejection.holder:
             return
         if self._clock() - self._since >= PERIOD_S:
             self._since, self._lines = self._clock(), 0
@@ -35,5 +36,5 @@ class ClaimLog:
         self._lines += 1
         left_out, self._left_out = self._left_out, 0
         log.warning("host already claimed", extra={
-            "host": route.host, "route": str(route.key), "holder": str(rejection.holder),
+            "host": route.host, "route": names.label(route.key), "holder": rejection.holder,
             **({"lines_left_out": left_out} if left_out else {})})

@@ -8,12 +8,13 @@ openshift/router, host_admitter.go and hostindex/activation.go.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from f5router.admission import field_names
 from f5router.admission.admission import CLAIMED, EvaluatedRoute, Rejection
 from f5router.admission.validation import terminates
-from f5router.model import hostnames
-from f5router.model.cluster import Key, Route
+from f5router.model import hostnames, names
+from f5router.model.cluster import Key, PathMatch, Route
 
-WON = ("", None)
+WON = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult
     A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
     tenant; one that lost claims nothing.
 
-    Args: ownership: the namespace of the oldest Route holds a host with all its paths, and a subdomain
+    Args: ownership: the namespace of the oldest claim holds a host with all its paths, and a subdomain
         with all its hosts; without, each Route holds its host and path.
     """
     verdicts: dict[Key, Rejection | None] = {}
@@ -44,7 +45,8 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult
     for claim in sorted(routes, key=lambda c: (c.route.age, c.route.key)):
         key = claim.route.key
         reason, holder = subdomain.lost(claim) if claim.claims else WON
-        verdicts[key] = Rejection(CLAIMED, f"{claim.source}: {reason}", holder) if holder else claim.rejection
+        message = field_names.of_origin(claim.route, f"{claim.source}: {reason}")
+        verdicts[key] = Rejection(CLAIMED, message, holder) if holder else claim.rejection
         if claim.claims and not holder:
             subdomain.hold(claim)
         if verdicts[key] is None and claim.wildcard:
@@ -60,27 +62,27 @@ class _Place:
 
     def __init__(self) -> None:
         self.owner: Route | None = None
-        self._paths: dict[str, Route] = {}
+        self._paths: dict[tuple[str, bool], Route] = {}
         self._passthrough: Route | None = None
         self._secure: Route | None = None
 
-    def foreign(self, route: Route) -> Key | None:
-        """Return the owner, if it is of another namespace."""
-        if self.owner is None or self.owner.key.namespace == route.key.namespace:
+    def foreign(self, route: Route) -> Route | None:
+        """Return the owner, if another namespace holds the host by it."""
+        if self.owner is None or self.owner.claim_namespace == route.claim_namespace:
             return None
-        return self.owner.key
+        return self.owner
 
     def rival(self, route: Route) -> Route | None:
         """Return the holder that excludes a Route: of the same path, or passthrough beside other TLS."""
-        if route.path in self._paths:
-            return self._paths[route.path]
+        if (holder := self._paths.get(_path(route))) is not None:
+            return holder
         kind = terminates(route)
         return (self._secure if kind == "passthrough" else self._passthrough) if kind else None
 
     def hold(self, route: Route) -> None:
         kind = terminates(route)
         self.owner = self.owner or route
-        self._paths[route.path] = route
+        self._paths[_path(route)] = route
         if kind:
             self._secure = self._secure or route
         if kind == "passthrough":
@@ -95,31 +97,33 @@ class _Subdomain:
         self._places: dict[str, _Place] = {}
         """By spec.host, of wildcard Routes too: upstream keeps one list of both."""
         self._wildcard = _Place()
-        self._holders: dict[str, Key] = {}
-        """The oldest Route of each namespace that holds a host that is no wildcard."""
+        self._holders: dict[str, Route] = {}
+        """The oldest Route for each namespace that holds a host that is no wildcard."""
 
-    def lost(self, claim: EvaluatedRoute) -> tuple[str, Key | None]:
-        """Return why a Route does not get its claim, and which Route holds it; WON if it does."""
+    def lost(self, claim: EvaluatedRoute) -> tuple[str, str]:
+        """Return why a Route does not get its claim, and which object holds it; WON if it does."""
         route = claim.route
         place = self._places.get(route.host, _Place())
         if self._ownership:
             if owner := place.foreign(route):
-                return _elsewhere(route.host, route), owner
+                return _elsewhere(route.host, route, owner), names.label(owner.key)
             if owner := self._wildcard.foreign(route):
-                return _elsewhere(hostnames.wildcard(route.host), route), owner
-            others = (key for space, key in self._holders.items() if space != route.key.namespace)
+                return _elsewhere(hostnames.wildcard(route.host), route, owner), names.label(owner.key)
+            others = (holder for space, holder in self._holders.items() if space != route.claim_namespace)
             if claim.wildcard and (holder := next(others, None)) is not None:
-                return _elsewhere(f"a host of {claim.host}", route), holder
+                return _elsewhere(f"a host of {claim.host}", route, holder), names.label(holder.key)
         rival = place.rival(route) or (self._wildcard.rival(route) if claim.wildcard else None)
         if rival is None:
             return WON
-        if rival.key.namespace != route.key.namespace:
-            return _elsewhere(claim.host, route), rival.key
-        return f"route {rival.key.name} already exposes {claim.host} and is older", rival.key
+        subject = rival.subject
+        if subject.key.namespace != route.key.namespace:
+            return _elsewhere(claim.host, route, rival), names.label(rival.key)
+        return (f"{subject.kind.lower()} {subject.key.name} already exposes {claim.host} and is older",
+                names.label(rival.key))
 
     def owner(self) -> str:
         held = self._wildcard.owner if self._ownership else None
-        return held.key.namespace if held else ""
+        return held.claim_namespace if held else ""
 
     def hold(self, claim: EvaluatedRoute) -> None:
         route = claim.route
@@ -127,12 +131,21 @@ class _Subdomain:
         if claim.wildcard:
             self._wildcard.hold(route)
         else:
-            self._holders.setdefault(route.key.namespace, route.key)
+            self._holders.setdefault(route.claim_namespace, route)
 
 
-def _elsewhere(host: str, route: Route) -> str:
+def _path(route: Route) -> tuple[str, bool]:
+    """Return the path that a Route claims: that of a prefix, or the one that it stands for alone."""
+    exact = route.path_match is PathMatch.EXACT
+    return (route.path or "/" if exact else route.path), exact
+
+
+def _elsewhere(host: str, route: Route, holder: Route) -> str:
     """Return the message about a holder that its tenant may not know.
 
     Source: openshift/router, unique_host.go.
     """
-    return f"a route in another namespace holds {host} and is older than {route.key.name}"
+    kind = holder.subject.kind.lower()
+    article = "an" if kind.startswith("i") else "a"
+    return (f"{article} {kind} in another namespace holds {host} and is older than "
+            f"{route.subject.key.name}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from f5router.admission import certificates
 from f5router.admission.certificates import CertificateChecker, Certificates, Texts
 from f5router.model import priority
-from f5router.model.cluster import Route, RouteTLS, Secret
+from f5router.model.cluster import PathMatch, Route, RouteTLS, Secret
 from f5router.model.hostnames import quote
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
@@ -150,7 +150,8 @@ def _path_problems(route: Route) -> Iterator[str]:
         yield f"spec.path: {quote(path)} may hold printable ASCII characters only; percent-encode others"
     if "?" in path or "#" in path:
         yield f"spec.path: {quote(path)} holds '?' or '#', which no path of a request does"
-    if len(path) > priority.MAX_PATH:
-        yield f"spec.path: {len(path)} characters, at most {priority.MAX_PATH} are supported"
+    most = priority.MAX_PATH - (route.path_match is PathMatch.EXACT)
+    if len(path) > most:
+        yield f"spec.path: {len(path)} characters, at most {most} are supported"
     if terminates(route) == "passthrough":
         yield "spec.path: passthrough termination does not support paths"

@@ -10,6 +10,7 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
+from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
@@ -115,5 +116,5 @@ class StatusReporter:
             self._claims.lost(route, rejection)
         for reason, text in reasons:
             if log_it:
-                log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
+                log.warning("route", extra={"route": names.label(key), "reason": reason, "text": text})
             self.events.warn(route, reason, text)

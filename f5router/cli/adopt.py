@@ -24,7 +24,7 @@ from f5router.icontrol import original as io
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.writer import delete
 from f5router.logs.persistent_log import PersistentLog
-from f5router.model import original_names
+from f5router.model import names, original_names
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
@@ -87,7 +87,8 @@ def _clean(config: Config, router: Controller, stop: threading.Event,
     if any(leftover.fate == REMOVED for leftover in _leftovers(config, router.device.client, {})) and _drain(
             router, stop, drain_s):
         return ["stopped before everything was removed"]
-    waiting = {name: f"Route {route.key} is not served yet: {reason}" for route, reason in router.unserved()
+    waiting = {name: f"{names.label(route.key, 'Route')} is not served yet: {reason}"
+               for route, reason in router.unserved()
                for name in (original_names.stem_of(route.key), route.host)}
     leftovers = _leftovers(config, router.device.client, waiting)
     going = [leftover.ref for leftover in leftovers if leftover.fate == REMOVED]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from f5router.model.cluster import PathMatch, Route
 from f5router.model.ltm import Condition
 
 MOST_PATHS = 2
@@ -11,37 +12,48 @@ MOST_PATHS = 2
 _PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
 
 
-def path(text: str) -> list[frozenset[Condition]]:
+def path(text: str, kind: PathMatch = PathMatch.SEGMENTS) -> list[frozenset[Condition]]:
     """Return the conditions for a Route path; each set is one Rule, a request matches any of them.
 
-    A prefix ends at a segment boundary (openshift/router, GenerateRouteRegexp). `startsWith` the path and an
-    equal last segment express that in one Rule; how the device counts empty or escaped segments is not
+    A prefix of segments ends at their boundary (openshift/router, GenerateRouteRegexp). `startsWith` the path
+    and an equal last segment express that in one Rule; how the device counts empty or escaped segments is not
     recorded, so such paths get two Rules that do not depend on it.
     """
+    whole = Condition("httpUri", "path", "equals", frozenset({text or "/"}), case_sensitive=True)
+    if kind is PathMatch.EXACT:
+        return [frozenset({whole})]
     if text in ("", "/"):
         return [frozenset()]
     begins = Condition("httpUri", "path", "startsWith", frozenset({text}), case_sensitive=True)
-    if text.endswith("/"):
+    if text.endswith("/") or kind is PathMatch.TEXT:
         return [frozenset({begins})]
     segments = text.split("/")[1:]
     if all(_PLAIN_SEGMENT.fullmatch(segment) for segment in segments):
         last = Condition("httpUri", "pathSegment", "equals", frozenset({segments[-1]}),
                          index=len(segments), case_sensitive=True)
         return [frozenset({begins, last})]
-    whole = Condition("httpUri", "path", "equals", frozenset({text}), case_sensitive=True)
     below = Condition("httpUri", "path", "startsWith", frozenset({text + "/"}), case_sensitive=True)
     return [frozenset({whole}), frozenset({below})]
 
 
 def root() -> frozenset[Condition]:
     """Return the conditions for the path / alone."""
-    return frozenset({Condition("httpUri", "path", "equals", frozenset({"/"}), case_sensitive=True)})
+    (conditions,) = path("/", PathMatch.EXACT)
+    return conditions
 
 
-def covers(path_: str, other: str) -> bool:
-    """True if the conditions of a Route path match every request for another path too."""
-    prefix = "" if path_ == "/" else path_
-    return other == prefix or other.startswith(prefix if prefix.endswith("/") else f"{prefix}/") or not prefix
+def covers(route: Route, other: Route) -> bool:
+    """True if the conditions of a Route's path match every request for that of another Route too.
+
+    Of two paths one covers the other, or no request matches both.
+    """
+    prefix, text = route.path or "/", other.path or "/"
+    if route.path_match is PathMatch.EXACT:
+        return other.path_match is PathMatch.EXACT and text == prefix
+    if route.path_match is PathMatch.TEXT:
+        return text.startswith(prefix)
+    same = text == prefix and (other.path_match is not PathMatch.TEXT or prefix.endswith("/"))
+    return same or text.startswith(prefix if prefix.endswith("/") else f"{prefix}/")
 
 
 def host(text: str, ports: Iterable[int]) -> Condition:

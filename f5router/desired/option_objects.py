@@ -8,7 +8,7 @@ from f5router.admission.route_options import APP_ROOT, HEALTH
 from f5router.desired import baseline, headers, limits, match_conditions, monitors, persistence, pools
 from f5router.desired.pools import PoolSettings
 from f5router.model import health_checks, names, priority
-from f5router.model.cluster import Route
+from f5router.model.cluster import PathMatch, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
 from f5router.model.objects import Ref
@@ -83,10 +83,12 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
 
 def _root_problem(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute]) -> str:
     """Return why a Route cannot redirect the path / of its Host; "" if it can."""
-    if evaluated.wildcard or evaluated.route.path not in ("", "/"):
+    route = evaluated.route
+    if evaluated.wildcard or route.path not in ("", "/") or route.path_match is PathMatch.EXACT:
         return "on a Route with a path or a wildcard"
-    others = (other.route.path == "/" for other in admitted if other.route.key != evaluated.route.key)
-    return "beside a Route of the host with the path /" if not evaluated.route.path and any(others) else ""
+    others = (other.route for other in admitted if other.route.key != route.key and other.route.path == "/")
+    yields = any(not route.path or other.path_match is PathMatch.EXACT for other in others)
+    return "beside a Route of the host with the path /" if yields else ""
 
 
 def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], config: baseline.BaselineSettings,

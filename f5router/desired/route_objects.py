@@ -18,9 +18,9 @@ from f5router.desired import (
     server_names,
 )
 from f5router.desired.pools import PoolKey, PoolSettings
-from f5router.model import hostnames, names, priority
+from f5router.model import file_names, hostnames, names, priority
 from f5router.model.client_tls import TLSFiles
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
@@ -164,7 +164,8 @@ class _HostBuilder:
             self._certificate |= {self.add(server_names.record(folder, self.host, attachment.ref))}
         if bring[0].awaits_certificate:
             self.undetermined = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
-        identity = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)
+        identity = next(((file_names.certificate_key(c.route), c.key_pair)
+                         for c in bring if c.key_pair), None)
         if identity is not None:
             self.add(attachment)
             self._add_all(route_tls.client_ssl(self.config, path, self.host, *identity))
@@ -181,8 +182,10 @@ class _HostBuilder:
                               "of the virtual server answers")
         for text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
             self._warn(route, text)
-        if evaluated.pending_secret and evaluated.pending_secret.problem:
-            self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
+        if (pending := evaluated.pending_secret) and pending.problem:
+            own = route.claim_namespace == route.key.namespace
+            self._warn(route, "spec.tls.externalCertificate: "
+                              f"{pending.problem if own else 'the certificate of the host cannot be read'}")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
         if text := route_tls.pods_warning(evaluated, self.config):
@@ -247,13 +250,11 @@ class _HostBuilder:
         haproxy-config.template since 4.9: os_route_http_redirect.map has every Route, os_http_be.map those
         that serve port 80.
         """
-        path = evaluated.route.path
+        route, covers = evaluated.route, match_conditions.covers
         above = [c for c in self.admitted
-                 if c.insecure != "None" and match_conditions.covers(c.route.path, path)
-                 and not self._fault(c)]
+                 if c.insecure != "None" and covers(c.route, route) and not self._fault(c)]
         around = [c for c in self.wildcards if not self._fault(c) and (
-                  match_conditions.covers(c.route.path, path)
-                  or match_conditions.covers(path, c.route.path))]
+                  covers(c.route, route) or covers(route, c.route))]
         if any(c.pending for c in (*above, *around)):
             self.undetermined |= self._any_rules(evaluated, names.INSECURE_POLICY)
             return set()
@@ -263,7 +264,7 @@ class _HostBuilder:
         if not redirected:
             return set()
         serving = [c for c in above if c.insecure == "Allow"] or [
-            c for c in around if c.insecure == "Allow" and match_conditions.covers(c.route.path, path)]
+            c for c in around if c.insecure == "Allow" and covers(c.route, route)]
         tls, forward = "", self._nowhere()
         if serving:
             nearest = max(serving, key=_length)
@@ -308,9 +309,10 @@ class _HostBuilder:
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
-        band = priority.priority_band(evaluated.route.path, labels=labels)
-        refs = set()
-        for number, path_is in enumerate(match_conditions.path(evaluated.route.path)):
+        route, refs = evaluated.route, set()
+        band = priority.priority_band(
+            route.path, labels=labels, exact=route.path_match is PathMatch.EXACT)
+        for number, path_is in enumerate(match_conditions.path(route.path, route.path_match)):
             refs.add(self.add(Rule(
                 self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
                 extra_dependencies=frozenset(required), hosts=frozenset({self.host}), suffix=suffix,

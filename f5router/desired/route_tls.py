@@ -38,7 +38,7 @@ def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair:
 
     Args:
         path: full path of the profile.
-        key: the Route that brings the certificate.
+        key: what the names of the files begin with, see file_names.certificate_key.
     """
     folder, parent = config.folder, client_tls.parent(config)
     # The chain is part of the name: all three files are one generation.

@@ -84,9 +84,19 @@ class PathMatch(StrEnum):
     """The path itself. Source: Kubernetes, Ingress, path types."""
 
 
+class Subject(NamedTuple):
+    """An object of the cluster, as a person knows it."""
+
+    kind: str
+    key: Key
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The object that a virtual Route stands for, for its status and for messages about it."""
+    """The object that a virtual Route stands for, for its status and for messages about it.
+
+    `created` and `uid` of the Route are those of the object that claims the Host.
+    """
 
     kind: str
     """Ingress or IngressRoute."""
@@ -164,10 +174,19 @@ class Route:
         return (self.created, self.uid)
 
     @property
+    def subject(self) -> Subject:
+        """The object that messages name: the Route itself, or its origin."""
+        return Subject(self.origin.kind, self.origin.key) if self.origin else Subject("Route", self.key)
+
+    @property
+    def claimant(self) -> Key:
+        """The object that claims its Host."""
+        return (self.origin.claimant or self.origin.key) if self.origin else self.key
+
+    @property
     def claim_namespace(self) -> str:
         """The namespace that holds its Host."""
-        claimant = self.origin.claimant if self.origin else None
-        return claimant.namespace if claimant else self.key.namespace
+        return self.claimant.namespace
 
 
 def is_object_name(text: str) -> bool:

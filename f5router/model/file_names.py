@@ -2,7 +2,19 @@
 
 from f5router.model import names
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Route
+
+
+def certificate_key(route: Route) -> Key:
+    """Return the namespace and the name in the names of the files with a Route's certificate.
+
+    Those of a virtual Route are in the namespace that holds its Host, whatever pods it leads to, and all
+    that are of one kind and name one Secret share them.
+    """
+    if route.origin is None or route.tls_secret is None:
+        return route.key
+    secret = route.tls_secret
+    return Key(route.claim_namespace, names.virtual_route(route.origin.kind, secret.name, str(secret)))
 
 
 def cert_file(folder: str, key: Key, content: str) -> str:

@@ -34,12 +34,16 @@ class Naming:
     """Domains in which the template overrides spec.host in any case."""
 
     def host(self, route: Route) -> tuple[str, str]:
-        """Return the Host of a Route, "" for none, and its source: a field or the setting."""
+        """Return the Host of a Route, "" for none, and its source: a field or the setting.
+
+        A template has the name of the object that claims the Host: of a virtual Route never its own.
+        """
         host, source = route.host, "spec.host"
         if not host and route.subdomain and self.domain:
             host, source = f"{route.subdomain}.{self.domain}", "spec.subdomain"
         if self.template and (self.override or not host or within(host, self.override_domains)):
-            return expanded(self.template, *reversed(route.key)), "--hostname-template"
+            claimant = route.claimant
+            return expanded(self.template, claimant.name, claimant.namespace), "--hostname-template"
         return host, source
 
 

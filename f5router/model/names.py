@@ -186,6 +186,17 @@ def virtual_kind(name: str) -> str:
     return next((kind for kind, marker in VIRTUAL.items() if f"_{marker}" in name), "")
 
 
+def label(key: Key, kind: str = "") -> str:
+    """Return what logs and output call a Route: by the object that a virtual Route stands for.
+
+    Args: kind: what stands before the name of a Route that is none of these.
+    """
+    for virtual, marker in VIRTUAL.items():
+        if key.name.startswith(marker):
+            return f"{virtual} {key.namespace}/{key.name.partition('.')[2]}"
+    return f"{kind} {key}" if kind else str(key)
+
+
 def rule(key: Key, alternative: int = 0) -> str:
     """Return the name of a Route's Rule; a Route whose path needs several has one per alternative."""
     return route(key) if not alternative else f"{route(key)}__{alternative}"

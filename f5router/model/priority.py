@@ -4,7 +4,7 @@ from f5router.model import hostnames
 from f5router.model.names import digest
 
 MAX_PATH = 2000
-"""Longest Route path that has a priority band of its own."""
+"""Longest Route path that has a priority band of its own; an exact one is shorter."""
 
 BAND_WIDTH = 1 << 18
 """Ordinals in a band of Routes with exact hosts."""
@@ -19,17 +19,20 @@ LAST_ORDINAL = 2**31 - 1
 """Ordinal of default_noop, which comes after every other Rule."""
 
 
-def priority_band(path: str, *, labels: int = 0) -> int:
+def priority_band(path: str, *, labels: int = 0, exact: bool = False) -> int:
     """Return the band of a Route: exact hosts first, then longer domains, then longer paths.
 
-    Two Routes that can both match one request differ in it. A condition on the end of a name matches at
+    Two Routes that can both match one request differ in it. An exact path has the band of those that are
+    one character longer, which never match its only request. A condition on the end of a name matches at
     any depth, so the wildcard of a subdomain comes before that of the domain above. Source:
     openshift/router, pkg/router/template/util/util.go: SortMapPaths.
 
     Args:
+        exact: True if the path stands for itself alone; it is shorter than MAX_PATH then.
         labels: number of labels in a wildcard's domain, at most hostnames.MOST_LABELS; 0 for an exact host.
     """
-    shorter = MAX_PATH - min(len(path), MAX_PATH)
+    length = len(path or "/") + 1 if exact else len(path)
+    shorter = MAX_PATH - min(length, MAX_PATH)
     if not labels:
         return 1 + shorter
     return _WILDCARDS + (hostnames.MOST_LABELS - labels) * (MAX_PATH + 1) + shorter

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.objects import Ref
 
@@ -51,9 +52,10 @@ def _roots(refs: list[Ref], blocked: Collection[Ref]) -> list[Ref]:
 
 def _named(routes: Iterable[Key]) -> str:
     """Name the Routes, in front of what happened to them."""
-    keys = [str(key) for key in routes]
+    keys = [names.label(key, "Route") for key in routes]
     if len(keys) < 2:
-        return f"Route {keys[0]}: " if keys else ""
+        return f"{keys[0]}: " if keys else ""
+    keys = [key.removeprefix("Route ") for key in keys]
     more = f" and {len(keys) - NAMED_MOST} more" if len(keys) > NAMED_MOST else ""
     return f"{len(keys)} Routes ({', '.join(keys[:NAMED_MOST])}{more}): "
 

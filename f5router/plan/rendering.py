@@ -8,6 +8,7 @@ from typing import Any
 
 import tabulate
 
+from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.printable import printable
 from f5router.plan.change import CREATE, DELETE, UPDATE, Plan
@@ -42,7 +43,7 @@ def summary(preview: Preview) -> str:
 
 def as_lost(lost: Mapping[Key, str]) -> str:
     """Render a line for each Route that is served now and would not be any more."""
-    rows = [(f"not served any more: Route {printable(str(key))}", printable(why))
+    rows = [(f"not served any more: {printable(names.label(key, 'Route'))}", printable(why))
             for key, why in sorted(lost.items())]
     return tabulate.tabulate(rows, tablefmt="plain")
 
@@ -57,11 +58,11 @@ def as_json(preview: Preview) -> str:
             "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
             "old": _shown(change.old), "new": _shown(change.new),
         } for change in preview.plan],
-        "lost": [{"route": str(key), "reason": why} for key, why in sorted(preview.lost.items())],
-        "rejected": [{"route": str(route.key), "reason": route.reason, "message": route.message}
+        "lost": [{"route": names.label(key), "reason": why} for key, why in sorted(preview.lost.items())],
+        "rejected": [{"route": names.label(route.key), "reason": route.reason, "message": route.message}
                      for route in preview.rejected],
         "problems": [{"text": problem.text, "objects": [str(ref) for ref in problem.objects],
-                      "routes": [str(key) for key in problem.routes]} for problem in preview.problems],
+                      "routes": list(map(names.label, problem.routes))} for problem in preview.problems],
         "warnings": list(preview.warnings),
         "summary": _counts(preview),
     }, indent=2)
@@ -88,7 +89,7 @@ def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
     numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
     for route in preview.rejected:
         number = numbers.get(route.key)
-        yield str(route.key), route.reason, f"problem {number}" if number else route.message
+        yield names.label(route.key), route.reason, f"problem {number}" if number else route.message
 
 
 def _table(rows: Iterable[tuple[str, ...]], headers: tuple[str, ...]) -> str:

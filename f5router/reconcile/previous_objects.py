@@ -90,7 +90,7 @@ def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref])
         obj = observed[ref]
         profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
         if isinstance(profile, ClientSSL):
-            namespace, owners = names.file_namespace(profile.cert), _owners(engine, profile.server_name)
+            namespace, owners = names.file_namespace(profile.cert), _claimants(engine, profile.server_name)
             if namespace and owners and namespace not in owners:
                 foreign.add(ref)
         elif serves_foreign_namespace(engine, obj):
@@ -208,9 +208,21 @@ def serves_foreign_namespace(engine: Engine, obj: Object) -> bool:
 
 
 def _owners(engine: Engine, host: str) -> set[str]:
-    """Return the namespaces that hold a Host; without Routes of its own it belongs to the wildcard's."""
-    routes = engine.host_routes(host) or engine.host_routes(hostnames.wildcard(host))
-    return {key.namespace for key in routes}
+    """Return the namespaces whose pods serve a Host; without Routes of its own these are the wildcard's.
+
+    The namespace that holds it may have given paths of it to others, and serve none itself.
+    """
+    return {key.namespace for key in _routes_for(engine, host)}
+
+
+def _claimants(engine: Engine, host: str) -> set[str]:
+    """Return the namespaces that hold a Host, and whose certificates it may show."""
+    routes = (engine.route(key) for key in _routes_for(engine, host))
+    return {route.claim_namespace for route in routes if route is not None}
+
+
+def _routes_for(engine: Engine, host: str) -> Collection[Key]:
+    return engine.host_routes(host) or engine.host_routes(hostnames.wildcard(host))
 
 
 def _is_passthrough(obj: Object) -> TypeGuard[Record]:

@@ -43,7 +43,7 @@ from tests.builders import (
 from tests.reference.full_build import ClusterSnapshot, allocation, build, snapshot_of
 
 OBJECTS = st.one_of(
-    strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
+    strategies.any_routes(), strategies.secrets(), strategies.slices(), strategies.services(),
     strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
 VXLAN = Settings(vxlan=VxlanConfig("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
 STATIC = Settings(static_routes=True)
@@ -270,7 +270,7 @@ def test_a_form_that_is_not_checked_yet():
 
 
 SPACES = st.sampled_from(["shop", "bank", "zoo"]).map(lambda name: Namespace(Key("", name)))
-ADMITTED_BY = st.one_of(strategies.routes(), strategies.contenders(), strategies.secrets(), SPACES)
+ADMITTED_BY = st.one_of(strategies.any_routes(), strategies.contenders(), strategies.secrets(), SPACES)
 """What decides who is admitted. A Route whose labels are not selected any more is one that is gone."""
 
 

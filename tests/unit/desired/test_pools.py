@@ -194,7 +194,7 @@ def test_a_pod_of_two_services_has_both_shares():
 def test_members_carry_the_number_of_their_service():
     """By its name, whatever the weights; a pod of two Services has that of the first one with a weight."""
     def groups(*weights, **pods):
-        pool = built(PoolSettings(weights, by_service=True), **pods).pool
+        pool = built(PoolSettings(weighted(**dict(weights)), by_service=True), **pods).pool
         return {member.address: member.priority_group for member in pool.members}
 
     pods = {"web": ("10.1.1.1",), "api": ("10.1.2.1",)}

@@ -56,7 +56,7 @@ def applied(state: dict, changes: Plan) -> dict:
 
 
 CLUSTERS = st.lists(
-    st.one_of(strategies.routes(), strategies.routes(), strategies.slices(), strategies.nodes(),
+    st.one_of(strategies.any_routes(), strategies.any_routes(), strategies.slices(), strategies.nodes(),
               strategies.secrets()),
     max_size=10, unique_by=lambda o: (type(o), o.key),
 )
@@ -135,7 +135,7 @@ def www(draw):
 def changes(draw):
     """Routes before and after some of them came, went, or changed all but what requests they are for."""
     # "" and "/" are the same requests, but two Routes may hold them: either may answer.
-    anyone = strategies.routes().map(lambda obj: replace(obj, path="") if obj.path == "/" else obj)
+    anyone = strategies.any_routes().map(lambda obj: replace(obj, path="") if obj.path == "/" else obj)
     routes = st.lists(st.one_of(anyone, www()), max_size=6, unique_by=lambda obj: obj.key)
     before = draw(routes)
     known = {obj.key: obj for obj in before}
@@ -144,8 +144,8 @@ def changes(draw):
         old = known.get(new.key)
         if old and new.tls and new.tls.termination == "passthrough" and old.path:
             continue
-        after.append(replace(new, host=old.host, path=old.path, wildcard_policy=old.wildcard_policy,
-                             created=old.created) if old else new)
+        after.append(replace(new, host=old.host, path=old.path, path_match=old.path_match,
+                             wildcard_policy=old.wildcard_policy, created=old.created) if old else new)
     return before, after
 
 

@@ -1,0 +1,126 @@
+"""Claims of Routes, Ingresses and IngressRoutes to the same Hosts."""
+
+from dataclasses import replace
+
+import pytest
+
+from f5router.admission import admission, host_claims
+from f5router.admission.admission import AdmissionPolicy
+from f5router.model import names
+from f5router.model.cluster import Key, PathMatch, RouteTLS
+from f5router.model.hostnames import Naming
+from tests.builders import route, secret, virtual
+
+ROOT = Key("shop", "root")
+EXACT, TEXT = PathMatch.EXACT, PathMatch.TEXT
+
+
+def verdicts(*routes, ownership=True):
+    checked = [admission.check(each, AdmissionPolicy(wildcards=True)) for each in routes]
+    results = host_claims.resolve(checked, ownership=ownership).verdicts
+    return [results[each.key] and results[each.key].message for each in routes]
+
+
+def held(*routes, ownership=True):
+    return [message is None for message in verdicts(*routes, ownership=ownership)]
+
+
+@pytest.mark.parametrize(("older", "younger", "message"), [
+    pytest.param(route("a"), virtual(route("b", age=1)),
+                 "spec.rules[0].host: route a already exposes www.example.com and is older",
+                 id="Route, Ingress"),
+    pytest.param(virtual(route("a")), route("b", age=1),
+                 "spec.host: ingress a already exposes www.example.com and is older", id="Ingress, Route"),
+    pytest.param(virtual(route("a"), "IngressRoute"), virtual(route("a", age=1)),
+                 "spec.rules[0].host: ingressroute a already exposes www.example.com and is older",
+                 id="IngressRoute, Ingress of the same name"),
+    pytest.param(virtual(route("a")), route("b", namespace="bank", path="/b", age=1),
+                 "spec.host: an ingress in another namespace holds www.example.com and is older than b",
+                 id="Ingress of another namespace"),
+    pytest.param(route("a"), virtual(route("b", namespace="bank", age=1)),
+                 "spec.rules[0].host: a route in another namespace holds www.example.com and is older than b",
+                 id="Route of another namespace"),
+    pytest.param(virtual(route("v", namespace="bank"), "IngressRoute", root=ROOT), route("b", age=1),
+                 "spec.host: an ingressroute in another namespace holds www.example.com and is older than b",
+                 id="the own Host, with a path that another namespace serves"),
+])
+def test_the_oldest_claim_wins_across_kinds(older, younger, message):
+    assert verdicts(younger, older) == [message, None]
+
+
+def vertex(namespace, path, *, root=ROOT, **more):
+    return virtual(route("v", namespace=namespace, path=path, **more), "IngressRoute", root=root)
+
+
+def test_a_host_belongs_to_the_namespace_of_its_root():
+    """It may give paths to others, who get no others by that; the root's namespace may have more."""
+    given, own, more = vertex("bank", "/v"), vertex("shop", "/"), route("more", path="/more", age=3)
+    grab = route("grab", namespace="bank", path="/w", age=1)
+    assert held(own, given, grab, more) == [True, True, False, True]
+    assert held(given, grab, more) == [True, False, True]
+
+
+def test_an_older_host_is_not_taken_by_a_delegation():
+    mine = route("mine", path="/x")
+    assert held(mine, vertex("shop", "/", root=Key("bank", "root"), age=1)) == [True, False]
+    assert held(mine, vertex("bank", "/", age=1)) == [True, True]
+
+
+def test_a_wildcard_is_lost_to_hosts_of_other_roots_only():
+    given = vertex("bank", "/", host="a.x.y")
+    assert held(given, route("w", host="any.x.y", wildcard=True, age=1)) == [True, True]
+    assert held(given, route("w", host="any.x.y", wildcard=True, namespace="bank", age=1)) == [True, False]
+
+
+@pytest.mark.parametrize(("one", "two", "rivals"), [
+    (("/a", EXACT), ("/a", TEXT), False), (("/a", EXACT), ("/a", EXACT), True),
+    (("/a", TEXT), ("/a", PathMatch.SEGMENTS), True), (("", EXACT), ("/", EXACT), True),
+    (("", PathMatch.SEGMENTS), ("/", PathMatch.SEGMENTS), False)])
+def test_rivals_for_a_path(one, two, rivals):
+    claims = [replace(virtual(route(name, path=path, age=number)), path_match=match)
+              for number, (name, (path, match)) in enumerate((("a", one), ("b", two)))]
+    assert held(*claims, ownership=False) == [True, not rivals]
+
+
+def test_the_log_names_the_holder():
+    checked = [admission.check(each, AdmissionPolicy()) for each in (
+        virtual(route("a")), route("b", age=1, namespace="bank"))]
+    rejection = host_claims.resolve(checked, ownership=True).verdicts[Key("bank", "b")]
+    assert rejection.holder == "Ingress shop/a"
+    assert "shop" not in rejection.message
+
+
+@pytest.mark.parametrize(("override", "host", "expected"), [
+    (True, "w.d", "a-shop.apps"), (False, "", "a-shop.apps"), (False, "w.d", "w.d")])
+def test_a_generated_host_has_the_name_of_the_object(override, host, expected):
+    naming = Naming(template="${name}-${namespace}.apps", override=override)
+    policy = AdmissionPolicy(naming=naming)
+    for each in (virtual(route("a", host=host)),
+                 virtual(route("v", host=host, namespace="bank"), "IngressRoute", root=Key("shop", "a"))):
+        assert admission.check(each, policy).route.host == expected
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"path": "a"}, "spec.rules[0].http.paths[0]: 'a' must begin with '/'"),
+    ({"service": ""}, "spec.rules[0].http.paths[0]: '' is not the name of a Service"),
+    ({"host": "a_b"}, "spec.rules[0].host: 'a_b': "),
+])
+def test_messages_name_the_field_of_the_object(changes, message):
+    rejection = admission.check(virtual(route("a", **changes)), AdmissionPolicy()).rejection
+    assert rejection.message.startswith(message)
+
+
+@pytest.mark.parametrize("found", [
+    secret(problem="Secret tls of shop not found"), secret(type="Opaque"), secret(name="NO NAME")])
+def test_a_team_learns_nothing_of_the_secret_of_the_host_it_serves(found):
+    theirs = replace(vertex("bank", "/v"), tls=RouteTLS("edge"), tls_secret=found.key)
+    for each in (theirs, replace(theirs, key=Key("bank", names.virtual_route("IngressRoute", "w", "")))):
+        message = admission.check(each, AdmissionPolicy(), found).rejection.message
+        assert message == "spec.rules[0].http.paths[0]: the certificate of the host cannot be used"
+
+
+def test_labels():
+    assert names.label(Key("shop", "web")) == "shop/web"
+    assert names.label(Key("shop", "web"), "Route") == "Route shop/web"
+    assert names.label(virtual(route("a.b")).key, "Route") == "Ingress shop/a.b"
+    assert names.label(virtual(route("a"), "IngressRoute").key) == "IngressRoute shop/a"
