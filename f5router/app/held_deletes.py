@@ -1,4 +1,4 @@
-"""Deletes that are held back: logged, and confirmed by a second list of the cluster."""
+"""Deletes that are held back: logged, and confirmed by a second list of the cluster where that is due."""
 
 import logging
 import math
@@ -35,6 +35,8 @@ class HeldBack:
         self._logged_since: float | None = None
         """The `since` that was logged."""
         self._confirmed = False
+        self._unread_logged: frozenset[str] = frozenset()
+        """Kinds that are not known, and were logged as the reason why objects stay."""
 
     def ask_at(self) -> float | None:
         """Return when to request the second list; None if none is needed, or it was requested."""
@@ -73,6 +75,12 @@ class HeldBack:
 
     def log_changes(self) -> None:
         """Log the beginning and the end of holding back, once each."""
+        retention = self._reconciler.retention
+        if retention.unread_kinds - self._unread_logged:
+            log.warning("objects stay although nothing known wants them", extra={
+                "objects": len(retention.of_unread),
+                "kinds_not_read": ", ".join(sorted(retention.unread_kinds))})
+        self._unread_logged = retention.unread_kinds
         since = self._guard.since
         if since is not None and since != self._logged_since:
             log.error("deletes are held back", extra={"problem": self.reason(), "hosts": ", ".join(

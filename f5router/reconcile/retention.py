@@ -2,7 +2,7 @@
 
 - DeferredDeletes: the device still uses the object, or the object serves while its successor is refused.
 - Draining: the Route has just become passthrough.
-- Undetermined: a Secret that decides about the object is not read yet.
+- Undetermined: a Secret that decides about the object, or the source that it belongs to, is not read yet.
 - DeleteGuard: the deletes are so many that a second list of the cluster must confirm them.
 - RetrySchedule: the device has refused the object.
 """
@@ -20,8 +20,8 @@ from f5router.model.errors import BigIPError
 from f5router.model.ltm import Object, Pool
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
-from f5router.plan.change import Plan
-from f5router.reconcile import delete_guard, previous_objects
+from f5router.plan.change import DELETE, Plan
+from f5router.reconcile import delete_guard, previous_objects, unread_sources
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold, HoldReason
@@ -114,8 +114,15 @@ class Retention:
         self.deferred = DeferredDeletes()
         self.draining = Draining(drain_s)
         self.awaiting_secret: frozenset[Ref] = frozenset()
-        """Objects that were left out of the last Plan, until Secrets are read."""
+        """Objects that were left out of the last Plan, until Secrets or sources are read."""
+        self.of_unread: frozenset[Ref] = frozenset()
+        """Those of them whose source is not read."""
         self._undetermined = Undetermined()
+
+    @property
+    def unread_kinds(self) -> frozenset[str]:
+        """Kinds that are not known, if objects stay for that."""
+        return self._engine.cluster.sources_unread if self.of_unread else frozenset()
 
     def owns(self, obj: Object) -> bool:
         """True for an object that this router may delete if it is not wanted."""
@@ -130,8 +137,11 @@ class Retention:
     # --- deletes that wait for Secrets, refusals or connections -----------------------------
 
     def determine(self, plan: Plan) -> Plan:
-        """Return the Changes of a Plan that wait for no Secret; the others are `awaiting_secret`."""
-        undetermined, observed = self._engine.undetermined(), self._device.observed
+        """Return the Changes of a Plan that wait for nothing to be read; the others are `awaiting_secret`."""
+        observed = self._device.observed
+        self.of_unread = unread_sources.held(
+            self._engine, observed, (change.ref for change in plan if change.verb == DELETE))
+        undetermined = self._engine.undetermined() | self.of_unread
         foreign = previous_objects.foreign_objects(self._engine, observed, undetermined)
         self._undetermined = Undetermined.of(undetermined, self._engine.objects, observed, foreign)
         plan, self.awaiting_secret = self._undetermined.split(plan, observed)
@@ -159,7 +169,7 @@ class Retention:
         refs = [ref for ref in (*due, *before) if ref not in desired]
         holdable: set[Ref] = set()
         if refs:
-            undetermined = self._engine.undetermined()
+            undetermined = self._engine.undetermined() | unread_sources.held(self._engine, observed, refs)
             mine = {ref for ref in refs
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,

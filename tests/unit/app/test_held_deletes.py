@@ -36,6 +36,7 @@ class Router:
     def __init__(self, *, confirm_s: float = CONFIRM_S):
         self.guard, self.cluster, self.retention = DeleteGuard(), Cluster(), self
         self.confirmed: list[frozenset[Ref]] = []
+        self.of_unread, self.unread_kinds = FIRST, frozenset()
         self.held = HeldBack(self, self.cluster, confirm_s=confirm_s)
 
     def hold(self, refs: frozenset[Ref], now: float) -> None:
@@ -187,3 +188,12 @@ def test_the_reason_names_figures_and_what_to_do():
     assert f"{LEAST} deletes are held back: {LEAST} of {LEAST} objects" in text
     assert f"{LEAST} pools keep their members" in text
     assert "--allow-mass-delete" in text
+
+
+def test_what_stays_for_sources_that_are_not_known_is_logged_once(caplog):
+    router = Router()
+    for kinds, lines in (((), 0), (("Ingress",), 1), (("Ingress",), 0), (("IngressRoute", "Ingress"), 1),
+                         (("Ingress",), 0), ((), 0), (("Ingress",), 1)):
+        router.unread_kinds = frozenset(kinds)
+        router.held.log_changes()
+        assert messages(caplog) == ["objects stay although nothing known wants them"] * lines
