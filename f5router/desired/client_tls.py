@@ -7,6 +7,7 @@ from f5router.desired.irules import client_certificate
 from f5router.model import cipher_suites, file_names, names, tmos
 from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.hostnames import quote
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -43,7 +44,41 @@ class ClientTLSSettings(Protocol):
 
 def parent(config: ClientTLSSettings) -> str:
     """Return the full path of the parent of the client SSL profiles of Hosts."""
-    return names.full_path(config.folder, names.PARENT_CLIENTSSL) if config.client_tls else ClientSSL.PARENT
+    return names.parent_client_ssl(config.folder) if config.client_tls else ClientSSL.PARENT
+
+
+def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> tuple[str, list[Object]]:
+    """Return the parent for Hosts with a lowest version of TLS, and its object if it is not the router's own.
+
+    The stricter of both counts. A version that the parent above has off stays off, but for 1.3 where nothing
+    else is left: from TMOS 14.0 on the BIG-IP has it off by default (K10251520).
+
+    Args: minimum: one that `minimum_fault` has no fault to find with; "" for that of the router.
+    """
+    settings, order = config.client_tls, list(VERSIONS)
+    if not minimum or (settings.minimum and order.index(minimum) <= order.index(settings.minimum)):
+        return parent(config), []
+    properties = _properties(facts.client_ssl, settings, facts.version)
+    off = {_OFF[version] for version in order[:order.index(minimum)]}
+    kept = properties.options - ({_OFF["1.3"]} if minimum == "1.3" else set())
+    path = names.parent_client_ssl(config.folder, minimum)
+    return path, [ClientSSLParent(path, ClientSSL.PARENT, replace(properties, options=kept | off))]
+
+
+def minimum_fault(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> str:
+    """Return why a lowest version of TLS cannot be had; "" if it can."""
+    settings, order = config.client_tls, list(VERSIONS)
+    if minimum not in order[1:]:
+        return f"the lowest version of TLS is {quote(minimum)}, which is unknown"
+    if settings.maximum and order.index(minimum) > order.index(settings.maximum):
+        return (f"the lowest version of TLS is {minimum}, but this router is configured for at most "
+                f"{VERSIONS[settings.maximum]}")
+    if minimum == "1.3" and facts.version < tmos.TLS13_SINCE:
+        return ("the lowest version of TLS is 1.3, which is possible from TMOS 14.0 on; this BIG-IP has "
+                f"{tmos.dotted(facts.version)}")
+    if settings.client_certificates:
+        return ("a lowest version of TLS is not supported by a router that asks clients for certificates")
+    return ""
 
 
 def checks(config: ClientTLSSettings) -> frozenset[Ref]:

@@ -10,7 +10,7 @@ import functools
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 
-from f5router.admission import admission, field_names
+from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.admission.claim_index import ClaimIndex
@@ -95,8 +95,7 @@ class Engine:
 
     def fault(self, key: Key) -> str:
         """Return why this router cannot serve an admitted Route; "" if it can."""
-        fault = self._objects_of(key).faults.get(key, "")
-        return field_names.of_origin(self._claim_index.routes()[key].route, fault) if fault else ""
+        return self._objects_of(key).faults.get(key, "")
 
     def uses(self, key: Key) -> frozenset[Ref]:
         """Return the objects through which requests come to an admitted Route."""
@@ -182,11 +181,8 @@ class Engine:
         """Return what the team should know about a Route that is served."""
         route, objects = self.route(key), self._objects_of(key)
         pool = objects.pool_of.get(key)
-        if route is None:
-            return ()
-        of_services = self._pools.warnings(route, pool, served=key in objects.uses)
-        texts = (*objects.warnings.get(key, ()), *of_services)
-        return tuple(field_names.of_origin(route, text) for text in texts)
+        of_services = self._pools.warnings(route, pool, served=key in objects.uses) if route else ()
+        return (*objects.warnings.get(key, ()), *of_services)
 
     def network_findings(self) -> Findings:
         """Return what is wrong between settings, device, Nodes and cluster network."""

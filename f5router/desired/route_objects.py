@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
-from f5router.admission import admission
+from f5router.admission import admission, field_names
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
@@ -14,11 +14,12 @@ from f5router.desired import (
     match_conditions,
     option_objects,
     pools,
+    redirects,
     route_tls,
     server_names,
 )
 from f5router.desired.pools import PoolKey, PoolSettings
-from f5router.model import file_names, hostnames, names, priority
+from f5router.model import file_names, names, priority
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -38,24 +39,6 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps
-
-
-def redirect(host: str) -> Redirect | CheckedRedirect:
-    """Action that sends a Host's requests to port 443, with their path and query.
-
-    An exact Host stands in the location itself, whatever the request calls it: what the policy compared
-    and HTTP::host may be different ones where a request has two of them, or an absolute target. Whatever
-    stands for the path goes behind a slash. Of a wildcard the name is in the request alone.
-    Source: openshift/router, haproxy-config.template (redirect scheme https).
-
-    Raises:
-        ValueError: the Host is no name, and would be Tcl to the device.
-    """
-    if host.startswith("*."):
-        return CheckedRedirect()
-    if fault := hostnames.problem(host):
-        raise ValueError(f"{host=}: {fault}")
-    return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
 class DesiredSettings(route_tls.PodTLSSettings, Protocol):
@@ -141,6 +124,8 @@ class _HostBuilder:
         self.warnings: dict[Key, tuple[str, ...]] = {}
         self.undetermined: frozenset[Ref] = frozenset()
         self._certificate: frozenset[Ref] = frozenset()
+        self._minimum_tls = ""
+        """Lowest version of TLS that the Route asks for which brings the certificate."""
 
     def add(self, obj: Object) -> Ref:
         self.objects[obj.ref] = obj
@@ -164,22 +149,28 @@ class _HostBuilder:
             self._certificate |= {self.add(server_names.record(folder, self.host, attachment.ref))}
         if bring[0].awaits_certificate:
             self.undetermined = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
-        identity = next(((file_names.certificate_key(c.route), c.key_pair)
-                         for c in bring if c.key_pair), None)
-        if identity is not None:
-            self.add(attachment)
-            self._add_all(route_tls.client_ssl(self.config, path, self.host, *identity))
+        for evaluated in bring:
+            if evaluated.key_pair is not None:
+                self._minimum_tls = "" if self._fault(evaluated) else evaluated.route.minimum_tls
+                parent, objects = client_tls.parent_with(self.config, self.facts, self._minimum_tls)
+                self._add_all([attachment, *objects, *route_tls.client_ssl(
+                    self.config, path, self.host, file_names.certificate_key(evaluated.route),
+                    evaluated.key_pair, parent)])
+                break
 
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination
         if fault := self._fault(evaluated):
-            self.faults[route.key], self.uses[route.key] = fault, frozenset()
+            self.faults[route.key], self.uses[route.key] = field_names.of_origin(route, fault), frozenset()
             return
         if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
+        if termination in ("edge", "reencrypt") and route.minimum_tls != self._minimum_tls:
+            self._warn(route, "spec.tls: the oldest object of the host with a certificate decides about the "
+                              f"lowest version of TLS: {self._minimum_tls or 'that of the router'}")
         for text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
             self._warn(route, text)
         if (pending := evaluated.pending_secret) and pending.problem:
@@ -188,8 +179,7 @@ class _HostBuilder:
                               f"{pending.problem if own else 'the certificate of the host cannot be read'}")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
-        if text := route_tls.pods_warning(evaluated, self.config):
-            self._warn(route, text)
+        self._warn(route, route_tls.pods_warning(evaluated, self.config))
         if termination == "passthrough":
             used.add(self._passthrough(route, forward.pool))
         elif termination:
@@ -237,8 +227,9 @@ class _HostBuilder:
                                   "port 80 is not served")
             return set()
         if evaluated.insecure == "Redirect":
-            return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
-                               dependencies=after)
+            action, warning = redirects.build(self.host, evaluated.route.redirect_status, self.facts)
+            self._warn(evaluated.route, warning)
+            return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action, dependencies=after)
         return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY,
                            self._with_options(evaluated, forward, secure=False), tls=tls)
 
@@ -386,10 +377,24 @@ class _HostBuilder:
             return "--f5-https-vserver is blank: this router serves no Route with TLS"
         if not evaluated.termination and self.config.http_virtual is None:
             return "--f5-http-vserver is blank: this router serves no unencrypted Route"
-        return route_tls.pods_fault(evaluated, self.config)
+        return self._minimum_tls_fault(evaluated) or route_tls.pods_fault(evaluated, self.config)
+
+    def _minimum_tls_fault(self, evaluated: EvaluatedRoute) -> str:
+        """Return why the lowest version of TLS cannot be had that a Route asks for."""
+        minimum = evaluated.route.minimum_tls
+        if not minimum or evaluated.termination not in ("edge", "reencrypt"):
+            return ""
+        if fault := client_tls.minimum_fault(self.config, self.facts, minimum):
+            return f"spec.tls: {fault}"
+        bring = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
+        return "" if bring else (
+            f"spec.tls: the lowest version of TLS is {minimum}, but there is no certificate for the host; "
+            "the profile with the default certificate has versions of its own")
 
     def _warn(self, route: Route, text: str) -> None:
-        self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
+        if text:
+            text = field_names.of_origin(route, text)
+            self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
 
 
 def _length(evaluated: EvaluatedRoute) -> tuple[int, Key]:

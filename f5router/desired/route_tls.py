@@ -10,7 +10,7 @@ from typing import Protocol
 from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.allowed_objects import Allowed, allows
 from f5router.admission.route_options import PROFILE, SECURE
-from f5router.desired import baseline, client_tls, pools
+from f5router.desired import baseline, pools
 from f5router.model import file_names, names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key, Route
@@ -33,14 +33,16 @@ class PodTLSSettings(baseline.BaselineSettings, Protocol):
         """True if pods of Routes without any CA may be anybody."""
 
 
-def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair: TLSKeyPair) -> list[Object]:
+def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair: TLSKeyPair,
+               parent: str) -> list[Object]:
     """Build the client SSL profile of a Host with its files.
 
     Args:
         path: full path of the profile.
         key: what the names of the files begin with, see file_names.certificate_key.
+        parent: full path of the profile from which it has everything else.
     """
-    folder, parent = config.folder, client_tls.parent(config)
+    folder = config.folder
     # The chain is part of the name: all three files are one generation.
     cert = CertFile(file_names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
     private = KeyFile(file_names.key_file(folder, key, key_pair.public), key_pair.key)

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from f5router.admission import field_names
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
@@ -137,8 +138,9 @@ class WantedPools:
         for number, backend in enumerate(route.alternates):
             fields.setdefault(pools.target(route, backend), f"spec.alternateBackends[{number}].name")
         for target, field in fields.items():
-            yield from self._warnings_of(
-                route, target, field, shares, served=served, active=weights[target] > 0)
+            for text in self._warnings_of(
+                    route, target, field, shares, served=served, active=weights[target] > 0):
+                yield field_names.of_origin(route, text)
 
     def _warnings_of(self, route: Route, target: Target, field: str, shares: Mapping[Target, Share], *,
                      served: bool, active: bool) -> Iterator[str]:

@@ -120,10 +120,11 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Action: 302."""
+    """Action: an answer that sends the client elsewhere."""
 
     location: str
     """URL; BIG-IP evaluates the text after "tcl:"."""
+    status: int = 302
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 
 import hashlib
 import ipaddress
+import re
 from collections.abc import Iterable
 
 from f5router.model import hostnames
@@ -87,6 +88,8 @@ PARENT_CLIENTSSL = "openshift_routes-parent-client-ssl-profile"
 """Parent of the client SSL profiles of Hosts, if settings give them other properties than the device's."""
 DEFAULT_PARENT_CLIENTSSL = "openshift_default-parent-client-ssl-profile"
 """Parent of DEFAULT_CLIENTSSL in this case."""
+VERSION_PARENT_CLIENTSSL = r"openshift_tls1\.[0-3]-parent-client-ssl-profile"
+"""Pattern of the names of parents with another lowest version of TLS than the router's."""
 DEFAULT_STEM = "openshift_default"
 """Stem of the files of the default certificate; no Route's stem begins so."""
 COMPRESSION_PROFILE = "openshift_http-compression-profile"
@@ -309,9 +312,21 @@ def server_ssl(folder: str, tls: str) -> str:
     return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
 
 
+def parent_client_ssl(folder: str, minimum: str = "") -> str:
+    """Return the full path of the parent of client SSL profiles of Hosts.
+
+    Args: minimum: lowest version of TLS that their owners ask for; "" for that of the router.
+    """
+    name = f"openshift_tls{minimum}-parent-client-ssl-profile" if minimum else PARENT_CLIENTSSL
+    return full_path(folder, name)
+
+
+_PARENT = re.compile(rf"{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}|{VERSION_PARENT_CLIENTSSL}")
+
+
 def is_parent(path: str) -> bool:
     """True for the full path of a client SSL profile that is only the parent of others of ours."""
-    return path.rpartition("/")[2] in (PARENT_CLIENTSSL, DEFAULT_PARENT_CLIENTSSL)
+    return _PARENT.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def vxlan_profile(folder: str) -> str:

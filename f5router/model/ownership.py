@@ -34,7 +34,8 @@ _OWNED = {
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(names.IRULE_ORDER),
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{names.LABEL}(?:_{names.HEX})?-client-ssl-profile"
-                    rf"|{names.DEFAULT_CLIENTSSL}|{names.PARENT_CLIENTSSL}|{names.DEFAULT_PARENT_CLIENTSSL}",
+                    rf"|{names.DEFAULT_CLIENTSSL}|{names.PARENT_CLIENTSSL}|{names.DEFAULT_PARENT_CLIENTSSL}"
+                    rf"|{names.VERSION_PARENT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{names.HEX}-server-ssl-profile|{names.DEFAULT_SERVERSSL}",
     HTTPCompression.KIND: names.COMPRESSION_PROFILE,
     CertFile.KIND: rf"(?:{names.STEM}|{names.DEFAULT_STEM})-https-(?:cert|chain)-{names.HEX}\.crt"

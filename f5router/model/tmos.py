@@ -32,6 +32,10 @@ run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
 TLS13_SINCE = (14, 0)
 """TLS 1.3, its cipher suites and those of ChaCha20 (K10251520; recorded on 14.1.2.1: no-tlsv1.3)."""
 
+REDIRECT_CODE_SINCE = (14, 0)
+"""Another status than 302 in the redirect of a policy. Source: AS3 schema, Policy_Action_HTTP_Redirect
+(code), supported in TMOS version 14.0 and later."""
+
 READY_SINCE = (13, 1)
 """The collection sys/ready, which sys/mcp-state stands in for on older versions (bigip-behaviour.md A3)."""
 

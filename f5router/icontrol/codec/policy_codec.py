@@ -21,6 +21,8 @@ _OPERATORS = ("equals", "startsWith", "endsWith")
 _VARIABLES = (names.POOL_VARIABLE, names.INSECURE_VARIABLE, names.HTTP_VARIABLE, names.WILDCARD_VARIABLE,
               names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
 Action = Forward | Redirect | CheckedRedirect | Foreign
+DEFAULT_STATUS = 302
+"""Status of a redirect whose `code` is 0, or not there."""
 _UNMATCHED = Foreign("")
 """The action of default_noop."""
 # Names, and properties that are returned with every condition or action (bigip-behaviour.md B4).
@@ -147,7 +149,8 @@ def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict[str, Any]
     if isinstance(action, Forward):
         return [{"forward": True, "select": True, "request": True, "pool": action.pool}]
     if isinstance(action, Redirect):
-        return [{"httpReply": True, "redirect": True, "request": True, "location": action.location}]
+        code = {"code": action.status} if action.status != DEFAULT_STATUS else {}
+        return [{"httpReply": True, "redirect": True, "request": True, "location": action.location, **code}]
     return []
 
 
@@ -191,7 +194,7 @@ def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
             return Forward(str(item["pool"]), pool == item["pool"], insecure=insecure is not None,
                            http=http or "")
         if rest == {"httpReply", "redirect", "location"} and pool is insecure is http is None:
-            return Redirect(str(item["location"]))
+            return Redirect(str(item["location"]), int(item.get("code") or DEFAULT_STATUS))
     if not actions and variables == {names.UNMATCHED_VARIABLE: "1"}:
         return _UNMATCHED
     checked = {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}

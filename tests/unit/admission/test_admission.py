@@ -19,7 +19,7 @@ from f5router.admission.admission import (
     NO_HOST,
     NOT_ADMITTED,
 )
-from f5router.model.cluster import Backend, Key, Route, RouteTLS
+from f5router.model.cluster import Backend, Key, PathMatch, Route, RouteTLS
 from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import identity, route
@@ -114,8 +114,8 @@ def test_no_host_and_path_twice(routes, ownership):
         reasons = host_claims.resolve([c for c in checked if c.route.host == host],
                                       ownership=ownership).verdicts
         held = [r for r in routes if r.host == host and reasons[r.key] is None]
-        assert len({r.path for r in held}) == len(held)
-        assert not ownership or len({r.key.namespace for r in held}) <= 1
+        assert len({(r.path, r.path_match is PathMatch.EXACT) for r in held}) == len(held)
+        assert not ownership or len({r.claim_namespace for r in held}) <= 1
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ ALL_PATHS = ["", "/", "//", "/a", "/a/", "/ab", "/a/b", *(f"/{'x' * length}" for
 
 @pytest.mark.parametrize("labels", [0, 1])
 def test_the_most_specific_path_comes_first_and_none_share_a_band(labels):
-    """Of all that match a request: the exact one, then the longest text; only equal texts are rivals."""
+    """The exact path is the first of all that match a request, then the longest text."""
     rules = [(path, kind) for path in ALL_PATHS for kind in PathMatch]
     for request_ in (*ALL_PATHS[1:], "/a/b/c", f"{ALL_PATHS[-1]}y"):
         matching = [(path, kind) for path, kind in rules if is_for(path, request_, kind)]

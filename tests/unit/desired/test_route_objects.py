@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.desired import match_conditions, route_objects
+from f5router.desired import match_conditions, redirects
 from f5router.model import names, ownership
 from f5router.model.balancing import Defaults
 from f5router.model.cluster import Key
@@ -191,7 +191,7 @@ def test_of_a_route_only_its_host_is_in_a_redirect():
 def test_what_is_no_host_is_not_redirected_to(host):
     """The device would evaluate it."""
     with pytest.raises(ValueError, match="host"):
-        route_objects.redirect(host)
+        redirects.build(host, 302, FACTS)
 
 
 @pytest.mark.parametrize(

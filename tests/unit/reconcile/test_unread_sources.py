@@ -1,4 +1,4 @@
-"""What serves for Ingresses and IngressRoutes stays while these are not known."""
+"""Objects that serve for Ingresses and IngressRoutes stay while these are not known."""
 
 from dataclasses import replace
 

@@ -82,7 +82,8 @@ CONDITIONS = st.frozensets(
     max_size=3,
 )
 ACTIONS = st.one_of(
-    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans(), st.booleans()), st.just(Redirect("tcl:https://x")),
+    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans(), st.booleans()),
+    st.builds(Redirect, st.just("tcl:https://x"), st.sampled_from([301, 302, 308])),
     st.just(CheckedRedirect()),
 )
 

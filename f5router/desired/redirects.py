@@ -1,0 +1,32 @@
+"""Redirects of requests without TLS to port 443."""
+
+from f5router.model import hostnames, tmos
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ltm import CheckedRedirect, Redirect
+
+
+def build(host: str, status: int, facts: DeviceFacts) -> tuple[Redirect | CheckedRedirect, str]:
+    """Build the action that sends a Host's requests to port 443, with their path and query.
+
+    An exact Host stands in the location itself, whatever the request calls it: what the policy compared
+    and HTTP::host may be different ones where a request has two of them, or an absolute target. Whatever
+    stands for the path goes behind a slash. Of a wildcard the name is in the request alone.
+    Source: openshift/router, haproxy-config.template (redirect scheme https).
+
+    Args: status: status of the answer; where it is not possible it is 302.
+    Returns: the action, and a warning for the team; "" for none.
+    Raises:
+        ValueError: the Host is no name, and would be Tcl to the device.
+    """
+    if host.startswith("*."):
+        return CheckedRedirect(), _warning(status, "on a wildcard host") if status != 302 else ""
+    if fault := hostnames.problem(host):
+        raise ValueError(f"{host=}: {fault}")
+    location = f"tcl:https://{host}/[string range [HTTP::uri] 1 end]"
+    if status != 302 and facts.version < tmos.REDIRECT_CODE_SINCE:
+        return Redirect(location), _warning(status, "before TMOS 14.0")
+    return Redirect(location, status), ""
+
+
+def _warning(status: int, reason: str) -> str:
+    return f"spec: requests are redirected to https with status 302; {status} is not possible {reason}"
