@@ -112,6 +112,9 @@ def contenders(draw):
         host=draw(st.sampled_from(["a.x.y", "b.x.y", "c.x.y", "d.x.y", "e.x.y", "x.y"])),
         kind=kind, path="" if kind == "passthrough" else draw(st.sampled_from(["", "/a"])),
         age=draw(st.integers(0, 6)), wildcard=draw(st.sampled_from([False, False, True])), **invalid)
+    if draw(st.sampled_from([False, False, True])):
+        root = Key(draw(st.sampled_from(["shop", "bank"])), "root")
+        plain = builders.virtual(plain, "IngressRoute", root=root)
     return replace(plain, uid=draw(st.sampled_from(["1", "2"])))
 
 

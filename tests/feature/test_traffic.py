@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from f5router.app import wiring
 from f5router.desired.engine import Engine
 from f5router.model import names
-from f5router.model.cluster import Delta, EndpointSlice, Key, Route
+from f5router.model.cluster import Delta, EndpointSlice, Key, Route, Secret
 from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import strategies
@@ -31,15 +31,18 @@ class Direct:
     reconciler: Reconciler
     clock: Callable[[], float] = time.monotonic
     seen: list = field(default_factory=list)
+    unread: frozenset[str] = frozenset()
+    """Kinds of objects that are not known."""
 
     def change(self, *objects, gone=()) -> None:
         """Events, then passes as the running router makes them."""
-        kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}}
+        kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}, Secret: {}}
         for obj in objects:
             kinds[type(obj)][obj.key] = obj
         for obj in gone:
             kinds[type(obj)][obj.key] = None
-        self.reconciler.apply(Delta(routes=kinds[Route], slices=kinds[EndpointSlice]))
+        self.reconciler.apply(Delta(routes=kinds[Route], slices=kinds[EndpointSlice], secrets=kinds[Secret],
+                                    sources_unread=self.unread))
         self._pass()
         while (due := self.reconciler.next_retry()) is not None and due <= self.clock():
             self._pass()

@@ -350,6 +350,6 @@ def test_nobody_gets_a_host_of_another(routes):
         judged = host_claims.resolve(checked, ownership=True).verdicts
         held = [c for c in checked if judged[c.route.key] is None]
         if any(c.wildcard for c in held):
-            assert len({c.route.key.namespace for c in held}) == 1
+            assert len({c.route.claim_namespace for c in held}) == 1
         for host in {c.host for c in held}:
             assert len({c.route.path for c in held if c.host == host}) == sum(c.host == host for c in held)
