@@ -65,20 +65,24 @@ def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> 
     return path, [ClientSSLParent(path, ClientSSL.PARENT, replace(properties, options=kept | off))]
 
 
-def minimum_fault(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> str:
-    """Return why a lowest version of TLS cannot be had; "" if it can."""
-    settings, order = config.client_tls, list(VERSIONS)
+def minimum_fault(config: ClientTLSSettings, facts: DeviceFacts, minimum: str, *, certified: bool) -> str:
+    """Return why a lowest version of TLS cannot be had; "" if it can.
+
+    Args: certified: True if the Host has a certificate, and so a profile, of its own.
+    """
+    settings, order, problem = config.client_tls, list(VERSIONS), ""
     if minimum not in order[1:]:
-        return f"the lowest version of TLS is {quote(minimum)}, which is unknown"
-    if settings.maximum and order.index(minimum) > order.index(settings.maximum):
-        return (f"the lowest version of TLS is {minimum}, but this router is configured for at most "
-                f"{VERSIONS[settings.maximum]}")
-    if minimum == "1.3" and facts.version < tmos.TLS13_SINCE:
-        return ("the lowest version of TLS is 1.3, which is possible from TMOS 14.0 on; this BIG-IP has "
-                f"{tmos.dotted(facts.version)}")
-    if settings.client_certificates:
-        return ("a lowest version of TLS is not supported by a router that asks clients for certificates")
-    return ""
+        problem = "which is unknown"
+    elif settings.maximum and order.index(minimum) > order.index(settings.maximum):
+        problem = f"but this router is configured for at most {VERSIONS[settings.maximum]}"
+    elif minimum == "1.3" and facts.version < tmos.TLS13_SINCE:
+        problem = f"which is possible from TMOS 14.0 on; this BIG-IP has {tmos.dotted(facts.version)}"
+    elif settings.client_certificates:
+        problem = "which is not supported by a router that asks clients for certificates"
+    elif not certified:
+        problem = ("but there is no certificate for the host; the profile with the default certificate has "
+                   "versions of its own")
+    return f"spec.tls: the lowest version of TLS is {quote(minimum)}, {problem}" if problem else ""
 
 
 def checks(config: ClientTLSSettings) -> frozenset[Ref]:

@@ -381,15 +381,11 @@ class _HostBuilder:
 
     def _minimum_tls_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the lowest version of TLS cannot be had that a Route asks for."""
-        minimum = evaluated.route.minimum_tls
-        if not minimum or evaluated.termination not in ("edge", "reencrypt"):
+        if not evaluated.route.minimum_tls or evaluated.termination not in ("edge", "reencrypt"):
             return ""
-        if fault := client_tls.minimum_fault(self.config, self.facts, minimum):
-            return f"spec.tls: {fault}"
-        bring = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
-        return "" if bring else (
-            f"spec.tls: the lowest version of TLS is {minimum}, but there is no certificate for the host; "
-            "the profile with the default certificate has versions of its own")
+        certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
+        return client_tls.minimum_fault(
+            self.config, self.facts, evaluated.route.minimum_tls, certified=certified)
 
     def _warn(self, route: Route, text: str) -> None:
         if text:

@@ -33,6 +33,10 @@ def held(engine: Engine, observed: BigIPState, refs: Iterable[Ref]) -> frozenset
     secured = {host for rule in rules if rule.policy.endswith(f"/{names.SECURE_POLICY}")
                for host in rule.hosts}
 
+    def shows_certificate(profile: str) -> bool:
+        obj = observed.get(Ref(ClientSSL.KIND, profile))
+        return isinstance(obj, ClientSSL) and _is_of(kinds, obj.cert)
+
     def stays(obj: Object) -> bool:
         match obj:
             case Rule(name=name):
@@ -42,8 +46,10 @@ def held(engine: Engine, observed: BigIPState, refs: Iterable[Ref]) -> frozenset
             case ClientSSL(cert=cert):
                 return _is_of(kinds, cert)
             case Attachment(target_kind=ClientSSL.KIND, target=target):
-                profile = observed.get(Ref(ClientSSL.KIND, target))
-                return isinstance(profile, ClientSSL) and _is_of(kinds, profile.cert)
+                return shows_certificate(target)
+            case Record(group=group, name=name) if group.endswith(f"/{names.SERVER_NAME_GROUP}"):
+                folder, host = group.rpartition("/")[0], names.passthrough_host(name)
+                return shows_certificate(names.client_ssl(folder, host))
             case Record():
                 return _is_record_of(engine, obj, pools, secured)
             case _:

@@ -16,7 +16,7 @@ from tests.unit.plan.test_diff import WILD, answers
 from tests.unit.reconcile.test_reconciler import Clock, Faulty, passes
 
 BOTH = frozenset({"Ingress", "IngressRoute"})
-CONFIG = Settings(admission=WILD)
+CONFIG = Settings(admission=WILD, strict_sni=True)
 PODS = (service(), endpoints("10.1.1.1"), service("api"), endpoints("10.1.1.2", service="api"),
         service(namespace="bank"), endpoints("10.1.2.1", namespace="bank"))
 
