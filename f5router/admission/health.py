@@ -63,7 +63,7 @@ def parse(text: str) -> tuple[HealthCheck, ...]:
 
 
 def of_thresholds(route_path: str, path: str, *, host: str, interval_s: int, timeout_s: int,
-                  unhealthy: int, healthy: int) -> HealthCheck:
+                  unhealthy: int, healthy: int, kind: str = "http") -> HealthCheck:
     """Return the check of an object that counts answers: only one with status 200 is a good one.
 
     A monitor counts seconds: a pod is down after so many checks without a good answer, and up once as many
@@ -76,6 +76,7 @@ def of_thresholds(route_path: str, path: str, *, host: str, interval_s: int, tim
         host: value of the Host header.
         timeout_s: how long to wait for an answer.
         unhealthy: number of failed checks after which a pod is down; healthy: of good answers.
+        kind: http or https.
 
     Raises: InvalidCheck
     """
@@ -95,7 +96,7 @@ def of_thresholds(route_path: str, path: str, *, host: str, interval_s: int, tim
         raise InvalidCheck(f"path is {quote(path)} but must begin with / and may have letters, digits and "
                            "some punctuation")
     send = _request(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close")
-    return HealthCheck(route_path or "/", "http", interval_s, down_s, send, r"^HTTP/1\.[01] 200",
+    return HealthCheck(route_path or "/", kind, interval_s, down_s, send, r"^HTTP/1\.[01] 200",
                        interval_s * (healthy - 1))
 
 

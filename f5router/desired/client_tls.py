@@ -73,6 +73,8 @@ def minimum_fault(config: ClientTLSSettings, facts: DeviceFacts, minimum: str, *
     settings, order, problem = config.client_tls, list(VERSIONS), ""
     if minimum not in order[1:]:
         problem = "which is unknown"
+    elif settings.minimum and order.index(minimum) <= order.index(settings.minimum):
+        return ""  # so it is for all
     elif settings.maximum and order.index(minimum) > order.index(settings.maximum):
         problem = f"but this router is configured for at most {VERSIONS[settings.maximum]}"
     elif minimum == "1.3" and facts.version < tmos.TLS13_SINCE:

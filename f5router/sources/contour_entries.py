@@ -5,7 +5,6 @@ projectcontour/contour v1.5.1, internal/dag/builder.go (processRoutes), and v0.1
 docs/ingressroute.md of both; design/ingressroute-design.md (defaults of health checks).
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from f5router.model.cluster import Backend, Key, Service, ServicePort
 from f5router.model.health_checks import HealthCheck
 from f5router.model.hostnames import quote
 from f5router.model.ingress_route import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
-from f5router.model.monitors import MAX_CHECK_S, MAX_TIMEOUT_S
 from f5router.model.path_rewrite import PathRewrite
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.network.weights import MAX_WEIGHT
@@ -28,7 +26,6 @@ COOKIE = "Cookie"
 
 INTERVAL_S, TIMEOUT_S, UNHEALTHY = 5, 2, 3
 CHECK_HOST = "contour-envoy-healthcheck"
-RECV = r"^HTTP/1\.[01] 200"
 """A pod is healthy if it answers with 200."""
 
 MOST_BACKENDS = validation.MOST_ALTERNATES + 1
@@ -179,8 +176,6 @@ def _options(obj: IngressRoute, entry: RouteEntry, ports: list[ServicePort],
                  for word in sorted(protocols - {"", "tls"})]
     if entry.retries:
         warnings.append(f"{place}: retryPolicy has no effect: a request is sent once")
-    if (checks[0] and checks[0].healthy_count > 1):
-        warnings.append(f"{place}: healthyThresholdCount has no effect: a pod is up at its first good answer")
     return RouteOptions(
         balance=options.balance, disable_cookies=options.disable_cookies,
         timeout_ms=_timeout_ms(entry.request_timeout, place, warnings),
@@ -234,28 +229,14 @@ def _rewrite(text: str, place: str) -> PathRewrite | None:
 
 
 def _health(check: ServiceHealthCheck, place: str, *, tls: bool) -> HealthCheck:
-    """Build the check of an entry.
-
-    The time-out of a BIG-IP's monitor covers the whole series of checks. Source: K13397, Overview of BIG-IP
-    health monitors.
-    """
-    where = f"{place}: healthCheck"
+    """Build the check of an entry. Without a number of good answers a pod is up at the first one."""
     numbers = check.interval_s, check.timeout_s, check.unhealthy_count, check.healthy_count
     if min(numbers) < 0:
-        raise _Invalid(f"{where}: a number must be greater than or equal to zero")
-    interval_s, timeout_s = check.interval_s or INTERVAL_S, check.timeout_s or TIMEOUT_S
-    failures = check.unhealthy_count or UNHEALTHY
-    series_s = max(interval_s * failures + 1, interval_s * (failures - 1) + timeout_s)
-    if interval_s > MAX_CHECK_S or series_s > MAX_TIMEOUT_S:
-        raise _Invalid(f"{where}: intervals of {interval_s} s and {series_s} s until a pod is down are "
-                       f"longer than the BIG-IP can wait: {MAX_CHECK_S} s and {MAX_TIMEOUT_S} s")
-    if any(not word.isprintable() or "\\" in word for word in (check.path, check.host)):
-        raise _Invalid(f"{where}: path or host has characters that no health check can have")
-    request = f"GET {check.path or '/'} HTTP/1.1\nHost: {check.host or CHECK_HOST}\nConnection: close"
+        raise _Invalid(f"{place}: healthCheck: a number must be greater than or equal to zero")
     try:
-        return health.parse(json.dumps([{
-            "path": "/", "type": "https" if tls else "http", "interval": interval_s, "timeout": series_s,
-            "send": request, "recv": RECV}]))[0]
-    except ValueError:
-        raise _Invalid(f"{where}: path {quoted(check.path)} or host {quoted(check.host)} has characters that "
-                       "no health check can have") from None
+        return health.of_thresholds(
+            "/", check.path or "/", kind="https" if tls else "http", host=check.host or CHECK_HOST,
+            interval_s=check.interval_s or INTERVAL_S, timeout_s=check.timeout_s or TIMEOUT_S,
+            unhealthy=check.unhealthy_count or UNHEALTHY, healthy=check.healthy_count or 1)
+    except health.InvalidCheck as exc:
+        raise _Invalid(f"{place}: healthCheck: {exc}") from None

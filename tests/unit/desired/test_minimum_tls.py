@@ -70,6 +70,8 @@ def test_a_version_that_cannot_be_had_is_refused(minimum, settings, facts, why):
 def test_without_a_certificate_nothing_can_be_asked_for():
     bare = rooted("1.2", certificate="", key="")
     assert "no certificate for the host" in built(bare).fault(bare.key)
+    as_strict = TLSSettings(minimum="1.2", maximum="1.3", client_certificates="optional")
+    assert not built(bare, client_tls=as_strict).fault(bare.key)
 
 
 def test_the_oldest_with_a_certificate_decides():

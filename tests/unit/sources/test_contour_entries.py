@@ -67,14 +67,16 @@ def test_strategy_of_all_services():
 @pytest.mark.parametrize(("given", "interval_s", "timeout_s", "host"), [
     pytest.param({"path": "/up"}, 5, 16, "contour-envoy-healthcheck", id="design/ingressroute-design.md"),
     pytest.param({"path": "/up", "host": "a.b", "intervalSeconds": 30, "timeoutSeconds": 60,
-                  "unhealthyThresholdCount": 2}, 30, 90, "a.b", id="time-out of one check"),
+                  "unhealthyThresholdCount": 2, "healthyThresholdCount": 3}, 30, 90, "a.b",
+                 id="time-out of one check"),
 ])
 def test_health_checks(given, interval_s, timeout_s, host):
     for checked in (check(service_of("web", healthCheck=given)), check("web", healthCheck=given)):
         [monitor] = checked.options.health
         assert (monitor.type, monitor.interval_s, monitor.timeout_s) == ("http", interval_s, timeout_s)
         assert monitor.send == f"GET /up HTTP/1.1\\r\\nHost: {host}\\r\\nConnection: close\\r\\n\\r\\n"
-        assert monitor.recv == contour_entries.RECV
+        assert monitor.recv == r"^HTTP/1\.[01] 200"
+        assert monitor.until_up_s == (60 if host == "a.b" else 0)
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -90,7 +92,6 @@ def test_timeouts(text, expected):
 @pytest.mark.parametrize(("kwargs", "words"), [
     ({"route": {"timeoutPolicy": {"request": "soon"}}}, "infinity applies"),
     ({"route": {"retryPolicy": {}}}, "retryPolicy has no effect"),
-    ({"healthCheck": {"path": "/", "healthyThresholdCount": 3}}, "healthyThresholdCount has no effect"),
 ])
 def test_warnings(kwargs, words):
     [text] = check("web", **kwargs).warnings
@@ -100,9 +101,9 @@ def test_warnings(kwargs, words):
 @pytest.mark.parametrize(("services", "kwargs", "words"), [
     (["web", "b", "c", "d", "e"], {}, "5 services, at most 4"),
     (["web"], {"route": {"prefixRewrite": "/a[b]"}}, "prefixRewrite"),
-    (["web"], {"healthCheck": {"path": "/\r\nX: y"}}, "no health check can have"),
+    (["web"], {"healthCheck": {"path": "/\r\nX: y"}}, "healthCheck: path is"),
     (["web"], {"healthCheck": {"path": "/", "intervalSeconds": -1}}, "greater than or equal"),
-    (["web"], {"healthCheck": {"path": "/", "intervalSeconds": 90000}}, "longer than the BIG-IP can wait"),
+    (["web"], {"healthCheck": {"path": "/", "intervalSeconds": 90000}}, "intervalSeconds must be"),
     (["tls:443", "web"], {}, "some of its services speak TLS"),
     ([service_of("tls:443", validation={"caSecret": "ca", "subjectName": "a"})], {}, "validation"),
 ])
