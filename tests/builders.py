@@ -123,7 +123,7 @@ def virtual(plain: Route, kind: str = "Ingress", *, root: Key | None = None, **c
     """
     name = names.virtual_route(kind, plain.key.name, "")
     origin = Origin(kind, plain.key, "spec.rules[0].http.paths[0]", "spec.rules[0].host", root)
-    return replace(plain, key=plain.key._replace(name=name), origin=origin, **changes)
+    return replace(plain, key=Key(plain.key.namespace, name), origin=origin, **changes)
 
 
 def service(

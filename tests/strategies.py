@@ -87,7 +87,7 @@ def virtual_routes(draw):
     root = Key(draw(NAMESPACES), "root") if kind == "IngressRoute" else None
     ports = st.sampled_from([None, "", "http", "admin"])
     virtual = builders.virtual(plain, kind, root=root, alternates=tuple(
-        backend._replace(port=draw(ports)) for backend in plain.alternates))
+        Backend(backend.service, backend.weight, port=draw(ports)) for backend in plain.alternates))
     if not plain.tls or plain.tls.termination != "passthrough":
         virtual = replace(virtual, path_match=draw(st.sampled_from(PathMatch)))
     if plain.tls and plain.tls.external_certificate:

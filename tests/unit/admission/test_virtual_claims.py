@@ -72,13 +72,13 @@ def test_a_wildcard_is_lost_to_hosts_of_other_roots_only():
     assert held(given, route("w", host="any.x.y", wildcard=True, namespace="bank", age=1)) == [True, False]
 
 
-@pytest.mark.parametrize(("one", "two", "rivals"), [
+@pytest.mark.parametrize(("first", "second", "rivals"), [
     (("/a", EXACT), ("/a", TEXT), False), (("/a", EXACT), ("/a", EXACT), True),
     (("/a", TEXT), ("/a", PathMatch.SEGMENTS), True), (("", EXACT), ("/", EXACT), True),
     (("", PathMatch.SEGMENTS), ("/", PathMatch.SEGMENTS), False)])
-def test_rivals_for_a_path(one, two, rivals):
+def test_rivals_for_a_path(first, second, rivals):
     claims = [replace(virtual(route(name, path=path, age=number)), path_match=match)
-              for number, (name, (path, match)) in enumerate((("a", one), ("b", two)))]
+              for number, (name, (path, match)) in enumerate((("a", first), ("b", second)))]
     assert held(*claims, ownership=False) == [True, not rivals]
 
 
@@ -110,12 +110,12 @@ def test_messages_name_the_field_of_the_object(changes, message):
     assert rejection.message.startswith(message)
 
 
-@pytest.mark.parametrize("found", [
-    secret(problem="Secret tls of shop not found"), secret(type="Opaque"), secret(name="NO NAME")])
-def test_a_team_learns_nothing_of_the_secret_of_the_host_it_serves(found):
-    theirs = replace(vertex("bank", "/v"), tls=RouteTLS("edge"), tls_secret=found.key)
+@pytest.mark.parametrize("unusable", [
+    secret(problem="Secret tls of shop not unusable"), secret(type="Opaque"), secret(name="NO NAME")])
+def test_a_team_learns_nothing_of_the_secret_of_the_host_it_serves(unusable):
+    theirs = replace(vertex("bank", "/v"), tls=RouteTLS("edge"), tls_secret=unusable.key)
     for each in (theirs, replace(theirs, key=Key("bank", names.virtual_route("IngressRoute", "w", "")))):
-        message = admission.check(each, AdmissionPolicy(), found).rejection.message
+        message = admission.check(each, AdmissionPolicy(), unusable).rejection.message
         assert message == "spec.rules[0].http.paths[0]: the certificate of the host cannot be used"
 
 

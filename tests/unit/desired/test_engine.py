@@ -291,7 +291,7 @@ def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data
         engine.apply(chosen.apply(changes) if by_namespace else changes)
     spaces = {obj.key.name for obj in there.values() if isinstance(obj, Namespace)}
     wanted = [obj for obj in there.values() if obj and not isinstance(obj, Namespace) and (
-        not by_namespace or isinstance(obj, Secret) or obj.key.namespace in spaces)]
+        not by_namespace or isinstance(obj, Secret) or obj.claim_namespace in spaces)]
     built = build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
     admitted = {key for key in engine.routes() if engine.rejection(key) is None}
     assert admitted == {obj.key for obj in wanted if isinstance(obj, Route)} - built.rejections.keys()

@@ -86,8 +86,8 @@ def test_the_most_specific_path_comes_first_and_none_share_a_band(labels):
     rules = [(path, kind) for path in ALL_PATHS for kind in PathMatch]
     for request_ in (*ALL_PATHS[1:], "/a/b/c", f"{ALL_PATHS[-1]}y"):
         matching = [(path, kind) for path, kind in rules if is_for(path, request_, kind)]
-        for one, two in itertools.combinations(matching, 2):
-            first, second = sorted((one, two), key=lambda rule: (rule[1] is not EXACT, -len(rule[0])))
+        for pair in itertools.combinations(matching, 2):
+            first, second = sorted(pair, key=lambda rule: (rule[1] is not EXACT, -len(rule[0])))
             bands = [priority.priority_band(path, labels=labels, exact=kind is EXACT)
                      for path, kind in (first, second)]
             exact = first[1] is second[1] is EXACT
