@@ -208,3 +208,25 @@ def ingress_class(name: str = "f5router", *, controller: str = "f5router.io/ingr
         "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
         "metadata": {"name": name, "annotations": annotations}, "spec": {"controller": controller},
     }
+
+
+def ingress_route(name: str, *routes: dict, namespace: str = "shop", fqdn: str = "", tls: dict | None = None,
+                  created: str = "2026-01-01T00:00:00Z", **spec: object) -> dict:
+    """An IngressRoute; a root with an fqdn."""
+    host = {"virtualhost": {"fqdn": fqdn, **({"tls": tls} if tls else {})}} if fqdn else {}
+    return {
+        "apiVersion": "contour.heptio.com/v1beta1", "kind": "IngressRoute",
+        "metadata": {"namespace": namespace, "name": name, "creationTimestamp": created},
+        "spec": {**host, "routes": list(routes), **spec},
+    }
+
+
+def forward(match: str, *services: str | dict, **more: object) -> dict:
+    """An entry of spec.routes. Args: services: a name for port 8080, or an entry of services."""
+    return {"match": match, "services": [
+        {"name": each, "port": 8080} if isinstance(each, str) else each for each in services], **more}
+
+
+def delegate(match: str, name: str, namespace: str = "") -> dict:
+    """An entry of spec.routes that delegates."""
+    return {"match": match, "delegate": {"name": name, **({"namespace": namespace} if namespace else {})}}

@@ -18,6 +18,7 @@ from f5router.app.wiring import (
     build_cleanup,
     build_cluster,
     build_device,
+    build_ingress_routes,
     build_load_balancers,
     build_statuses,
     build_syncer,
@@ -50,11 +51,15 @@ def build_controller(
     load_balancers = build_load_balancers(config, connection, cluster, timing=timing)
     ingresses = IngressReporter(cluster, reconciler, load_balancers, events,
                                 hostname=config.status.canonical_hostname)
+    ingress_routes = build_ingress_routes(
+        config, connection, cluster, reconciler.engine, events, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     controller = Controller(
         config, cluster, reconciler, signal,
-        build_monitor(config, cluster, reconciler, statuses, events, syncer),
-        StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses),
+        build_monitor(config, cluster, reconciler, statuses, events, syncer,
+                      ingress_routes=ingress_routes.counts if ingress_routes else None),
+        StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses,
+                       ingress_routes=ingress_routes),
         Settling(device, syncer, save=config.save_config, wake=signal.wake, timing=timing, clock=clock),
         timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)

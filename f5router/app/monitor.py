@@ -19,6 +19,7 @@ from f5router.monitoring.metrics import Metrics, Sources
 from f5router.monitoring.serving_tls import Contexts
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
+from f5router.sources.status_counts import StatusCounts
 
 
 class Monitor:
@@ -61,7 +62,8 @@ class Monitor:
 
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
-                  warnings: EventWriter, syncer: ConfigSyncer) -> Monitor:
+                  warnings: EventWriter, syncer: ConfigSyncer, *,
+                  ingress_routes: StatusCounts | None = None) -> Monitor:
     """Build the Monitor of these parts."""
     client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
     heartbeat = Heartbeat(
@@ -71,7 +73,8 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,
-        held=lambda: (len(guard.held), guard.held_ever), reached=health.is_reached)
+        held=lambda: (len(guard.held), guard.held_ever), ingress_routes=ingress_routes,
+        reached=health.is_reached)
     return Monitor(health, Metrics(sources), reconciler)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from f5router.admission.claim_log import ClaimLog
 from f5router.app.ingress_reporter import IngressReporter
+from f5router.app.ingress_route_reporter import IngressRouteReporter
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
@@ -31,14 +32,16 @@ class StatusReporter:
 
     def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
                  events: EventWriter, *, clean: bool, ingresses: IngressReporter | None = None,
+                 ingress_routes: IngressRouteReporter | None = None,
                  clock: Callable[[], float] = time.monotonic):
         """Arguments:
         clean: remove the entry of a Route that leaves: it may still exist.
-        ingresses: None if there are none to report.
+        ingresses, ingress_routes: None if there are none to report.
         """
         self._ingresses = ingresses
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self.statuses, self.events = statuses, events
+        self._ingress_routes = ingress_routes
         self._clean, self._claims = clean, ClaimLog(clock)
         self._reported: dict[tuple[Key, str], Reasons] = {}
         self._network = PersistentLog("way to the pods")
@@ -69,10 +72,13 @@ class StatusReporter:
             self._report(key, WARNING, tuple((WARNING, text) for text in texts))
         if self._ingresses is not None:
             self._ingresses.passed(report)
+        if self._ingress_routes is not None:
+            self._ingress_routes.passed(report)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
-        return self.statuses.flush(timeout_s)
+        written = self.statuses.flush(timeout_s)
+        return written and (self._ingress_routes is None or self._ingress_routes.writer.flush(timeout_s))
 
     def flush_all(self, timeout_s: float, *, events_s: float) -> str:
         """Wait for statuses and Events; returns why not every status could be written, "" if all were."""
@@ -80,10 +86,15 @@ class StatusReporter:
         if self._ingresses is not None:
             self._ingresses.statuses.flush(timeout_s, unless_forbidden=True)
         refusal = "" if written else self.statuses.refusal()
+        what = "Route"
+        if written and self._ingress_routes is not None:
+            writer, what = self._ingress_routes.writer, "IngressRoute"
+            written = writer.flush(timeout_s, unless_forbidden=True)
+            refusal = "" if written else writer.refusal()
         self.events.flush(events_s)
         if written:
             return ""
-        return "not every Route status could be written" + (f": {refusal}" if refusal else "")
+        return f"not every {what} status could be written" + (f": {refusal}" if refusal else "")
 
     def standing_by(self) -> None:
         """Report a standby unit: the statuses of the active unit's router remain."""

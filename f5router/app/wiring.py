@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.ingress_reporter import load_balancer_status
+from f5router.app.ingress_route_reporter import IngressRouteReporter
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
 from f5router.config.config import Config
+from f5router.desired.engine import Engine
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.failover import Failover
@@ -19,10 +21,11 @@ from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.entry_cleanup import EntryCleanup
+from f5router.kube.status.events import EventWriter
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.timing import WatchTiming
-from f5router.kube.watch.sources import INGRESSES
+from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
 from f5router.model.cluster import Key, KnownStatus
 
 CONTENTION_PART = 10
@@ -93,6 +96,18 @@ def build_load_balancers(config: Config, connection: Connection, cluster: Cluste
 
     return ObjectStatusWriter(connection, INGRESSES, config.status, known, timing=timing.statuses,
                               subresource="/status", served=cluster.ingress_source)
+
+
+def build_ingress_routes(config: Config, connection: Connection, cluster: ClusterWatcher, engine: Engine,
+                         events: EventWriter, stack: ExitStack, *,
+                         timing: Timing = DEFAULT) -> IngressRouteReporter | None:
+    """Build what reports on IngressRoutes; None if they are not served. The stack stops it."""
+    if (source := cluster.ingress_routes) is None:
+        return None
+    writer = ObjectStatusWriter(connection, INGRESS_ROUTES, config.status, cluster.ingress_route_status,
+                                timing=timing.statuses)
+    stack.callback(writer.stop)
+    return IngressRouteReporter(source, engine, writer, events, selects=cluster.selects)
 
 
 def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:

@@ -1,7 +1,8 @@
-"""Command line: f5router run, plan, adopt, status clear and version.
+"""Command line: f5router run, plan, adopt, status clear, explain and version.
 
-The flags of run, plan and adopt are those of options.OPTIONS, status clear has some of them. Exit status:
-that of the command; 2 for wrong usage and for settings that cannot work, 1 with plan --detailed-exitcode.
+The flags of run, plan and adopt are those of options.OPTIONS; status clear and explain have some of them.
+Exit status: that of the command; 2 for wrong usage and for settings that cannot work, 1 with
+plan --detailed-exitcode.
 """
 
 import contextlib
@@ -39,6 +40,10 @@ _DETAILED = "--detailed-exitcode"
 
 _CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "log-level", "log-format")
 """Those that `status clear` has too."""
+
+_EXPLAIN_SETTINGS = ("config", "context", "master", "root-namespaces", "ingressroute-class", "log-level",
+                     "log-format")
+"""Likewise, of `explain`."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = (
@@ -183,6 +188,26 @@ def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: b
         settings = statusclear.load(router_name, scope, _named(flags), os.environ)
         log_output.setup(settings.log_level, settings.log_format)
         exit_status = statusclear.run(settings, dry_run=dry_run)
+    sys.exit(exit_status)
+
+
+@main.group()
+def explain() -> None:
+    """Show what becomes of an object of the cluster, and why; the BIG-IP is not asked."""
+
+
+@explain.command(cls=_SettingsCommand, settings=_EXPLAIN_SETTINGS)
+@click.argument("name", metavar="NAMESPACE/NAME")
+def ingressroute(name: str, **flags: str | None) -> None:
+    """Show an IngressRoute from its roots to the Services, and where and why a branch is cut.
+
+    Exit status: 0 if it is valid; 1 if it is not, or cannot be read; 2 for settings that cannot work.
+    """
+    with _reported():
+        command = importlib.import_module("f5router.cli.explain")
+        settings = command.load(name, _named(flags), os.environ)
+        log_output.setup(settings.log_level, settings.log_format)
+        exit_status = command.ingress_route(settings)
     sys.exit(exit_status)
 
 

@@ -256,7 +256,7 @@ _SELECTION = (
     Option("namespace", "", "", SELECTION, "Serve the Routes of this namespace only; without it, of all.",
            _NAME, parsers.namespace, short="n"),
     Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
-           "Serve only Routes of namespaces that match this label selector; not together with --namespace.",
+           "Without --namespace: serve only Routes of namespaces that match this label selector.",
            _SELECTOR, selectors.labels),
     Option("project-labels", "PROJECT_LABELS", "", SELECTION,
            "Serve only Routes of projects that the account may see and that match this label selector, * for "
@@ -274,6 +274,12 @@ _SELECTION = (
     Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
            "Controller of the IngressClasses whose Ingresses are served.", "DOMAIN/NAME",
            ingress_classes.parse_controller),
+    Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
+           "Namespaces that may have roots of IngressRoutes, separated by commas; without it, all.",
+           "NAME,...", parsers.namespaces),
+    Option("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", "", SELECTION,
+           "Class of the IngressRoutes that are served; without it, those of class contour or of none.",
+           _NAME, ingress_classes.parse_class),
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selectors.fields),
 )

@@ -370,6 +370,11 @@ def namespace(text: str) -> str:
     return text
 
 
+def namespaces(text: str) -> frozenset[str]:
+    """Names of namespaces separated by commas; blanks around them and empty items are dropped."""
+    return frozenset(namespace(item.strip()) for item in text.split(",") if item.strip())
+
+
 def canonical_hostname(text: str) -> str:
     """A DNS-1123 subdomain that is no IP address."""
     if _is_ip(text):

@@ -3,6 +3,7 @@
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.sources.ingress_classes import ClassSettings
+from f5router.sources.ingress_routes import IngressRoutePolicy
 from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
 
 _SOURCES, _FIELDS = "sources", "fields"
@@ -23,4 +24,10 @@ def load(reader: Reader) -> SourceSettings:
             reader.warn("it selects Routes alone: neither Ingresses nor IngressRoutes are served", _FIELDS)
         kinds = (ROUTE,)
     return SourceSettings(kinds, ClassSettings(
-        reader.value("ingress-controller"), reader.value("ingress-class")))
+        reader.value("ingress-controller"), reader.value("ingress-class")), ingress_routes(reader))
+
+
+def ingress_routes(reader: Reader) -> IngressRoutePolicy:
+    """Return the settings of IngressRoutes."""
+    return IngressRoutePolicy(
+        reader.value("root-namespaces") or frozenset(), reader.value("ingressroute-class") or "")

@@ -30,11 +30,13 @@ from f5router.kube.watch.sources import (
     Source,
 )
 from f5router.kube.watch.store import Store
-from f5router.model.cluster import Delta, Key, Route
+from f5router.model.cluster import Delta, Key, KnownStatus, Route
 from f5router.model.ingress import Ingress
+from f5router.model.ingress_route import IngressRoute
 from f5router.model.selection import NamespaceFilter
 from f5router.model.selectors import EVERYTHING
-from f5router.sources.translator import ROUTE, ObjectSource, Translator
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.translator import INGRESS_ROUTE, ROUTE, ObjectSource, Translator
 
 log = logging.getLogger(__name__)
 
@@ -262,6 +264,25 @@ class ClusterWatcher:
     def objects(self, kind: str) -> ObjectSource | None:
         """Return what makes Routes of a kind of object; None if it is not served. For the draining thread."""
         return self._translator.sources.get(kind)
+
+    def selects(self, namespace: str) -> bool:
+        """True if Routes of a namespace are served; for the thread that drains."""
+        return not self._settings.selection.by_namespace or namespace in self._filter.namespaces
+
+    @property
+    def ingress_routes(self) -> IngressRoutes | None:
+        """The IngressRoutes as Routes, for the thread that drains; None if they are not served."""
+        source = self._translator.sources.get(INGRESS_ROUTE)
+        return source if isinstance(source, IngressRoutes) else None
+
+    def ingress_route_status(self, key: Key) -> KnownStatus | None:
+        """Return the status of an IngressRoute as it was read last."""
+        obj = self._store.get("ingress_routes", key)
+        if not isinstance(obj, IngressRoute):
+            return None
+        current, description = obj.status
+        version = int(obj.resource_version) if obj.resource_version.isdecimal() else 0
+        return KnownStatus(obj.uid, version, {"currentStatus": current, "description": description})
 
     def route_source(self) -> Source:
         """Return the API that serves Routes, as far as it is known."""

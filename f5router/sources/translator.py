@@ -10,7 +10,7 @@ from typing import Protocol
 
 from f5router.model.cluster import Delta, Key, Route, Service
 from f5router.sources.ingress_classes import ClassSettings
-from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 from f5router.sources.ingresses import Ingresses
 from f5router.sources.problem import Problem
 
@@ -23,6 +23,7 @@ class SourceSettings:
 
     kinds: tuple[str, ...] = KINDS
     classes: ClassSettings = field(default_factory=ClassSettings)
+    ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
 
 
 class ObjectSource(Protocol):
@@ -73,5 +74,5 @@ def _sources(settings: SourceSettings, services: Mapping[Key, Service]) -> dict[
     if INGRESS in kinds:
         sources[INGRESS] = Ingresses(services, settings.classes)
     if INGRESS_ROUTE in kinds:
-        sources[INGRESS_ROUTE] = IngressRoutes(services)
+        sources[INGRESS_ROUTE] = IngressRoutes(services, settings.ingress_routes)
     return sources

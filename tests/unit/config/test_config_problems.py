@@ -82,6 +82,8 @@ BAD = {
     "max-pool-members": "10001",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
     "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
+    "sources": "pods", "ingress-class": "A", "ingress-controller": "a b",
+    "root-namespaces": "a,B", "ingressroute-class": "A",
     "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
     "allowed-policies": "/Common/a", "allowed-profiles": "a=*",
     "allowed-domains": "a b", "denied-domains": "A", "hostname-template": "$x", "router-domain": "a:80",

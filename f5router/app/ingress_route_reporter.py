@@ -1,0 +1,115 @@
+"""Statuses and Events of IngressRoutes, reported to the cluster after each pass."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+from f5router.desired.engine import Engine
+from f5router.kube.status.events import EventWriter, Involved
+from f5router.kube.status.object_status import ObjectStatusWriter
+from f5router.kube.watch.sources import INGRESS_ROUTES
+from f5router.model.cluster import Key, Route
+from f5router.model.printable import printable
+from f5router.reconcile.report import Report
+from f5router.reconcile.verdicts import DEVICE_REJECTED
+from f5router.sources.delegation_graph import KIND
+from f5router.sources.ingress_routes import INVALID, REASON, VALID, WARNING, GraphStatus, IngressRoutes
+from f5router.sources.status_counts import StatusCounts
+
+log = logging.getLogger(__name__)
+
+MOST_WARNINGS = 10
+"""Events for warnings about one object; further ones are counted."""
+
+
+class IngressRouteReporter:
+    """Reports results of passes. The thread that makes the passes uses it; another one writes."""
+
+    def __init__(self, source: IngressRoutes, engine: Engine, writer: ObjectStatusWriter, events: EventWriter,
+                 *, selects: Callable[[str], bool] = lambda namespace: True,
+                 wall: Callable[[], float] = time.time):
+        """Args: selects: True for a namespace that this router serves; wall: seconds since the epoch."""
+        self._source, self._engine, self._selects = source, engine, selects
+        self.writer, self._events = writer, events
+        self.counts, self._wall = StatusCounts(), wall
+        self._reported: dict[Key, tuple[tuple[str, str], ...]] = {}
+        """Reasons and texts of the last Events."""
+        self._refused: dict[Key, str] = {}
+        """What the BIG-IP refused, by virtual Route."""
+
+    def passed(self, report: Report) -> None:
+        """Report the result of a pass."""
+        changed = self._source.take_changed()
+        if report.full:
+            changed |= self._source.objects.keys()
+        for key, removed in report.removed.items():
+            self._refused.pop(key, None)
+            changed.update(_objects_of(removed))
+        for key, verdict in report.verdicts.items():
+            route = self._engine.route(key)
+            if route is None or not (objects := _objects_of(route)):
+                continue
+            changed.update(objects)
+            if verdict.reason == DEVICE_REJECTED:
+                self._refused[key] = verdict.message
+            else:
+                self._refused.pop(key, None)
+        for key in sorted(changed):
+            self._report(key)
+        if changed:
+            self.counts.publish(self._wall())
+
+    def _report(self, key: Key) -> None:
+        """Request the status of an IngressRoute, and write Events for new reasons."""
+        status, obj = self._judged(key), self._source.objects.get(key)
+        if status is None or obj is None or not self._is_selected(key):
+            self._reported.pop(key, None)
+            self.counts.put(key, None)
+            self.writer.discard(key)
+            return
+        self.counts.put(key, status, is_root=obj.virtual_host is not None)
+        self.writer.submit(key, obj.uid, {"currentStatus": status.current,
+                                          "description": printable(status.description)})
+        reasons = self._reasons(key, status)
+        if self._reported.get(key, ()) == reasons:
+            return
+        self._reported[key] = reasons
+        about = Involved(INGRESS_ROUTES.api_version, KIND, key, obj.uid, obj.resource_version)
+        for reason, text in reasons:
+            log.warning("ingressroute", extra={"ingressroute": str(key), "reason": reason, "text": text})
+            self._events.warn_about(about, reason, text)
+
+    def _is_selected(self, key: Key) -> bool:
+        """True if the namespace of an object is selected, or that of a root that reaches it.
+
+        What others select is theirs to report.
+        """
+        roots = self._source.roots(key)
+        return any(self._selects(root.namespace) for root in roots or (key,))
+
+    def _judged(self, key: Key) -> GraphStatus | None:
+        """Return the status, with what admission says of the Routes of a valid object."""
+        status = self._source.status(key)
+        if status is None or status.current != VALID:
+            return status
+        rejections = [rejection for route in sorted(self._source.routes_of(key))
+                      if (rejection := self._engine.rejection(route)) is not None]
+        return status._replace(current=INVALID, description=rejections[0].message) if rejections else status
+
+    def _reasons(self, key: Key, status: GraphStatus) -> tuple[tuple[str, str], ...]:
+        """Return the reasons and texts of Events: why it is invalid, what the BIG-IP refused, warnings."""
+        reasons = [(REASON, status.description)] if status.current == INVALID else []
+        reasons += [(DEVICE_REJECTED, self._refused[route]) for route in sorted(self._source.routes_of(key))
+                    if route in self._refused][:1]
+        warnings = [(WARNING, text) for text in self._source.warnings(key)]
+        more = len(warnings) - MOST_WARNINGS
+        return (*reasons, *warnings[:MOST_WARNINGS], *(
+            ((WARNING, f"there are {more} more warnings; f5router explain shows them"),) if more > 0 else ()))
+
+
+def _objects_of(route: Route) -> Iterable[Key]:
+    """Return the IngressRoutes that a Route stands for: the owner of the entry, and the root."""
+    origin = route.origin
+    if origin is None or origin.kind != KIND:
+        return ()
+    return {origin.key, origin.claimant or origin.key}

@@ -1,0 +1,114 @@
+"""The command `f5router explain`: what becomes of an object of the cluster, and why.
+
+It reads the cluster once, and no BIG-IP: claims of other objects to the same host, and what the BIG-IP
+refuses, are in the status of the object.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from f5router.config import parsers, source_settings
+from f5router.config.config import kube_settings, read_text
+from f5router.config.reader import Reader
+from f5router.kube.api import decode, fields
+from f5router.kube.api.collection import Collection
+from f5router.kube.api.connection import Connection, connect
+from f5router.kube.settings import KubeSettings
+from f5router.kube.watch.reflector import decode_document
+from f5router.kube.watch.sources import DELEGATIONS, INGRESS_ROUTES, SERVICES, Source
+from f5router.model.cluster import Delta, Key, Secret, Service
+from f5router.model.errors import ConfigError, KubeError, KubeForbidden, KubeNotFound, ResourceExpired
+from f5router.model.printable import printable
+from f5router.sources import explanation
+from f5router.sources.ingress_routes import VALID, IngressRoutePolicy, IngressRoutes
+
+log = logging.getLogger(__name__)
+
+LIST_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainConfig:
+    """Settings of the command, checked."""
+
+    key: Key
+    kube: KubeSettings
+    policy: IngressRoutePolicy
+    log_level: str
+    log_format: str
+
+
+def load(name: str, flags: Mapping[str, str | None], environ: Mapping[str, str]) -> ExplainConfig:
+    """ExplainConfig of the arguments and the environment. Raises: ConfigError: with all problems."""
+    reader = Reader(flags, environ, read_text)
+    namespace, slash, rest = name.partition("/")
+    try:
+        if not slash or not rest or "/" in rest:
+            raise ValueError(f"{name!r} must be NAMESPACE/NAME")
+        parsers.namespace(namespace)
+    except ValueError as exc:
+        reader.problems.append(str(exc))
+    settings = ExplainConfig(
+        Key(namespace, rest), kube_settings(reader), source_settings.ingress_routes(reader),
+        log_level=reader.value("log-level"), log_format=reader.value("log-format"))
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return settings
+
+
+def ingress_route(settings: ExplainConfig) -> int:
+    """Print the trees of an IngressRoute; returns the exit status: 1 if it is not valid, or not there."""
+    connection, services = connect(settings.kube), dict[Key, Service]()
+    source = IngressRoutes(services, settings.policy)
+    try:
+        services.update(_listed(connection, SERVICES))
+        source.apply(Delta(services=services, ingress_routes=_listed(connection, INGRESS_ROUTES),
+                           delegations=_listed(connection, DELEGATIONS)))
+        source.apply(Delta(secrets={key: _secret(connection, key) for key in _secrets(source, settings.key)}))
+    except KubeError as exc:
+        log.error("the cluster cannot be read", extra={"error": str(exc)})
+        return 1
+    lines = explanation.explain(source, settings.key)
+    if not lines:
+        log.error("there is no such IngressRoute, or it has another class",
+                  extra={"ingressroute": str(settings.key)})
+        return 1
+    for line in lines:
+        print(printable(line))
+    status = source.status(settings.key)
+    return 0 if status is not None and status.current == VALID else 1
+
+
+def _listed(connection: Connection, source: Source) -> dict[Key, Any]:
+    """List all objects of a kind. Raises: KubeError."""
+    for attempt in range(LIST_TRIES):
+        try:
+            documents = Collection(connection, source.path(None), {}).documents()
+            return {value.key: value for document in documents
+                    for value in decode_document(source, document)[1]}
+        except ResourceExpired:
+            if attempt == LIST_TRIES - 1:
+                raise
+    return {}
+
+
+def _secrets(source: IngressRoutes, key: Key) -> set[Key]:
+    """Return the Secrets of the roots that reach an object, itself included."""
+    return {secret for root in (*source.roots(key), key) if (graph := source.graphs.get(root)) is not None
+            and (secret := graph.secret) is not None}
+
+
+def _secret(connection: Connection, key: Key) -> Secret:
+    """Read a Secret; what cannot be read is said of it. Raises: KubeError."""
+    path = f"/api/v1/namespaces/{quote(key.namespace, safe='')}/secrets/{quote(key.name, safe='')}"
+    try:
+        return decode.secret(fields.mapping(connection.request("GET", path)))
+    except KubeNotFound:
+        return Secret(key, problem=f"Secret {key.name} not found")
+    except KubeForbidden as exc:
+        log.warning("Secret cannot be read; it is taken for a good one",
+                    extra={"secret": str(key), "error": str(exc)})
+        return Secret(key, not_loaded=True)

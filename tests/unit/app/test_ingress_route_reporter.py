@@ -1,0 +1,120 @@
+"""ingress_route_reporter.py: what a pass means for the status of IngressRoutes, and which Events they get."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from f5router.admission.admission import Rejection
+from f5router.app.ingress_route_reporter import MOST_WARNINGS, IngressRouteReporter
+from f5router.icontrol.outcome import Outcome
+from f5router.model.cluster import Key
+from f5router.reconcile.report import Report
+from f5router.status.condition import Verdict
+from tests.unit.sources.contour_objects import Source, delta, entry, ingress_route, service
+
+ROOT, VERTEX = Key("shop", "root"), Key("bank", "v")
+REFUSED = Verdict(False, "DeviceRejected", "the BIG-IP says no")
+
+
+class Written:
+    """Takes statuses and Events as their writers do."""
+
+    def __init__(self):
+        self.statuses, self.events, self.discarded = {}, [], []
+
+    def submit(self, key, uid, status):
+        self.statuses[key] = status["currentStatus"], status["description"]
+
+    def discard(self, key):
+        self.discarded.append(key)
+
+    def warn_about(self, about, reason, message):
+        self.events.append((about.key, reason, message))
+
+
+@pytest.fixture
+def site():
+    source, written, rejections = Source(), Written(), {}
+    routes = source.apply(delta(
+        service(), service("bank/web"), ingress_route("root", entry("/", "web"), entry("/v", to="bank/v"),
+                                                      fqdn="www.example.com"),
+        ingress_route("bank/v", entry("/v", "web"))))
+    engine = SimpleNamespace(rejection=rejections.get, route=routes.get)
+    selected = {"shop", "bank"}
+    reporter = IngressRouteReporter(
+        source, engine, written, written, selects=selected.__contains__, wall=lambda: 7.0)
+    owned = {route.origin.key: key for key, route in routes.items()}
+    return SimpleNamespace(source=source, written=written, rejections=rejections, reporter=reporter,
+                           routes=routes, owned=owned, selected=selected)
+
+
+def report(verdicts=None, *, full=False, removed=None):
+    return Report(Outcome(), full, verdicts or {}, {}, removed or {})
+
+
+def test_valid(site):
+    site.reporter.passed(report())
+    assert {status for status, _ in site.written.statuses.values()} == {"valid"}
+    assert site.written.events == []
+    assert sum(site.reporter.counts.counts.values()) == 5
+    site.written.statuses.clear()
+    site.reporter.passed(report())
+    assert site.written.statuses == {}
+
+
+def test_a_full_pass_looks_at_all(site):
+    site.reporter.passed(report())
+    site.written.statuses.clear()
+    site.reporter.passed(report(full=True))
+    assert site.written.statuses.keys() == {ROOT, VERTEX}
+
+
+def test_a_rejected_route(site):
+    """Its owner and its root are invalid; another vertex of the root would not be."""
+    key = site.owned[VERTEX]
+    site.reporter.passed(report())
+    site.rejections[key] = Rejection("HostAlreadyClaimed", "a route in another namespace holds it", None)
+    for _ in range(2):
+        site.reporter.passed(report({key: Verdict(False, "HostAlreadyClaimed", "m")}))
+    told = "invalid", "a route in another namespace holds it"
+    assert site.written.statuses == {ROOT: told, VERTEX: told}
+    assert site.written.events == [(name, "InvalidIngressRoute", told[1]) for name in (VERTEX, ROOT)]
+
+
+def test_what_the_device_refuses(site):
+    """An Event, no status; the next one comes after it was served in between."""
+    key = site.owned[ROOT]
+    for verdict in (REFUSED, REFUSED, Verdict(True), REFUSED):
+        site.reporter.passed(report({key: verdict}))
+    assert site.written.statuses[ROOT][0] == "valid"
+    assert site.written.events == [(ROOT, "DeviceRejected", "the BIG-IP says no")] * 2
+
+
+def test_namespaces_of_other_routers(site):
+    """An object that a selected root reaches is reported, wherever it is; others are left to others."""
+    site.selected.remove("bank")
+    site.reporter.passed(report())
+    assert site.written.statuses.keys() == {ROOT, VERTEX}
+    site.selected.clear()
+    site.written.statuses.clear()
+    site.reporter.passed(report(full=True))
+    assert site.written.statuses == {}
+    assert site.reporter.counts.counts == {}
+
+
+def test_gone(site):
+    site.reporter.passed(report())
+    gone = {key: site.routes[key] for key in site.source.apply(
+        delta(gone=[ingress_route("root", fqdn="www.example.com")]))}
+    site.reporter.passed(report(removed=gone))
+    assert site.written.discarded == [ROOT]
+    assert site.written.statuses[VERTEX][0] == "orphaned"
+
+
+def test_many_warnings(site):
+    site.source.apply(delta(ingress_route(
+        "root", *(entry(f"/{number}") for number in range(MOST_WARNINGS + 5)), fqdn="www.example.com")))
+    site.reporter.passed(report())
+    texts = [text for _, reason, text in site.written.events if reason == "Warning"]
+    assert len(texts) == MOST_WARNINGS + 1
+    assert texts[-1] == "there are 5 more warnings; f5router explain shows them"
