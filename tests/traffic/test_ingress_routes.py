@@ -1,0 +1,126 @@
+"""Requests to the hosts of IngressRoutes, and the statuses that their owners see.
+
+Sources: projectcontour/contour v1.5.1, docs/ingressroute.md and internal/e2e; design/ingressroute-design.md.
+"""
+
+from base64 import b64encode
+from collections import Counter
+from contextlib import ExitStack
+
+import pytest
+
+from tests.builders import Identity, identity
+from tests.manifests import delegate, forward, ingress_route
+from tests.traffic import clients
+from tests.traffic.conftest import Site
+
+HOST, SECURE, STRICT, RAW = "plain.example.com", "tls.example.com", "strict.example.com", "raw.example.com"
+SOURCES = {"sources": "routes,ingressroutes"}
+PAIR = identity("*.example.com")
+PLAIN = [  # path of the request, namespace and Service; "" for none
+    ("/", "shop", "a"), ("/x", "shop", "a"),
+    ("/foo", "shop", "b"), ("/foobar", "shop", "b"), ("/Foo", "shop", "a"),
+    ("/foo/bar", "shop", "c"), ("/foo/barn", "shop", "c"),
+    ("/pay", "bank", "pay"), ("/pay/in", "bank", "deep"), ("/pay/none", "bank", "pay"),
+    ("/rewritten/x", "shop", "a"),
+]
+
+
+def tls_secret(name: str, pair: Identity) -> dict:
+    data = {"tls.crt": pair.certificate, "tls.key": pair.key}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "shop", "name": name},
+            "type": "kubernetes.io/tls",
+            "data": {key: b64encode(text.encode()).decode() for key, text in data.items()}}
+
+
+def status(site: Site, name: str, namespace: str = "shop") -> str:
+    return site.kube.get("IngressRoute", namespace, name).get("status", {}).get("currentStatus", "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with ExitStack() as stack:
+        site = Site(stack, tmp_path_factory.mktemp("site"))
+        for number, service in enumerate("abc", 1):
+            site.serve(service, f"10.1.1.{number}")
+        for number, service in enumerate(("pay", "deep"), 1):
+            site.serve(service, f"10.1.2.{number}", namespace="bank")
+        site.serve("tls", "10.1.3.1", port=8443, tls=PAIR)
+        site.apply(
+            tls_secret("pair", PAIR),
+            ingress_route("plain", forward("/", "a"), forward("/foo", "b"), forward("/foo/bar", "c"),
+                          delegate("/pay", "pay", "bank"), delegate("/gone", "gone"),
+                          forward("/rewritten", "a", prefixRewrite="/new"), fqdn=HOST),
+            ingress_route("pay", forward("/pay", "pay"), delegate("/pay/in", "deep"), namespace="bank"),
+            ingress_route("deep", forward("/pay/in", "deep"), namespace="bank"),
+            ingress_route("orphan", forward("/pay/none", "deep"), namespace="bank"),
+            ingress_route("invalid", forward("/pay/none", "deep"), namespace="shop", fqdn="bad.example.com"),
+            ingress_route("tls", forward("/", "a"), forward("/open", "b", permitInsecure=True), fqdn=SECURE,
+                          tls={"secretName": "pair"}),
+            ingress_route("strict", forward("/", "a"), fqdn=STRICT,
+                          tls={"secretName": "pair", "minimumProtocolVersion": "1.3"}),
+            ingress_route("raw", forward("/open", "b"), fqdn=RAW, tls={"passthrough": True},
+                          tcpproxy={"services": [{"name": "tls", "port": 8443}]}),
+            ingress_route("weights", forward("/", {"name": "a", "port": 8080, "weight": 30},
+                                             {"name": "b", "port": 8080, "weight": 10},
+                                             {"name": "c", "port": 8080}), fqdn="weights.example.com"))
+        assert site.converge(**SOURCES) == []
+        yield site
+        assert site.faults() == []
+
+
+@pytest.mark.parametrize(("path", "namespace", "name"), PLAIN, ids=[row[0] for row in PLAIN])
+def test_paths(site, path, namespace, name):
+    """A match is text; the longest one counts."""
+    reply = clients.plain(site.http, HOST, path)
+    assert (reply.pod["namespace"], reply.pod["pod"].rpartition("-")[0]) == (namespace, name)
+    if path.startswith("/rewritten"):
+        assert reply.pod["target"] == "/new/x"
+
+
+def test_statuses(site):
+    assert {name: status(site, name, space) for space, name in (
+        ("shop", "plain"), ("bank", "pay"), ("bank", "orphan"), ("shop", "invalid"), ("shop", "strict"))} == {
+            "plain": "valid", "pay": "valid", "orphan": "orphaned", "invalid": "invalid", "strict": "valid"}
+    assert site.kube.get("IngressRoute", "shop", "invalid")["status"]["description"] == (
+        "Service [deep:8080] is invalid or missing")
+
+
+def test_redirect(site):
+    reply = clients.plain(site.http, SECURE, "/x?y=1")
+    assert (reply.status, reply.location) == (301, f"https://{SECURE}/x?y=1")
+    assert clients.plain(site.http, SECURE, "/open").pod["pod"].startswith("b-")
+    assert clients.python(site.https, SECURE).pod["pod"].startswith("a-")
+
+
+def test_minimum_of_tls(site):
+    assert clients.python(site.https, STRICT).pod
+    assert not clients.python(site.https, STRICT, maximum="TLSv1_2").pod
+    assert clients.python(site.https, SECURE, maximum="TLSv1_2").pod
+
+
+def test_passthrough(site):
+    assert clients.python(site.https, RAW).pod["pod"].startswith("tls-")
+    assert clients.plain(site.http, RAW, "/open").pod["pod"].startswith("b-")
+
+
+def test_weights(site):
+    """A Service without a weight beside others gets no request."""
+    pods = Counter(clients.plain(site.http, "weights.example.com").pod["pod"][0] for _ in range(40))
+    assert pods == {"a": 30, "b": 10}
+
+
+def test_changes(site):
+    """A vertex gets a root, and a certificate is renewed, while nothing else is touched."""
+    assert clients.python(site.https, SECURE).certificate == "*.example.com"
+    site.apply(
+        tls_secret("pair", identity(SECURE)),
+        ingress_route("late", delegate("/pay", "orphan", "bank"), fqdn="late.example.com"))
+    assert site.converge(**SOURCES) == []
+    assert status(site, "orphan", "bank") == "valid"
+    assert clients.plain(site.http, "late.example.com", "/pay/none").pod["pod"].startswith("deep-")
+    assert clients.python(site.https, SECURE).certificate == SECURE
+    site.kube.delete("IngressRoute", "shop", "late")
+    assert site.converge(**SOURCES) == []
+    assert status(site, "orphan", "bank") == "orphaned"
+    assert not clients.plain(site.http, "late.example.com", "/pay/none").pod
