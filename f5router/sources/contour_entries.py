@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from f5router.admission import health, validation
+from f5router.admission import health
 from f5router.model import path_rewrite, priority, time_units
 from f5router.model.cluster import Backend, Key, Service, ServicePort
 from f5router.model.health_checks import HealthCheck
@@ -17,7 +17,6 @@ from f5router.model.hostnames import quote
 from f5router.model.ingress_route import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
 from f5router.model.path_rewrite import PathRewrite
 from f5router.model.route_options import DEFAULTS, RouteOptions
-from f5router.network.weights import MAX_WEIGHT
 
 STRATEGIES = {"": "roundrobin", "RoundRobin": "roundrobin", "WeightedLeastRequest": "leastconn",
               "Random": "random", "Cookie": "roundrobin"}
@@ -27,8 +26,6 @@ COOKIE = "Cookie"
 INTERVAL_S, TIMEOUT_S, UNHEALTHY = 5, 2, 3
 CHECK_HOST = "contour-envoy-healthcheck"
 """A pod is healthy if it answers with 200."""
-
-MOST_BACKENDS = validation.MOST_ALTERNATES + 1
 
 _MATCH = re.compile(r"/[ -\"$->@-~]*")
 _DURATION = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,9}))?(ns|us|µs|ms|s|m|h)")
@@ -79,7 +76,7 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
     try:
         ports = [_port(obj, service, services, place) for service in entry.services]
         options, warnings = _options(obj, entry, ports, place)
-        backends = _backends(entry.services, ports, place)
+        backends = _backends(entry.services, ports)
     except _Invalid as exc:
         return CheckedEntry(error=str(exc))
     return CheckedEntry(warnings=tuple(warnings), backends=backends, options=options,
@@ -102,10 +99,7 @@ def check_proxy(obj: IngressRoute, services: Mapping[Key, Service]) -> CheckedEn
             return CheckedEntry(
                 error=f"tcpproxy: service {obj.key.namespace}/{service.name}/{service.port}: not found")
         ports.append(port)
-    try:
-        backends = _backends(proxy.services, ports, "tcpproxy")
-    except _Invalid as exc:
-        return CheckedEntry(error=str(exc))
+    backends = _backends(proxy.services, ports)
     options, warnings = _balance(obj, proxy.services, "tcpproxy")
     if any(service.health_check or obj.health_check for service in proxy.services):
         warnings.append("tcpproxy: healthCheck has no effect: the pods are not asked over HTTP")
@@ -138,9 +132,8 @@ def _port(obj: IngressRoute, service: RouteService, services: Mapping[Key, Servi
     return port
 
 
-def _backends(services: tuple[RouteService, ...], ports: list[ServicePort],
-              place: str) -> tuple[Backend, ...]:
-    """Return the Services with their shares, those named twice once. Raises: _Invalid."""
+def _backends(services: tuple[RouteService, ...], ports: list[ServicePort]) -> tuple[Backend, ...]:
+    """Return the Services with their shares, those named twice once."""
     weights = [service.weight or 0 for service in services]
     if not any(weights):
         weights = [1] * len(weights)  # even
@@ -148,15 +141,7 @@ def _backends(services: tuple[RouteService, ...], ports: list[ServicePort],
     for service, port, weight in zip(services, ports, weights, strict=True):
         pair = service.name, port.name
         shares[pair] = shares.get(pair, 0) + weight
-    if len(shares) > MOST_BACKENDS:
-        raise _Invalid(f"{place}: {len(shares)} services, at most {MOST_BACKENDS} are possible")
-    most = max(shares.values())
-    return tuple(Backend(name, _scaled(weight, most), port=port) for (name, port), weight in shares.items())
-
-
-def _scaled(weight: int, most: int) -> int:
-    """Return a share in the range of a Route's weights; a positive one stays positive."""
-    return weight if most <= MAX_WEIGHT or not weight else max(1, round(weight * MAX_WEIGHT / most))
+    return tuple(Backend(name, weight, port=port) for (name, port), weight in shares.items())
 
 
 def _options(obj: IngressRoute, entry: RouteEntry, ports: list[ServicePort],
