@@ -272,7 +272,7 @@ _SELECTION = (
            "Class of the Ingresses that are served, where their annotation names it.", _NAME,
            ingress_classes.parse_class),
     Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
-           "Controller of the IngressClasses whose Ingresses are served.", "DOMAIN/NAME",
+           "Controller of the IngressClasses whose Ingresses are served.", _NAME,
            ingress_classes.parse_controller),
     Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
            "Namespaces that may have roots of IngressRoutes, separated by commas; without it, all.",

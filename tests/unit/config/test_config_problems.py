@@ -4,6 +4,7 @@ import pytest
 
 from f5router.config import parsers
 from f5router.config.options import OPTIONS
+from f5router.model.errors import ConfigError
 from tests.unit.config.loading import HOST, LOGIN, config, problems
 
 
@@ -187,3 +188,18 @@ def test_partition_path_empty():
     assert settings.folder == "/Common"
     assert any(warning.startswith("--f5-partition-path / ") for warning in settings.warnings)
     assert config({HOST + "PARTITION_PATH": ""}).warnings == ()
+
+
+@pytest.mark.parametrize(("sources", "served", "is_problem"), [
+    pytest.param(None, ("Route",), False, id="a router from before"),
+    pytest.param("routes", ("Route",), False, id="as it must be"),
+    pytest.param("routes,ingress", None, True, id="what nobody can select"),
+])
+def test_fields_select_routes_alone(sources, served, is_problem):
+    flags = {"ROUTE_FIELDS": "spec.host=x"} | ({"ROUTER_SOURCES": sources} if sources else {})
+    if is_problem:
+        with pytest.raises(ConfigError, match="--sources must be routes"):
+            config(flags)
+    else:
+        assert config(flags).watch.sources.kinds == served
+        assert any("--fields" in text for text in config(flags).warnings) == (sources is None)
