@@ -23,6 +23,8 @@ PATHS = {  # host: path, path type and Service of each path of its Ingress
     "slash.example.com": [("/foo/", "Prefix", "a")],
     "element.example.com": [("/aaa/bbb", "Prefix", "a")],
     "longest.example.com": [("/", "Prefix", "a"), ("/aaa", "Prefix", "b"), ("/aaa/bbb", "Prefix", "c")],
+    "exact.example.com": [("/foo", "Exact", "a"), ("/foo", "Prefix", "c"), ("/bar/", "Exact", "a"),
+                          ("/", "Prefix", "b")],
     "own.example.com": [("/foo", "ImplementationSpecific", "a"), ("", "", "b")],
 }
 REQUESTS = [  # host, path of the request, Service; "" for none
@@ -35,6 +37,10 @@ REQUESTS = [  # host, path of the request, Service; "" for none
     ("element.example.com", "/aaa/bb", ""), ("element.example.com", "/aaa/bbbxyz", ""),
     ("longest.example.com", "/aaa/bbb/c", "c"), ("longest.example.com", "/aaa/ccc", "b"),
     ("longest.example.com", "/ccc", "a"),
+    ("exact.example.com", "/foo", "a"), ("exact.example.com", "/foo?x=1", "a"),
+    ("exact.example.com", "/foo/", "c"), ("exact.example.com", "/foo/bar", "c"),
+    ("exact.example.com", "/foobar", "b"), ("exact.example.com", "/bar", "b"),
+    ("exact.example.com", "/bar/", "a"), ("exact.example.com", "/bar/x", "b"),
     ("own.example.com", "/foo/x", "a"), ("own.example.com", "/x", "b"),
     ("unknown.example.com", "/", ""),
 ]
