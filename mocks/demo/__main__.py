@@ -22,6 +22,8 @@ from mocks.demo.serving import Row, read_rows
 CONVERGE_LIMIT_S = 300.0
 QUIET_S = 0.3
 """Writes that come later than this after the last one belong to nothing."""
+ROOT = "news/portal"
+"""The IngressRoute that delegates a part of its host."""
 LOOK_S = 0.5
 """Between looks whether everything still runs."""
 
@@ -49,7 +51,8 @@ def show(lab: Lab) -> None:
     """Start, converge, change. Raises: DemoError: something is not as expected."""
     say("Starting a fake OpenShift cluster and a fake BIG-IP")
     lab.start_servers()
-    click.echo(f"  cluster  {lab.cluster.url}, two namespaces with Routes, Services and pods")
+    click.echo(f"  cluster  {lab.cluster.url}, three namespaces with Routes, an "
+               "Ingress, IngressRoutes, Services and pods")
     click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, with the virtual servers "
                "ose-vserver and https-ose-vserver")
     say("Giving the BIG-IP a subnet of the pod network")
@@ -72,6 +75,8 @@ def show(lab: Lab) -> None:
     change(lab, log, "Route shop/newsletter gets the right key",
            lambda cluster: changes.mend(cluster, lab.public), expected.MENDED)
     ask(lab)
+    say(f"Who serves what of an IngressRoute? f5router explain ingressroute {ROOT}:")
+    click.echo(lab.explain(ROOT))
     say("Is anything left to do? f5router plan:")
     answer = lab.plan()
     click.echo(answer)
@@ -134,7 +139,7 @@ def look_around(lab: Lab) -> None:
     click.echo(f"""
   # the cluster: look, edit, add, delete
   export KUBECONFIG={lab.kubeconfig}
-  kubectl get routes,endpointslices -A
+  kubectl get routes,ingresses,ingressroutes,endpointslices -A
   kubectl -n shop edit route web
   kubectl get nodes,hostsubnets
   kubectl delete node node-3
@@ -147,6 +152,7 @@ def look_around(lab: Lab) -> None:
   # the router: what it does, and what it would do
   tail -f {lab.router.log}
   (. {lab.environment_file} && {sys.executable} -m f5router plan --log-level=warning)
+  (. {lab.environment_file} && {sys.executable} -m f5router explain ingressroute {ROOT})
 """)
     with contextlib.suppress(Interrupted):
         while True:

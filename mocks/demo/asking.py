@@ -1,4 +1,4 @@
-"""Requests to Routes through the BIG-IP, each by a curl command that anybody may type."""
+"""Requests through the BIG-IP, each by a curl command that anybody may type."""
 
 import json
 import shlex
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mocks.demo.processes import DemoError, clean_environment
+from mocks.demo.publications import ADMITTED
 from mocks.demo.servers import HTTP_VIRTUAL, HTTPS_VIRTUAL, Lab
-from mocks.demo.serving import ADMITTED, REDIRECT, Row
+from mocks.demo.serving import REDIRECT, Row
 
 LIMIT_S = 120
 NOBODY = "nobody.example.com"
@@ -38,9 +39,10 @@ def requests(lab: Lab, rows: Iterable[Row]) -> Iterator[Request]:
         service = f"{row.name.split('/')[0]}/{row.service}"
         if serving.port_80:
             by = "TLS" if serving.pods else "HTTP"
-            redirect = serving.port_80 == REDIRECT
-            yield Request(_curl(lab, "http", host, slash + path), (
-                f"302 https://{host}/{path}" if redirect else f"a pod of {service}, asked by {by}"))
+            answer = f"a pod of {service}, asked by {by}"
+            if serving.port_80 == REDIRECT:
+                answer = f"{row.redirect} https://{host}/{path}"
+            yield Request(_curl(lab, "http", host, slash + path), answer)
         if serving.port_443:
             by = "TLS" if serving.pods or row.kind.startswith("passthrough") else "HTTP"
             yield Request(_curl(lab, "https", host, slash + path), f"a pod of {service}, asked by {by}")

@@ -1,5 +1,6 @@
 """Certificates, keys and authorities of the example cluster, made new at every start."""
 
+import base64
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -37,9 +38,20 @@ class Authority:
         return _pem(builder.sign(self._key, hashes.SHA256())), _key_pem(key)
 
 
-def fill(routes: Iterable[dict], public: Authority, pods: Authority) -> None:
-    """Replace GENERATED and MISMATCHED in Routes, in place. Args: public, pods: who issues for whom."""
-    for route in routes:
+FOR_HOST = "generated for "
+"""In tls.key of a Secret, before the host of its certificate."""
+
+
+def fill(objects: Iterable[dict], public: Authority, pods: Authority) -> None:
+    """Replace what is to be generated in Routes and Secrets, in place.
+
+    Args: public, pods: who issues for whom.
+    """
+    objects = list(objects)
+    for secret in (obj for obj in objects if obj["kind"] == "Secret"):
+        texts = public.issue(secret["data"]["tls.key"].removeprefix(FOR_HOST))
+        secret["data"] = dict(zip(("tls.crt", "tls.key"), map(_base64, texts), strict=True))
+    for route in (obj for obj in objects if obj["kind"] == "Route"):
         tls = route["spec"].get("tls", {})
         if "certificate" not in tls and "destinationCACertificate" not in tls:
             continue
@@ -51,6 +63,10 @@ def fill(routes: Iterable[dict], public: Authority, pods: Authority) -> None:
         tls.update({field: generated[field] for field, value in tls.items() if value == GENERATED})
         if tls.get("key") == MISMATCHED:
             tls["key"] = public.issue("another.example.com")[1]
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 def ssh_key_pair() -> tuple[str, str]:

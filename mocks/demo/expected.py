@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 from mocks.demo.network import Network
+from mocks.demo.publications import ADMITTED
 from mocks.demo.serving import (
-    ADMITTED,
     CHECKED,
     DEFAULT,
     OWN,
@@ -20,11 +20,14 @@ from mocks.demo.serving import (
 _HELLO = ("openshift_docs_service-name", ("10.128.0.11:8080", "10.129.0.12:8080"))
 _HELLO_TLS = ("10.128.0.21:8443", "10.129.0.22:8443")
 _WEB = ("openshift_shop_web", ("10.128.0.31:8080", "10.129.0.32:8080"))
+_PRESS = ("10.128.0.71:8080", "10.129.0.72:8080")
 _PAYMENTS = ("openshift_shop_payments__*", ("10.128.0.51:8443", "10.129.0.52:8443"))
 
 _ROUTES: Mapping[str, Serving] = {
     "docs/host-route": Serving(ADMITTED, RULE, "", *_HELLO),
     "docs/no-route-hostname": Serving("NoHostValue"),
+    "docs/portal-docs": Serving(
+        ADMITTED, REDIRECT, RULE, "openshift_docs_service-name_http__*", _HELLO[1], "that of portal-tls"),
     "docs/route-alternate-service": Serving(
         ADMITTED, RULE, "", "openshift_docs_service-name___*",
         ("10.128.0.11:8080", "10.128.0.14:8080", "10.129.0.12:8080", "10.129.0.15:8080")),
@@ -38,6 +41,8 @@ _ROUTES: Mapping[str, Serving] = {
     "docs/route-unsecured": Serving(ADMITTED, RULE, "", *_HELLO),
     "docs/route-unsecured-path": Serving(ADMITTED, RULE, "", *_HELLO),
     "docs/route-wildcard": Serving("RouteNotAdmitted"),
+    "news/magazine": Serving(ADMITTED, REDIRECT, RULE, "openshift_news_press_http", _PRESS, OWN),
+    "news/portal": Serving(ADMITTED, REDIRECT, RULE, "openshift_news_press_http__*", _PRESS, OWN),
     "shop/api": Serving(
         ADMITTED, "", RULE, "openshift_shop_api_http", ("10.128.0.41:9000",), "that of web"),
     "shop/images": Serving(ADMITTED, RULE, "", *_WEB),

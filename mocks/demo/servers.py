@@ -16,7 +16,7 @@ from mocks.demo.processes import DemoError, Program, clean_environment
 from mocks.kube.manifests import read_manifests
 
 MANIFESTS = Path(__file__).parent / "cluster"
-EXAMPLES = ("nodes.yaml", "docs.yaml", "shop.yaml")
+EXAMPLES = ("nodes.yaml", "docs.yaml", "shop.yaml", "sources.yaml")
 ADDED, JOINING = "added.yaml", "joining.yaml"
 """The Route and the Node that are added later."""
 
@@ -93,7 +93,7 @@ class Lab:
     def _start_cluster(self) -> Program:
         """Make the example objects and serve them: `python -m mocks.kube --load ...`."""
         objects = [obj for name in EXAMPLES for _, obj in read_manifests(MANIFESTS / name)]
-        fill((obj for obj in objects if obj["kind"] == "Route"), self.public, self.pods)
+        fill(objects, self.public, self.pods)
         self.authorities_file.write_text(self.public.pem + self.pods.pem)
         manifest = self.folder / "cluster.yaml"
         manifest.touch(mode=0o600)
@@ -150,8 +150,15 @@ class Lab:
 
     def plan(self) -> str:
         """Return what `f5router plan` prints. Raises: DemoError."""
+        return self._ask_router("plan", "--log-level=warning")
+
+    def explain(self, ingress_route: str) -> str:
+        """Return what `f5router explain` prints about an IngressRoute. Raises: DemoError."""
+        return self._ask_router("explain", "ingressroute", ingress_route)
+
+    def _ask_router(self, command: str, *arguments: str) -> str:
         program = self._program(
-            "f5router plan", [sys.executable, "-m", "f5router", "plan", "--log-level=warning"],
+            f"f5router {command}", [sys.executable, "-m", "f5router", command, *arguments],
             environment=clean_environment() | self._settings(),
         )
         program.wait_for_end()

@@ -1,4 +1,4 @@
-"""How a Route is served: read from the two servers, by nothing but their REST interfaces.
+"""How a host and path is served: read from the two servers, by nothing but their REST interfaces.
 
 Nothing of the router is used here: the demo checks it as an outsider would.
 """
@@ -7,25 +7,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mocks.demo import publications
 from mocks.demo.api import Api
+from mocks.demo.publications import Publication
 from mocks.demo.servers import HTTPS_VIRTUAL
 
 POLICIES = {80: "openshift_insecure_routes", 443: "openshift_secure_routes"}
 PASSTHROUGH, REENCRYPT = "ssl_passthrough_servername_dg", "ssl_reencrypt_serverssl_dg"
 NOWHERE = "/Common/openshift_nowhere"
-ADMITTED = "Admitted"
-ROUTER = "public"
-"""Name of the router in the status of Routes."""
 
 RULE, REDIRECT, RECORD = "rule", "rule: redirect", "record"
 OWN, DEFAULT = "own certificate", "default certificate"
 CHECKED, UNCHECKED = "verified TLS", "unverified TLS"
-KINDS = {"": "unsecured", "edge": "edge", "reencrypt": "re-encrypt", "passthrough": "passthrough"}
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How a Route is served, or why not."""
+    """How a host and path is served, or why not."""
 
     status: str
     """Admitted, or the reason why not; "" when there is no status."""
@@ -44,7 +42,7 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A Route as the table shows it."""
+    """A Route, or a part of another object, as the table shows it."""
 
     name: str
     """namespace/name."""
@@ -58,6 +56,8 @@ class Row:
     """Its whole name."""
     message: str
     """Of the status."""
+    redirect: int = 302
+    """Status of a redirect to port 443."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,53 +100,36 @@ def read_device(api: Api) -> Device:
 
 
 def read_rows(cluster: Api, device: Api) -> list[Row]:
-    """A row for each Route, by name. Raises: requests.RequestException."""
+    """A row for each host and path, by the name of its object. Raises: requests.RequestException."""
     device_state = read_device(device)
-    routes = cluster.get("/apis/route.openshift.io/v1/routes")["items"]
-    return [_row(route, device_state) for route in sorted(routes, key=_name)]
+    return [_row(item, device_state) for item in publications.read(cluster)]
 
 
-def _row(route: dict, device: Device) -> Row:
-    spec = route["spec"]
-    tls = spec.get("tls", {})
-    status, message = _status(route)
-    port_80, forwards = _on_port(route, device.rules[80])
-    port_443, more = _on_port(route, device.rules[443])
-    if spec.get("host") in device.passthrough:
-        port_443, more = RECORD, {device.passthrough[spec["host"]]}
+def _row(item: Publication, device: Device) -> Row:
+    port_80, forwards = _on_port(item, device.rules[80])
+    port_443, more = _on_port(item, device.rules[443])
+    if item.host in device.passthrough:
+        port_443, more = RECORD, {device.passthrough[item.host]}
     pools = sorted(forwards | more)
     pool = ", ".join(path.removeprefix("/Common/") for path in pools)
     members = tuple(sorted({member for path in pools for member in device.pools.get(path, ())}))
-    policy = tls.get("insecureEdgeTerminationPolicy", "")
-    kind = KINDS.get(tls.get("termination", ""), "?")
     return Row(
-        name=_name(route), address=f"{spec.get('host', '(no host)')}{spec.get('path', '')}",
-        kind=f"{kind}, {policy}" if policy else kind, service=spec["to"]["name"],
+        name=item.full_name, address=f"{item.host or '(no host)'}{item.path}",
+        kind=item.kind, service=item.service,
         serving=Serving(
-            status, port_80, port_443, re.sub(r"[0-9a-f]{16}$", "*", pool), members,
-            _certificate(route, device) if port_443 == RULE else "", _pods(pools, device),
+            item.status, port_80, port_443, re.sub(r"[0-9a-f]{16}$", "*", pool), members,
+            _certificate(item, device) if port_443 == RULE else "", _pods(pools, device),
         ),
-        pool=pool, message=message,
+        pool=pool, message=item.message, redirect=item.redirect,
     )
 
 
-def _status(route: dict) -> tuple[str, str]:
-    """Return what the router says of a Route, and its message."""
-    for entry in route.get("status", {}).get("ingress", []):
-        for condition in entry.get("conditions", []):
-            if entry.get("routerName") == ROUTER and condition["type"] == ADMITTED:
-                admitted = condition["status"] == "True"
-                return (ADMITTED if admitted else condition["reason"]), condition.get("message", "")
-    return "", ""
-
-
-def _on_port(route: dict, rules: list[dict]) -> tuple[str, set[str]]:
-    """Return what the rules of a policy do for a Route, and the pools that they forward to."""
+def _on_port(item: Publication, rules: list[dict]) -> tuple[str, set[str]]:
+    """Return what the rules of a policy do for a host and path, and the pools that they forward to."""
     actions: set[str] = set()
     pools: set[str] = set()
     for rule in rules:
-        stem = f"openshift_route_{route['metadata']['namespace']}_{route['metadata']['name']}"
-        if rule["name"].split("__")[0] != stem or not _matches(rule, route["spec"]):
+        if not re.fullmatch(item.stem, rule["name"].split("__")[0]) or not _matches(rule, item):
             continue
         if any(action.get("pool") == NOWHERE for action in _items(rule, "actions")):
             continue  # it keeps a less specific Route's redirect off
@@ -156,8 +139,8 @@ def _on_port(route: dict, rules: list[dict]) -> tuple[str, set[str]]:
     return ", ".join(sorted(actions)), pools
 
 
-def _matches(rule: dict, spec: dict) -> bool:
-    """Return True if the conditions of a rule name the Route's host and path."""
+def _matches(rule: dict, item: Publication) -> bool:
+    """Return True if the conditions of a rule name the host and path."""
     hosts: set[str] = set()
     paths: set[str] = set()
     for condition in _items(rule, "conditions"):
@@ -166,16 +149,16 @@ def _matches(rule: dict, spec: dict) -> bool:
             hosts |= values
         elif condition.get("path"):
             paths |= values
-    path = spec.get("path", "")
-    return spec.get("host") in hosts and (bool(paths & {path, f"{path}/"}) if path else not paths)
+    path = item.path
+    return item.host in hosts and (bool(paths & {path, f"{path}/"}) if path else not paths)
 
 
-def _certificate(route: dict, device: Device) -> str:
-    host = route["spec"].get("host", "")
+def _certificate(item: Publication, device: Device) -> str:
     for path, file in device.client_ssl.items():
-        if path.endswith(f"/openshift_host_{host}-client-ssl-profile"):
-            owner = file.removeprefix("/Common/openshift_route_").split("-https-cert-")[0].replace("_", "/")
-            return OWN if owner == _name(route) else f"that of {owner.split('/')[-1]}"
+        if path.endswith(f"/openshift_host_{item.host}-client-ssl-profile"):
+            owner = file.removeprefix("/Common/").split("-https-cert-")[0]
+            name = re.split("[_.]", owner)[-1]
+            return OWN if re.fullmatch(item.stem, owner) or name == item.secret else f"that of {name}"
     return DEFAULT
 
 
@@ -207,7 +190,3 @@ def _items(parent: dict, name: str) -> Iterator[dict]:
 
 def _id(path: str) -> str:
     return path.replace("/", "~")
-
-
-def _name(route: dict) -> str:
-    return f"{route['metadata']['namespace']}/{route['metadata']['name']}"

@@ -9,11 +9,13 @@ from tabulate import tabulate
 
 from mocks.demo.calls import Call, Traffic
 from mocks.demo.network import PROFILE, TUNNEL, Network
-from mocks.demo.serving import ADMITTED, REDIRECT, Row, Serving
+from mocks.demo.publications import ADMITTED
+from mocks.demo.serving import REDIRECT, Row, Serving
 
 LEGEND = """\
 rule      in LTM policy openshift_insecure_routes (port 80) or openshift_secure_routes (port 443),
-          named openshift_route_<namespace>_<Route>; it forwards to the pool, or redirects to https
+          named openshift_route_<namespace>_<Route>; it forwards to the pool, or redirects to https.
+          For an Ingress or IngressRoute, -i- or -c- and a digest stand before its name
 record    in data-group ssl_passthrough_servername_dg, where an iRule looks the SNI up
 TLS       towards the pods: the pool has a record in data-group ssl_reencrypt_serverssl_dg
 default certificate: that of the client SSL profile which the virtual server had before"""

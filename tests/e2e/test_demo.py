@@ -21,9 +21,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 HELLO = ("openshift_docs_service-name", "10.128.0.11:8080, 10.129.0.12:8080")
 WEB = ("openshift_shop_web", "10.128.0.31:8080, 10.129.0.32:8080")
+PRESS = "10.128.0.71:8080, 10.129.0.72:8080"
 SHOWN = {
     "docs/host-route": ("host.example.com", "unsecured", "80   rule", *HELLO, "Admitted"),
     "docs/no-route-hostname": ("(no host)", "unsecured", "rejected"),
+    "docs/portal-docs": (
+        "portal.example.com/docs", "IngressRoute, TLS", "that of portal-tls", "80   rule: redirect",
+        "443  rule", "openshift_docs_service-name_http__", HELLO[1], "Admitted"),
     "docs/route-alternate-service": (
         "alternate.example.com", "80   rule", "openshift_docs_service-name___", "10.128.0.14:8080",
         "Admitted"),
@@ -43,6 +47,12 @@ SHOWN = {
     "docs/route-unsecured": ("www.example.com", "unsecured", "80   rule", *HELLO, "Admitted"),
     "docs/route-unsecured-path": ("www.example.com/test", "unsecured", "80   rule", *HELLO, "Admitted"),
     "docs/route-wildcard": ("wildcard.example.com", "rejected"),
+    "news/magazine": (
+        "magazine.example.com/issues", "Ingress, TLS", "own certificate", "80   rule: redirect", "443  rule",
+        "openshift_news_press_http", PRESS, "Admitted"),
+    "news/portal": (
+        "portal.example.com", "IngressRoute, TLS", "own certificate", "80   rule: redirect", "443  rule",
+        "openshift_news_press_http__", PRESS, "Admitted"),
     "shop/api": (
         "shop.example.com/api", "edge, None", "that of web", "443  rule", "openshift_shop_api_http",
         "10.128.0.41:9000", "Admitted"),
@@ -114,7 +124,7 @@ def test_a_route_is_in_the_table(once, name):
 def test_the_table_has_every_route(once):
     """No Route is shown that is not listed here."""
     table = once.stdout.split("\nrule ")[0]
-    assert set(re.findall(r"^((?:docs|shop)/[a-z-]+) ", table, re.MULTILINE)) == SHOWN.keys()
+    assert set(re.findall(r"^((?:docs|news|shop)/[a-z-]+) ", table, re.MULTILINE)) == SHOWN.keys()
 
 
 @pytest.mark.parametrize(("name", "reason", "message"), [
@@ -191,6 +201,13 @@ def test_a_second_plan_is_empty(once):
     assert "Nothing to do: the BIG-IP is in step with the cluster." in once.stdout
 
 
+def test_the_delegation_is_explained(once):
+    """`f5router explain` prints the tree from the root to the Services."""
+    tree = once.stdout.split("f5router explain ingressroute news/portal:")[1].split("Is anything left")[0]
+    for text in ("portal.example.com", "docs/portal-docs", "press", "service-name"):
+        assert text in tree
+
+
 CURL = re.compile(r"^  \$ (curl .*/([a-z-]+\.example\.com):\d+(/\S*))\n    (.*)$", re.MULTILINE)
 
 
@@ -204,6 +221,10 @@ def test_each_route_is_asked(once):
     assert answers["https", "shop.example.com", "/api"] == "api-10.128.0.41, asked by HTTP"
     assert re.fullmatch(r"payments-10\.\S+, asked by TLS", answers["https", "payments.example.com", "/"])
     assert answers["https", "ledger.example.com", "/"] == "ledger-10.128.0.61, asked by TLS"
+    assert answers["http", "portal.example.com", "/docs"] == "301 https://portal.example.com/docs"
+    for host, path, name in (("portal", "/docs", "service-name"), ("magazine", "/issues", "press")):
+        answer = answers["https", f"{host}.example.com", path]
+        assert re.fullmatch(rf"{name}-10\.\S+, asked by HTTP", answer)
     hosts = {text for name, (text, *rest) in SHOWN.items() if "Admitted" in rest}
     assert hosts <= {host + path.rstrip("/") for _, host, path in answers}
 
