@@ -69,6 +69,7 @@ class ClusterWatcher:
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
         self._translator, self._filter = Translator(settings.sources), NamespaceFilter()
+        self._secret_filter = NamespaceFilter()
         self._absentable = _absentable(settings)
         self._slices = _slices(settings)
         self._kinds = KindStates(
@@ -207,7 +208,7 @@ class ClusterWatcher:
             first, self._first = self._first, Delta()
         chosen = self._chosen()
         if self._secrets is not None:
-            self._follow_secrets(self._secrets, chosen.routes)
+            self._follow_secrets(self._secrets, chosen)
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
                        sources_unread=self._sources_unread())
 
@@ -216,9 +217,12 @@ class ClusterWatcher:
             kind for kind in self._settings.sources.kinds
             if not all(self._kinds.is_known(source, may_vanish=kind != ROUTE) for source in SERVED[kind]))
 
-    def _follow_secrets(self, secrets: SecretWatch, routes: Mapping[Key, Route | None]) -> None:
+    def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
         """Follow the Secrets of changed Routes; those of spec.tls.externalCertificate only if allowed."""
-        users = {**routes, **self._translator.take_secret_users()}
+        others: Mapping[Key, Route | None] = self._translator.take_secret_users()
+        if self._settings.selection.by_namespace:
+            others = self._secret_filter.apply(replace(chosen, routes=others)).routes
+        users = {**chosen.routes, **others}
         if not self._settings.secrets:
             users = {key: route if route and route.tls_secret else None for key, route in users.items()}
         secrets.follow(users)
@@ -325,7 +329,7 @@ class ClusterWatcher:
             chosen = self._chosen()
             self._first = self._first.then(chosen)
             if self._secrets is not None:
-                self._follow_secrets(self._secrets, chosen.routes)
+                self._follow_secrets(self._secrets, chosen)
                 if not self._secrets.complete() and not without_secrets:
                     if not self._secrets_timer.ident:
                         self._secrets_timer.start()

@@ -123,3 +123,17 @@ def test_selection(kube, follow):
     follower.until(lambda: hosts(follower) == {"label.example.com"})
     kube.apply(namespace("shop", zone="east"))
     follower.until(lambda: not hosts(follower))
+
+
+def test_secrets_of_selected_roots(kube, follow):
+    """A root whose Route nobody can make yet has its Secret read, if its namespace is selected."""
+    for name, zone in (("shop", "west"), ("bank", "east")):
+        kube.apply([namespace(name, zone=zone), manifests.ingress_route(
+            "root", namespace=name, fqdn=f"{name}.example.com", tls={"secretName": f"of-{name}"})])
+    kube.apply(objects.secret("of-shop"))
+    follower = follow(sources=ALL, secrets=True, selection=Selection(namespace_labels="zone=west"))
+    follower.until(lambda: Key("shop", "of-shop") in follower.state["secrets"])
+    kube.apply(namespace("shop", zone="east"))
+    follower.until(lambda: Key("shop", "of-shop") not in follower.state["secrets"])
+    assert not [entry for entry in lists(kube, "secrets")
+                if "of-bank" in entry.query.get("fieldSelector", "")]
