@@ -49,6 +49,8 @@ class HostTLS(NamedTuple):
 def services(ingress: Ingress) -> set[Key]:
     """Return the Services that an Ingress names."""
     backends = [path.backend for rule in ingress.rules for path in rule.paths or ()]
+    if ingress.default_backend is not None:
+        backends.append(ingress.default_backend)
     return {Key(ingress.key.namespace, backend.service) for backend in backends if backend.service}
 
 
@@ -93,8 +95,6 @@ class _Conversion:
             self._problem(UNSUPPORTED, f"metadata.annotations: {DESTINATION_CA} is not supported; the "
                                        "Ingress is not served: its pods would not be verified as it asks")
             return self._result
-        if ingress.default_backend is not None:
-            self._problem(UNSUPPORTED, "spec.defaultBackend: it is not served; give each host a path /")
         for number, rule in enumerate(ingress.rules):
             where = f"spec.rules[{number}]"
             if not rule.host:
@@ -102,13 +102,40 @@ class _Conversion:
                                        "hosts that nobody serves, of all teams; it is not served")
                 continue
             for count, path in enumerate(rule.paths or ()):
-                self._add(rule.host, path, where, f"{where}.http.paths[{count}]")
+                place_of_path = f"{where}.http.paths[{count}]"
+                self._add(rule.host, path, where, place_of_path, f"{place_of_path}.backend")
+        if ingress.default_backend is not None:
+            self._add_default(ingress.default_backend)
         return self._result
 
-    def _add(self, host: str, path: IngressPath, rule: str, where: str) -> None:
-        """Add the Route of a path, or the reason why there is none."""
+    def _add_default(self, backend: IngressBackend) -> None:
+        """Add what serves requests for the hosts of the Ingress that no path of it matches.
+
+        Source: Kubernetes, Ingress, "DefaultBackend". Requests for hosts that no object names are not its
+        own: they are those of all teams.
+        """
+        hosts: dict[str, str] = {}
+        complete: set[str] = set()
+        for number, rule in enumerate(self._ingress.rules):
+            hosts.setdefault(rule.host, f"spec.rules[{number}]")
+            if any(path.path_type != "Exact" and not path.path.strip("/") for path in rule.paths or ()):
+                complete.add(rule.host)
+        hosts.pop("", None)
+        if not hosts:
+            self._problem(NO_HOST, "spec.defaultBackend: without a host it would get the requests of all "
+                                   "hosts that nobody serves, of all teams; it is not served")
+        for host, where in hosts.items():
+            if host not in complete:
+                path = IngressPath("", "Prefix", backend)
+                self._add(host, path, where, "spec.defaultBackend", "spec.defaultBackend")
+
+    def _add(self, host: str, path: IngressPath, rule: str, where: str, backend: str) -> None:
+        """Add the Route of a path, or the reason why there is none.
+
+        Args: rule, where, backend: fields of the Ingress, of the host, of the path and of what serves it.
+        """
         matched = self._match(path, where)
-        port = self._port(path.backend, where)
+        port = self._port(path.backend, backend)
         if matched is None or port is None:
             return
         match, text = matched
@@ -149,15 +176,15 @@ class _Conversion:
         self._problem(INVALID, f"{where}.pathType: {quote(path.path_type)} with path {quote(path.path)}")
         return None
 
-    def _port(self, backend: IngressBackend, where: str) -> str | None:
+    def _port(self, backend: IngressBackend, field: str) -> str | None:
         """Return the port as Route.target_port; None if it is not there.
 
         Endpoints have the name of a Service's port, not its number: a Service may map 80 to 8080.
         """
         if backend.resource:
-            self._problem(UNSUPPORTED, f"{where}.backend.resource: only Services are supported")
+            self._problem(UNSUPPORTED, f"{field}.resource: only Services are supported")
             return None
-        name = f"{where}.backend.service"
+        name = f"{field}.service"
         service = self._services.get(Key(self._ingress.key.namespace, backend.service))
         if service is None:
             self._problem(NO_SERVICE, f"{name}: Service {quote(backend.service)} does not exist")

@@ -8,7 +8,7 @@ import pytest
 
 from f5router.kube.api import decode_ingress
 from f5router.model.cluster import Key, PathMatch
-from f5router.sources.ingress_conversion import convert
+from f5router.sources.ingress_conversion import convert, services
 from tests import builders, manifests
 
 SERVICES = {service.key: service for service in (
@@ -16,6 +16,7 @@ SERVICES = {service.key: service for service in (
     builders.service("bare", ports=(("", 80),)),
 )}
 HOST = "www.example.com"
+DEFAULT = {"service": {"name": "bare", "port": {"number": 80}}}
 
 
 def converted(*paths, **more):
@@ -90,8 +91,8 @@ def test_identity():
                  id="no port of the name"),
     pytest.param([(HOST, "/", "web", 80, "Regex")], {}, "InvalidIngress", "pathType: 'Regex'",
                  id="path type"),
-    pytest.param([], {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}, "NotSupported",
-                 "spec.defaultBackend: ", id="controller: defaultBackend"),
+    pytest.param([], {"defaultBackend": DEFAULT}, "NoHost", "spec.defaultBackend: ",
+                 id="controller: defaultBackend without a host"),
     pytest.param([(HOST, "/", "web", 80)], {"annotations": {"route.openshift.io/termination": "Edge"}},
                  "InvalidIngress", "route.openshift.io/termination is 'Edge'", id="termination"),
     pytest.param([(HOST, "/", "web", 80)], {"annotations": {
@@ -106,6 +107,31 @@ def test_refused(paths, more, reason, words):
     (problem,) = result.problems
     assert problem.reason == reason
     assert words in problem.message
+
+
+@pytest.mark.parametrize(("paths", "served"), [
+    pytest.param([(HOST, "/a", "web", 80)], {"/a": "web", "": "bare"}, id="concepts: what no path matches"),
+    pytest.param([(HOST, "/", "web", 80)], {"": "web"}, id="a path has everything"),
+    pytest.param([(HOST, "/", "web", 80, "Exact")], {"/": "web", "": "bare"}, id="a path has / alone"),
+    pytest.param([(HOST, "/", "none", 80)], {}, id="a path has everything, but no Service"),
+])
+def test_default_backend(paths, served):
+    result = converted(*paths, defaultBackend=DEFAULT)
+    assert {route.path: route.service for route in result.routes.values()} == served
+
+
+def test_a_host_without_paths():
+    """The default backend has all of it. Source: Kubernetes API reference, IngressRule: http."""
+    obj = manifests.ingress("site", (HOST, "/", "web", 80), defaultBackend=DEFAULT)
+    del obj["spec"]["rules"][0]["http"]
+    (route,) = convert(decode_ingress.ingress(obj), SERVICES).routes.values()
+    assert (route.host, route.path, route.service) == (HOST, "", "bare")
+    assert route.origin.field == "spec.defaultBackend"
+
+
+def test_the_service_of_the_default_backend_is_followed():
+    obj = decode_ingress.ingress(manifests.ingress("site", (HOST, "/a", "web", 80), defaultBackend=DEFAULT))
+    assert services(obj) == {Key("shop", "web"), Key("shop", "bare")}
 
 
 def test_resource_backend():
