@@ -12,7 +12,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.printable import printable
 from f5router.reconcile.report import Report
 from f5router.reconcile.verdicts import DEVICE_REJECTED
-from f5router.sources.delegation_graph import KIND
+from f5router.sources.contour_routes import KIND
 from f5router.sources.ingress_routes import INVALID, REASON, VALID, WARNING, GraphStatus, IngressRoutes
 from f5router.sources.status_counts import StatusCounts
 

@@ -16,12 +16,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router.model import names
-from f5router.model.cluster import TLS_SECRET, Key, Origin, PathMatch, Route, RouteTLS, Secret, is_object_name
+from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
 from f5router.model.ingress_route import Delegate, IngressRoute, RouteEntry, VirtualHost
+from f5router.sources import contour_routes
 from f5router.sources.contour_entries import CheckedEntry, quoted
-
-KIND = "IngressRoute"
+from f5router.sources.contour_routes import host_of, secret_of
 
 MOST_DEPTH = 256
 """Objects from a root to a Service."""
@@ -101,18 +100,6 @@ class Graph:
         known = self.warnings.setdefault(key, [])
         if text not in known:
             known.append(text)
-
-
-def host_of(fqdn: str) -> str:
-    """Return the Host of a root."""
-    return fqdn.strip().lower().removesuffix(".")
-
-
-def secret_of(root: IngressRoute) -> Key | None:
-    """Return the Secret that a root names: NAME, or NAMESPACE/NAME; None without one."""
-    text = root.virtual_host.secret if root.virtual_host else ""
-    namespace, slash, name = text.rpartition("/")
-    return (Key(namespace if slash else root.key.namespace, name)) if text else None
 
 
 def is_below(match: str, prefix: str) -> bool:
@@ -344,7 +331,7 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
     """
     holders: dict[str, Key] = {}
     if proxy is not None:
-        route = _route(root, proxy[0], RouteEntry(), proxy[1], passthrough=True)
+        route = contour_routes.build(root, proxy[0], RouteEntry(), proxy[1], passthrough=True)
         graph.routes[route.key] = route
         holders[""] = proxy[0]
     seen, stack = {Visit(root.key)}, [(Visit(root.key), _backwards(root))]
@@ -365,8 +352,11 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
             place = visit.key, number
             record = known.get(place)
             if record is None or record[0] is not entry or record[1] != checked:
-                record = entry, checked, _route(root, visit.key, entry, checked)
+                record = entry, checked, contour_routes.build(root, visit.key, entry, checked)
             graph.records[place], route = record, record[2]
+            if checked.reencrypt and route.tls is None:
+                graph.warn(visit.key, f"route {quoted(entry.match)}: upstream-protocol.tls has no effect on "
+                           "a virtual host without TLS: its pods are asked without")
             if route.path in holders and graph.routes.get(route.key) != route:
                 graph.warn(visit.key, f"route {quoted(entry.match)}: not served: another entry of "
                            f"IngressRoute {holders[route.path]} has the same match and comes later")
@@ -377,42 +367,3 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
 
 def _backwards(obj: IngressRoute) -> Iterator[int]:
     return iter(range(len(obj.routes) - 1, -1, -1))
-
-
-MINIMUM = {"1.2": "1.2", "1.3": "1.3"}
-"""Versions of TLS by minimumProtocolVersion; any other text means 1.1."""
-
-
-def _route(root: IngressRoute, owner: Key, entry: RouteEntry, checked: CheckedEntry, *,
-           passthrough: bool = False) -> Route:
-    """Make the Route of an entry. Args: owner: the object that has the entry."""
-    host, secret = root.virtual_host, secret_of(root)
-    assert host is not None, "called with a root"
-    first, *others = checked.backends
-    tls = None
-    if passthrough:
-        tls = RouteTLS("passthrough")
-    elif secret is not None:
-        tls = RouteTLS("reencrypt" if checked.reencrypt else "edge",
-                       "Allow" if entry.permit_insecure else "Redirect")
-    path = "" if entry.match == "/" else entry.match
-    return Route(
-        key=Key(owner.namespace, names.virtual_route(
-            KIND, owner.name, "\0".join((*root.key, "tcpproxy" if passthrough else path)))),
-        uid=root.uid,
-        created=root.created,
-        host=host_of(host.fqdn),
-        path=path,
-        path_match=PathMatch.TEXT,
-        service=first.service,
-        weight=first.weight,
-        target_port=first.port or "",
-        alternates=tuple(backend._replace(port=None) if backend.port == first.port else backend
-                         for backend in others),
-        tls=tls,
-        tls_secret=secret if tls and not passthrough else None,
-        redirect_status=301,
-        minimum_tls=MINIMUM.get(host.minimum_version, "1.1") if tls and not passthrough else "",
-        options=checked.options,
-        origin=Origin(KIND, owner, "spec.tcpproxy" if passthrough else f"route {quoted(entry.match)}",
-                      "spec.virtualhost.fqdn", claimant=root.key))

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from f5router.model import names
 from f5router.model.cluster import Delta, Key, Route, Secret, Service
 from f5router.model.ingress_route import CertificateDelegation, IngressRoute
-from f5router.sources import contour_entries, delegation_graph
+from f5router.sources import contour_entries, contour_routes, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
 from f5router.sources.delegation_graph import Graph
 from f5router.sources.problem import Problem
@@ -152,7 +152,7 @@ class IngressRoutes:
         users: dict[Key, Route | None] = {}
         for root in changed:
             graph = self.graphs.get(root)
-            key = Key(root.namespace, names.virtual_route(delegation_graph.KIND, root.name, "Secret"))
+            key = Key(root.namespace, names.virtual_route(contour_routes.KIND, root.name, "Secret"))
             users[key] = Route(key, tls_secret=graph.secret) if graph and graph.secret else None
         return users
 
@@ -308,7 +308,7 @@ def _is_root(obj: IngressRoute | None) -> bool:
 
 
 def _host(obj: IngressRoute) -> str:
-    return delegation_graph.host_of(obj.virtual_host.fqdn) if obj.virtual_host else ""
+    return contour_routes.host_of(obj.virtual_host.fqdn) if obj.virtual_host else ""
 
 
 def _namespace(graph: Graph) -> set[str]:

@@ -265,6 +265,16 @@ def test_warnings():
         'route "/b": retryPolicy has no effect: a request is sent once')
 
 
+def test_pods_with_tls_below_a_root_without():
+    """Contour asks them by TLS all the same; here nothing but a Route with TLS does."""
+    pods = service("shop/pods", 443, upstream_protocol="tls")
+    ingress_routes, routes = source(pods, root(entry("/a", "pods:443")))
+    assert routes[HOST, "/a"].tls is None
+    assert ingress_routes.warnings(Key("shop", "root")) == (
+        'route "/a": upstream-protocol.tls has no effect on a virtual host without TLS: its pods are asked '
+        "without",)
+
+
 def test_a_long_chain_and_a_lattice():
     """A chain has a limit; a lattice of 60 levels has 2^60 paths, and costs its edges."""
     chain = [ingress_route(f"v{number}", entry("/", to=f"v{number + 1}")) for number in range(300)]
