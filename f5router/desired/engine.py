@@ -135,23 +135,20 @@ class Engine:
         seen, stack = set[Ref](), list(refs)
         while stack:
             ref = stack.pop()
-            if ref in seen:
-                continue
-            seen.add(ref)
-            if (obj := self.objects.get(ref)) is not None:
-                stack.extend(obj.dependencies)
+            if ref not in seen:
+                seen.add(ref)
+                if (obj := self.objects.get(ref)) is not None:
+                    stack.extend(obj.dependencies)
         return seen
 
     def members(self, pool: Pool) -> frozenset[PoolMember]:
         """Return the members that a pool of the device is to have, wanted or not.
 
-        If nothing shows its Services or their numbers, it keeps those whose address a pod of its namespace
-        has.
+        If nothing shows its Services or their numbers, those stay whose address a pod of its namespace has.
         """
         if isinstance(wanted := self.objects.get(pool.ref), Pool):
             return wanted.members
-        dropped = self._dropped.get(pool.path)
-        numbered = any(member.priority_group for member in pool.members)
+        dropped, numbered = self._dropped.get(pool.path), any(each.priority_group for each in pool.members)
         if dropped is not None and (dropped[1].by_service or not numbered):
             return self._pools.members(*dropped)
         known = self.cluster.addresses(names.pool_namespace(pool.path))
