@@ -139,6 +139,8 @@ KINDS: tuple[Kind, ...] = (
          fields=_fields("spec.host", "spec.path", "spec.to.name"), legacy=True),
     Kind("project.openshift.io", "v1", "Project", "projects", "project", namespaced=False,
          verbs=("get", "list")),
+    Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions",
+         "customresourcedefinition", ("crd", "crds"), namespaced=False, status=True, generation=True),
     Kind("contour.heptio.com", "v1beta1", "IngressRoute", "ingressroutes", "ingressroute", generation=True,
          custom=True, unconditional_update=False),
     Kind("contour.heptio.com", "v1beta1", "TLSCertificateDelegation", "tlscertificatedelegations",
