@@ -38,6 +38,17 @@ def test_names(tmm, name, served):
     assert effects(tmm, h.hello(name)) == (LEFT if served else REFUSED)
 
 
+@pytest.mark.parametrize(("name", "expected"), [
+    ("own.example.com", LEFT), ("other.example.com", REFUSED), ("pass.example.com", ("pool", "/P/pass"))])
+def test_behind_the_header_of_a_load_balancer(tmm, name, expected):
+    """The name is that of the ClientHello behind the header of the PROXY protocol, which is removed."""
+    rule = irules.passthrough_irule(FOLDER, source=False, strict=True, proxied=True)
+    header = b"PROXY TCP4 192.0.2.9 192.0.2.80 40000 443\r\n"
+    connection = tmm.run([rule], segments=[header + h.hello(name)], groups=GROUPS)
+    effects_ = [effect for effect in connection.effects if effect[0] != "TCP::payload"]
+    assert expected in (tuple(effects_), effects_[0])
+
+
 @pytest.mark.parametrize("name", ["pass.example.com", "a.pass.example.com"])
 def test_what_is_passed_through(tmm, name):
     assert effects(tmm, h.hello(name))[0] == ("pool", "/P/pass")
