@@ -165,7 +165,6 @@ def _options(obj: IngressRoute, entry: RouteEntry, ports: list[ServicePort],
         balance=options.balance, disable_cookies=options.disable_cookies,
         timeout_ms=_timeout_ms(entry.request_timeout, place, warnings),
         rewrite=_rewrite(entry.prefix_rewrite, place),
-        verify_pods=False if protocols == {"tls"} else None,
         health=(_health(checks[0], place, tls=protocols == {"tls"}),) if checks[0] else (),
     ), warnings
 

@@ -114,7 +114,6 @@ def test_errors(services, kwargs, words):
 def test_pods_that_speak_tls():
     checked = check("tls:443", healthCheck={"path": "/"})
     assert checked.reencrypt
-    assert checked.options.verify_pods is False
     assert checked.options.health[0].type == "https"
     assert "h2c has no effect" in check("h2c").warnings[0]
 
