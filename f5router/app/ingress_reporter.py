@@ -14,6 +14,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.json_types import JSON
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
+from f5router.sources import host_holding
 from f5router.sources.problem import Problem
 from f5router.sources.translator import INGRESS
 from f5router.status import condition
@@ -57,7 +58,8 @@ class IngressReporter:
             ingress = route.origin.key
             touched[ingress] = None
             self._record(ingress, key, served=bool(verdict.admitted))
-            refusal = () if verdict.admitted else (Problem(verdict.reason, verdict.message),)
+            refusal = () if verdict.admitted or verdict.message == host_holding.REFUSAL else (
+                Problem(verdict.reason, verdict.message),)
             warnings = tuple(Problem(WARNING, text) for text in report.warnings.get(key, ()))
             self._set_texts(ingress, key, (*refusal, *warnings))
         if (source := self._cluster.objects(INGRESS)) is not None:

@@ -12,6 +12,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.printable import printable
 from f5router.reconcile.report import Report
 from f5router.reconcile.verdicts import DEVICE_REJECTED
+from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND
 from f5router.sources.ingress_routes import INVALID, REASON, VALID, WARNING, GraphStatus, IngressRoutes
 from f5router.sources.status_counts import StatusCounts
@@ -93,7 +94,8 @@ class IngressRouteReporter:
         if status is None or status.current != VALID:
             return status
         rejections = [rejection for route in sorted(self._source.routes_of(key))
-                      if (rejection := self._engine.rejection(route)) is not None]
+                      if (rejection := self._engine.rejection(route)) is not None
+                      and rejection.message != host_holding.REFUSAL]
         return status._replace(current=INVALID, description=rejections[0].message) if rejections else status
 
     def _reasons(self, key: Key, status: GraphStatus) -> tuple[tuple[str, str], ...]:

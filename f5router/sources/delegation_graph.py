@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
 from f5router.model.ingress_route import Delegate, IngressRoute, RouteEntry, VirtualHost
-from f5router.sources import contour_routes
+from f5router.sources import contour_routes, host_holding
 from f5router.sources.contour_entries import CheckedEntry, quoted
 from f5router.sources.contour_routes import host_of, secret_of
 
@@ -118,6 +118,10 @@ def build(root: IngressRoute, view: View, previous: Graph | None = None) -> Grap
     graph = Graph(root.key, root.virtual_host.fqdn if root.virtual_host else "", of=root)
     known = previous.records if previous and previous.of == root else {}
     _walk(root, view, graph, known)
+    if not graph.routes and graph.fqdn and "*" not in graph.fqdn:
+        held = host_holding.hold(root.key, contour_routes.KIND, root.uid, root.created, host_of(graph.fqdn),
+                                 "spec.virtualhost.fqdn")
+        graph.routes[held.key] = held
     for visit, error in graph.visits.items():
         graph.objects[visit.key] = graph.objects.get(visit.key) or error
     return graph

@@ -15,6 +15,7 @@ from f5router.model import names
 from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS, Service
 from f5router.model.hostnames import quote
 from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
+from f5router.sources import host_holding
 from f5router.sources.problem import Problem
 
 KIND = "Ingress"
@@ -59,6 +60,11 @@ def place(host: str, path: str) -> tuple[str, str]:
     return host, path.rstrip("/")
 
 
+def _route_host(host: str) -> tuple[str, bool]:
+    """Return the Host of a Route for that of a rule, and whether it stands for a wildcard."""
+    return (f"wildcard{host[1:]}", True) if host.startswith("*.") else (host, False)
+
+
 def convert(ingress: Ingress, known: Mapping[Key, Service],
             owned: Mapping[tuple[str, str], Key] | None = None) -> Converted:
     """Return the virtual Routes of an Ingress.
@@ -83,18 +89,31 @@ class _Conversion:
         self._result = Converted()
 
     def run(self) -> Converted:
-        """Convert all rules."""
+        """Convert all rules; a Host of which nothing is served is held."""
+        self._convert()
+        ingress, served = self._ingress, {route.host for route in self._result.routes.values()}
+        for number, rule in enumerate(ingress.rules):
+            host, wildcard = _route_host(rule.host)
+            if host and host not in served and (rule.paths or ingress.default_backend or ingress.problem):
+                served.add(host)
+                held = host_holding.hold(ingress.key, KIND, ingress.uid, ingress.created, host,
+                                         f"spec.rules[{number}].host", wildcard=wildcard)
+                self._result.routes[held.key] = held
+        return self._result
+
+    def _convert(self) -> None:
         ingress = self._ingress
         if ingress.problem:
             self._problem(INVALID, ingress.problem)
+            return
         if self._termination and self._termination not in TERMINATIONS:
             self._problem(INVALID, f"metadata.annotations: {TERMINATION} is {quote(self._termination)} but "
                                    f"must be one of {', '.join(TERMINATIONS)}; the Ingress is not served")
-            return self._result
+            return
         if self._termination == "reencrypt" and self._annotations.get(DESTINATION_CA):
             self._problem(UNSUPPORTED, f"metadata.annotations: {DESTINATION_CA} is not supported; the "
                                        "Ingress is not served: its pods would not be verified as it asks")
-            return self._result
+            return
         for number, rule in enumerate(ingress.rules):
             where = f"spec.rules[{number}]"
             if not rule.host:
@@ -106,7 +125,6 @@ class _Conversion:
                 self._add(rule.host, path, where, place_of_path, f"{place_of_path}.backend")
         if ingress.default_backend is not None:
             self._add_default(ingress.default_backend)
-        return self._result
 
     def _add_default(self, backend: IngressBackend) -> None:
         """Add what serves requests for the hosts of the Ingress that no path of it matches.
@@ -139,7 +157,7 @@ class _Conversion:
         if matched is None or port is None:
             return
         match, text = matched
-        wildcard = host.startswith("*.")
+        route_host, wildcard = _route_host(host)
         secured = self._tls(host)
         if secured is not None and secured.tls.termination == "passthrough" and text == "/":
             text = ""  # an Ingress cannot be without a path, a passthrough Route cannot have one
@@ -149,7 +167,6 @@ class _Conversion:
             self._problem(DUPLICATE, f"{where}: another path of the Ingress is the same on {quote(host)}; "
                                      "the first one is served")
             return
-        route_host = f"wildcard{host[1:]}" if wildcard else host
         if match is PathMatch.SEGMENTS and (owned := self._owned.get(place(route_host, text))):
             self._problem(OWNED, f"{where}: Route {owned.name}, which OpenShift's controller made of this "
                                  "Ingress, serves it; delete the Route to have it served without")

@@ -54,7 +54,7 @@ def ingress_route(obj: JSON) -> IngressRoute:
     try:
         values = _spec(_object(obj, "spec", "spec") or {})
     except _Problem as exc:
-        values = {"problem": str(exc)}
+        values = {"problem": str(exc), "virtual_host": _held_host(fields.mapping(obj.get("spec")))}
     return IngressRoute(
         key=key,
         uid=fields.text(metadata.get("uid")),
@@ -128,6 +128,12 @@ def _virtual_host(host: JSON) -> VirtualHost:
         fqdn, _text(tls, "secretName", "spec.virtualhost.tls.secretName"),
         _text(tls, "minimumProtocolVersion", "spec.virtualhost.tls.minimumProtocolVersion"),
         passthrough=_flag(tls, "passthrough", "spec.virtualhost.tls.passthrough"))
+
+
+def _held_host(spec: JSON) -> VirtualHost | None:
+    """Return what a root that cannot be decoded keeps: its Host."""
+    fqdn = fields.mapping(spec.get("virtualhost")).get("fqdn")
+    return VirtualHost(fqdn) if isinstance(fqdn, str) and 0 < len(fqdn) <= fields.MOST_TEXT else None
 
 
 def _entry(item: JSON, name: str) -> RouteEntry:

@@ -50,7 +50,7 @@ def ingress(obj: JSON) -> Ingress:
     default = spec.get("defaultBackend", spec.get("backend"))
     problem = _excess(rules, tls)
     if problem:
-        rules, tls = [], []
+        rules, tls = [{"host": rule.get("host")} for rule in rules[:MOST_PATHS]], []
     return Ingress(
         key=key,
         uid=fields.uid(obj),

@@ -6,13 +6,23 @@ import pytest
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import AdmissionPolicy
+from f5router.kube.api import decode_ingress
 from f5router.model import names
 from f5router.model.cluster import Key, PathMatch, RouteTLS
 from f5router.model.hostnames import Naming
+from f5router.model.ingress import TERMINATION
+from f5router.sources import ingress_conversion
+from tests import manifests
 from tests.builders import route, secret, virtual
+from tests.unit.sources.contour_objects import entry, ingress_route, source
 
 ROOT = Key("shop", "root")
 EXACT, TEXT = PathMatch.EXACT, PathMatch.TEXT
+HOST = "www.example.com"
+
+
+def root_of(name, *routes, created="2000-01-01T00:00:00Z", **more):
+    return ingress_route(name, *routes, fqdn=HOST, created=created, **more)
 
 
 def verdicts(*routes, ownership=True):
@@ -124,3 +134,30 @@ def test_labels():
     assert names.label(Key("shop", "web"), "Route") == "Route shop/web"
     assert names.label(virtual(route("a.b")).key, "Route") == "Ingress shop/a.b"
     assert names.label(virtual(route("a"), "IngressRoute").key) == "IngressRoute shop/a"
+
+
+@pytest.mark.parametrize("objects", [
+    pytest.param([root_of("shop/r", entry("/", "none"))], id="no Service"),
+    pytest.param([root_of("shop/r", entry("/", to="shop/none"))], id="no target of its delegation"),
+    pytest.param([root_of("shop/r", entry("/", "none"), strategy=1)], id="a field of a wrong type"),
+    pytest.param([root_of("shop/r", entry("/", "none")),
+                  root_of("bank/r", entry("/", "none"), created="2099-01-01T00:00:00Z")], id="a rival"),
+])
+def test_an_ingressroute_that_is_not_served_keeps_its_host(objects):
+    """Not a path of it: other objects of its namespace may serve any."""
+    claims = [*source(*objects)[0].holding.values(),
+              route("thief", namespace="bank", age=30), route("own", age=31)]
+    assert held(*claims)[-2:] == [False, True]
+
+
+@pytest.mark.parametrize(("paths", "more"), [
+    pytest.param([(HOST, "/", "none", 80)], {}, id="no Service"),
+    pytest.param([(HOST, "/", "none", 80)], {"annotations": {TERMINATION: "x"}}, id="a termination"),
+    pytest.param([(HOST, f"/{number}", "none", 80) for number in range(1001)], {}, id="too many paths"),
+])
+def test_an_ingress_that_is_not_served_keeps_its_host(paths, more):
+    ingress = decode_ingress.ingress(manifests.ingress("site", *paths, **more))
+    ingress = replace(ingress, created="2000-01-01T00:00:00Z")
+    claims = [*ingress_conversion.convert(ingress, {}).routes.values(),
+              route("thief", namespace="bank", age=30), route("own", age=31)]
+    assert held(*claims) == [False, False, True]

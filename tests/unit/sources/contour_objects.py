@@ -3,6 +3,7 @@
 from f5router.kube.api import decode_contour
 from f5router.model.cluster import TLS_SECRET, Delta, Key, Secret, Service, ServicePort
 from f5router.model.ingress_route import CertificateDelegation, IngressRoute
+from f5router.sources import host_holding
 from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 
 
@@ -69,7 +70,8 @@ class Source(IngressRoutes):
     """The source with Services of its own."""
 
     def __init__(self, **policy):
-        self.services = {}
+        self.services, self.holding = {}, {}
+        """Holding: Routes that hold a Host, which apply() leaves out."""
         super().__init__(self.services, IngressRoutePolicy(**policy))
 
     def apply(self, delta):
@@ -77,7 +79,12 @@ class Source(IngressRoutes):
             self.services.pop(key, None)
             if service is not None:
                 self.services[key] = service
-        return super().apply(delta)
+        changes = super().apply(delta)
+        for key, route in list(changes.items()):
+            holds = route is not None and route.option_refusal == host_holding.REFUSAL
+            if holds or key in self.holding:
+                self.holding[key] = changes.pop(key)
+        return changes
 
 
 def source(*objects, **policy):
