@@ -6,13 +6,15 @@ not. A delegating route is checked against the prefix that was delegated to its 
 publishes outside of it; Contour checks routes with services alone. An object reached with another prefix, or
 from another root, is checked again for each.
 
-Nothing is walked twice with the same prefix, so a lattice costs its edges, not its paths.
+Nothing is walked twice with the same prefix, and prefixes are bounded: a lattice costs its edges, not its
+paths.
 
 Sources: projectcontour/contour v1.5.1, internal/dag/builder.go (computeIngressRoutes, processRoutes,
 processTCPProxy) and docs/ingressroute.md; v0.6.0, design/ingressroute-design.md ("Validation rules").
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -24,6 +26,9 @@ from f5router.sources.contour_routes import host_of, secret_of
 
 MOST_DEPTH = 256
 """Objects from a root to a Service."""
+MOST_PREFIXES = 16
+"""Different prefixes with which a root reaches an object. All begin the matches of the object, and it is
+checked for each: without a bound two large objects cost their product."""
 MOST_PATH_SHOWN = 20
 """Objects that the text about a cycle names."""
 
@@ -65,8 +70,8 @@ class View(Protocol):
     def may_have_roots(self, namespace: str) -> bool:
         """True if roots of a namespace count."""
 
-    def rivals(self, root: IngressRoute) -> list[Key]:
-        """Return all roots of the same fqdn, sorted."""
+    def rivals(self, root: IngressRoute) -> Sequence[Key]:
+        """Return the first roots of the same fqdn, sorted, one more than are shown."""
 
 
 @dataclass(slots=True)
@@ -157,7 +162,7 @@ def _root_error(root: IngressRoute, view: View, graph: Graph) -> str:
     rivals = view.rivals(root)
     if len(rivals) > 1:
         shown = ", ".join(map(str, rivals[:MOST_PATH_SHOWN]))
-        more = f", and {len(rivals) - MOST_PATH_SHOWN} more" if len(rivals) > MOST_PATH_SHOWN else ""
+        more = ", and more" if len(rivals) > MOST_PATH_SHOWN else ""  # a number would change all statuses
         return f"fqdn {quoted(host.fqdn)} is used in multiple IngressRoutes: {shown}{more}"
     if "*" in host.fqdn:
         return f"Spec.VirtualHost.Fqdn {quoted(host.fqdn)} cannot use wildcards"
@@ -244,11 +249,14 @@ def _check(root: IngressRoute, view: View, graph: Graph) -> None:
     """Visit what a root reaches, and check it: depth first, in the order of spec.routes."""
     stack: list[tuple[Visit, Iterator[Visit]]] = []
     path: dict[Key, None] = {}
+    prefixes: Counter[Key] = Counter()
 
     def enter(visit: Visit) -> None:
         graph.visits[visit] = ""
         path[visit.key] = None
-        graph.visits[visit] = _error(visit, path, view)
+        prefixes[visit.key] += 1
+        graph.visits[visit] = _error(visit, path, view) if prefixes[visit.key] <= MOST_PREFIXES else (
+            f"more than {MOST_PREFIXES} different path prefixes are delegated to it")
         targets = [] if graph.visits[visit] else list(_targets(visit.key, view, graph))
         stack.append((visit, iter(targets)))
 

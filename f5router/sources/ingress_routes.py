@@ -4,8 +4,9 @@ A change costs the graphs of the roots that see it. `IngressRoutes` made from th
 the definition; a property test compares the two.
 """
 
+import heapq
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -73,6 +74,8 @@ class IngressRoutes:
         """By namespace."""
         self._rivals: dict[str, set[Key]] = defaultdict(set)
         """Roots by host, without those of namespaces that may have none."""
+        self._first_rivals: dict[str, Sequence[Key]] = {}
+        """The first of these, sorted, where they were asked for."""
         self._entries: dict[Key, tuple[CheckedEntry, ...]] = {}
         self._proxies: dict[Key, CheckedEntry] = {}
         self._service_users: dict[Key, set[Key]] = defaultdict(set)
@@ -194,9 +197,13 @@ class IngressRoutes:
         """See delegation_graph.View."""
         return not self._policy.root_namespaces or namespace in self._policy.root_namespaces
 
-    def rivals(self, root: IngressRoute) -> list[Key]:
+    def rivals(self, root: IngressRoute) -> Sequence[Key]:
         """See delegation_graph.View."""
-        return sorted(self._rivals.get(_host(root), ()))
+        host = _host(root)
+        if host not in self._first_rivals:
+            self._first_rivals[host] = heapq.nsmallest(
+                delegation_graph.MOST_PATH_SHOWN + 1, self._rivals.get(host, ()))
+        return self._first_rivals[host]
 
     # --- inputs --------------------------------------------------------------------------
 
@@ -225,6 +232,7 @@ class IngressRoutes:
 
     def _put_objects(self, objects: Mapping[Key, IngressRoute | None]) -> Iterator[Key]:
         """Take changed objects, and yield the roots whose graphs they change."""
+        hosts: set[str] = set()
         for key, obj in objects.items():
             old = self.objects.pop(key, None)
             if obj is not None and self._policy.takes(obj):
@@ -244,11 +252,14 @@ class IngressRoutes:
                     _drop_empty(self._service_users, service)
                 if _is_root(each) and self.may_have_roots(key.namespace) and (host := _host(each)):
                     change(self._rivals[host], key)
-                    yield from self._rivals[host]
                     _drop_empty(self._rivals, host)
+                    hosts.add(host)
             if _is_root(old) or _is_root(obj):
                 yield key
             yield from self._reached.get(key, ())
+        for host in hosts:
+            self._first_rivals.pop(host, None)
+            yield from self._rivals.get(host, ())
 
     def _recheck(self, key: Key) -> bool:
         """Check an object anew after a change of its Services; returns True if the result differs."""

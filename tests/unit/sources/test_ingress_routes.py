@@ -275,6 +275,28 @@ def test_pods_with_tls_below_a_root_without():
         "without",)
 
 
+def test_prefixes_of_one_object():
+    """Two objects of N routes must not cost N * N checks: the first prefixes of one object count."""
+    prefixes = ["/a" * number for number in range(1, 101)]
+    loaded, _ = source(WEB, root(*(entry(prefix, to="v") for prefix in prefixes)),
+                       ingress_route("v", entry(prefixes[-1] + "/x", "web")))
+    errors = list(loaded.graphs[Key("shop", "root")].visits.values())
+    assert sum(not error for error in errors) <= 17
+    assert statuses(loaded)["shop/v"][0] == "invalid"
+
+
+def test_rivals_beyond_those_that_are_named_change_no_status():
+    rivals = [root(entry("/", "web"), name=f"n{number}/r") for number in range(100, 125)]
+    loaded, _ = source(WEB, *rivals)
+    loaded.take_changed()
+    late = root(entry("/", "web"), name="z/r")
+    loaded.apply(delta(late))
+    assert loaded.take_changed() == {late.key}
+    assert loaded.status(late.key).description.endswith("n119/r, and more")
+    loaded.apply(delta(gone=rivals))
+    assert loaded.status(late.key).description.startswith("Service [web:80]")
+
+
 def test_a_long_chain_and_a_lattice():
     """A chain has a limit; a lattice of 60 levels has 2^60 paths, and costs its edges."""
     chain = [ingress_route(f"v{number}", entry("/", to=f"v{number + 1}")) for number in range(300)]
