@@ -34,6 +34,7 @@ def test_the_role_is_enough_and_not_more(lab):
     lab.kube.inject("409", method="PATCH", path="status")
     lab.apply(manifests.ingress_class(), manifests.ingress("site", ("i.example.com", "/", "web", 8080)),
               *manifests.service("shop", "web"))
+    lab.apply(manifests.ingress_route("root", fqdn="r.example.com"))
     router = lab.router(sources="routes,ingress,ingressroutes")
     assert lab.converge(router) == []
     lab.apply(manifests.route("broken"))
@@ -42,5 +43,6 @@ def test_the_role_is_enough_and_not_more(lab):
     lab.settle(router)
     assert router.reporter.events.flush(DEADLINE_S)
     lab.converge(watch_endpoints="true")
-    granted = {right for right in deployment.rights() if right[0] != OLD}
+    granted = {right for name in ("f5router", "f5router-ingressroutes")
+               for right in deployment.rights(name) if right[0] != OLD}
     assert lab.kube.wait_for(lambda: used(lab.kube) == granted), used(lab.kube) ^ granted

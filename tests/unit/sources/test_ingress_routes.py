@@ -312,6 +312,22 @@ def test_a_long_chain_and_a_lattice():
     assert {path for _, path in routes} == {"", "/x"}
 
 
+def test_a_root_of_5000():
+    """A change of one vertex changes its Route alone, and a bad one costs the others nothing."""
+    groups = [ingress_route(f"g{group}", *(entry(f"/{group}/{number}", to=f"v{group}-{number}")
+                                           for number in range(1000))) for group in range(5)]
+    vertices = [ingress_route(f"v{group}-{number}", entry(f"/{group}/{number}", "web"))
+                for group in range(5) for number in range(1000)]
+    loaded, routes = source(WEB, root(*(entry(f"/{group}", to=f"g{group}") for group in range(5))),
+                            *groups, *vertices)
+    assert len(routes) == 5000
+    loaded.take_changed()
+    assert len(loaded.apply(delta(ingress_route("v1-1", entry("/1/1", "gone"))))) == 1
+    assert loaded.take_changed() == {Key("shop", "v1-1")}
+    assert loaded.status(Key("shop", "v1-1")).current == "invalid"
+    assert loaded.status(Key("shop", "v1-2")).current == "valid"
+
+
 def test_services_and_secrets_come_and_go():
     ingress_routes, routes = source(root(entry("/", "web"), tls={"secretName": "tls"}))
     key = Key("shop", "root")
