@@ -13,10 +13,14 @@ from tests.builders import Identity, identity
 from tests.manifests import delegate, forward, ingress_route
 from tests.traffic import clients
 from tests.traffic.conftest import Site
+from tests.traffic.test_health_checks import SPEED
+from tests.waiting import until
 
 HOST, SECURE, STRICT, RAW = "plain.example.com", "tls.example.com", "strict.example.com", "raw.example.com"
 SOURCES = {"sources": "routes,ingressroutes"}
 PAIR = identity("*.example.com")
+CHECKS = {"well": "/up", "sick": "/up?status=503"}
+"""Path of the check by name of a root."""
 PLAIN = [  # path of the request, namespace and Service; "" for none
     ("/", "shop", "a"), ("/x", "shop", "a"),
     ("/foo", "shop", "b"), ("/foobar", "shop", "b"), ("/Foo", "shop", "a"),
@@ -46,6 +50,7 @@ def site(tmp_path_factory):
         for number, service in enumerate(("pay", "deep"), 1):
             site.serve(service, f"10.1.2.{number}", namespace="bank")
         site.serve("tls", "10.1.3.1", port=8443, tls=PAIR)
+        site.serve("admin", "10.1.4.1", port=9090)
         site.apply(
             tls_secret("pair", PAIR),
             ingress_route("plain", forward("/", "a"), forward("/foo", "b"), forward("/foo/bar", "c"),
@@ -63,7 +68,12 @@ def site(tmp_path_factory):
                           tcpproxy={"services": [{"name": "tls", "port": 8443}]}),
             ingress_route("weights", forward("/", {"name": "a", "port": 8080, "weight": 30},
                                              {"name": "b", "port": 8080, "weight": 10},
-                                             {"name": "c", "port": 8080}), fqdn="weights.example.com"))
+                                             {"name": "c", "port": 8080}), fqdn="weights.example.com"),
+            ingress_route("ports", forward("/", "a", {"name": "admin", "port": 9090}),
+                          fqdn="ports.example.com"),
+            *(ingress_route(name, forward("/", {"name": "a", "port": 8080, "healthCheck": {
+                "path": path, "intervalSeconds": 1, "unhealthyThresholdCount": 1}}),
+                fqdn=f"{name}.example.com") for name, path in CHECKS.items()))
         assert site.converge(**SOURCES) == []
         yield site
         assert site.faults() == []
@@ -108,6 +118,27 @@ def test_weights(site):
     """A Service without a weight beside others gets no request."""
     pods = Counter(clients.plain(site.http, "weights.example.com").pod["pod"][0] for _ in range(40))
     assert pods == {"a": 30, "b": 10}
+
+
+def test_each_service_has_its_port(site):
+    pods = Counter(clients.plain(site.http, "ports.example.com").pod["pod"] for _ in range(8))
+    assert pods == {"a-10.1.1.1": 4, "admin-10.1.4.1": 4}
+
+
+def test_an_upgrade_needs_no_option(site):
+    """A WebSocket passes without enableWebsockets."""
+    data = clients.request_bytes(HOST, "/foo/ws", close=False, headers=[
+        "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="])
+    assert clients.several(site.http, data)[0].status == 101
+
+
+def test_health_checks(site):
+    """A pod that answers the path with 503 gets no requests by this Host; by others it does."""
+    site.bigip.dataplane.speed = SPEED
+    until(lambda: not clients.plain(site.http, "sick.example.com").pod)
+    until(lambda: clients.plain(site.http, "well.example.com").pod)
+    assert clients.plain(site.http, HOST).pod["pod"].startswith("a-")
 
 
 def test_changes(site):
