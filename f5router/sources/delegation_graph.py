@@ -85,7 +85,7 @@ class Graph:
     """Error by visit, in their order; "" for a valid one."""
     routes: dict[Key, Route] = field(default_factory=dict)
     missing: set[Key] = field(default_factory=set)
-    """Targets of delegations that do not exist."""
+    """Targets of delegations that are not walked: they do not exist, or their object is invalid."""
     warnings: dict[Key, list[str]] = field(default_factory=dict)
     """By object."""
     secret: Key | None = None
@@ -258,6 +258,9 @@ def _check(root: IngressRoute, view: View, graph: Graph) -> None:
         graph.visits[visit] = _error(visit, path, view) if prefixes[visit.key] <= MOST_PREFIXES else (
             f"more than {MOST_PREFIXES} different path prefixes are delegated to it")
         targets = [] if graph.visits[visit] else list(_targets(visit.key, view, graph))
+        if graph.visits[visit]:  # a target may be the reason
+            obj = view.objects[visit.key]
+            graph.missing |= {_target(obj, entry.delegate) for entry in obj.routes if entry.delegate}
         stack.append((visit, iter(targets)))
 
     enter(Visit(root.key))

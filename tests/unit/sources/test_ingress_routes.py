@@ -328,6 +328,17 @@ def test_a_root_of_5000():
     assert loaded.status(Key("shop", "v1-2")).current == "valid"
 
 
+def test_a_target_that_is_no_root_any_more():
+    """An object that delegated to a root becomes valid when the target becomes a vertex."""
+    other = root(entry("/", "web"), name="other", fqdn="other.example.com")
+    loaded, _ = source(WEB, root(entry("/", to="other")), other)
+    assert loaded.status(Key("shop", "root")).description == delegation_graph.TO_ROOT
+    loaded.take_changed()
+    loaded.apply(delta(ingress_route("other", entry("/", "web"))))
+    assert statuses(loaded) == {"shop/root": OK, "shop/other": OK}
+    assert loaded.take_changed() == {Key("shop", "root"), Key("shop", "other")}
+
+
 def test_services_and_secrets_come_and_go():
     ingress_routes, routes = source(root(entry("/", "web"), tls={"secretName": "tls"}))
     key = Key("shop", "root")
