@@ -39,6 +39,8 @@ class IngressReporter:
         self.statuses, self._events = statuses, events
         self._served: dict[Key, set[Key]] = {}
         """Virtual Routes that are served, by Ingress."""
+        self._unserved: dict[Key, set[Key]] = {}
+        """Those that are judged and not served; a report need not have all of an Ingress."""
         self._texts: dict[Key, dict[Key, tuple[Problem, ...]]] = {}
         """Reported by Ingress and by virtual Route; those of the Ingress itself under its own key."""
 
@@ -49,7 +51,8 @@ class IngressReporter:
             if removed.origin is not None and removed.origin.kind == INGRESS:
                 ingress = removed.origin.key
                 touched[ingress] = None
-                self._record(ingress, key, served=False)
+                _change(self._served, ingress, key, present=False)
+                _change(self._unserved, ingress, key, present=False)
                 self._set_texts(ingress, key, ())
         for key, verdict in report.verdicts.items():
             route = self._route(key)
@@ -57,7 +60,8 @@ class IngressReporter:
                 continue
             ingress = route.origin.key
             touched[ingress] = None
-            self._record(ingress, key, served=bool(verdict.admitted))
+            _change(self._served, ingress, key, present=bool(verdict.admitted))
+            _change(self._unserved, ingress, key, present=not verdict.admitted)
             refusal = () if verdict.admitted or verdict.message == host_holding.REFUSAL else (
                 Problem(verdict.reason, verdict.message),)
             warnings = tuple(Problem(WARNING, text) for text in report.warnings.get(key, ()))
@@ -72,16 +76,6 @@ class IngressReporter:
     def _route(self, key: Key) -> Route | None:
         route = self._reconciler.engine.route(key)
         return route if route is not None and route.origin and route.origin.kind == INGRESS else None
-
-    def _record(self, ingress: Key, key: Key, *, served: bool) -> None:
-        """Record whether a virtual Route is served."""
-        routes = self._served.setdefault(ingress, set())
-        if served:
-            routes.add(key)
-        else:
-            routes.discard(key)
-        if not routes:
-            del self._served[ingress]
 
     def _set_texts(self, ingress: Key, key: Key, texts: tuple[Problem, ...]) -> None:
         """Report texts that nothing of the Ingress has had before."""
@@ -112,8 +106,13 @@ class IngressReporter:
             self.statuses.discard(key)
         elif key in self._served:
             self.statuses.submit(key, ingress.uid, load_balancer_status(entries))
-        elif list(ingress.load_balancer) == entries:
+        elif list(ingress.load_balancer) == entries and self._is_unserved(key):
             self.statuses.submit(key, ingress.uid, load_balancer_status(()))
+
+    def _is_unserved(self, key: Key) -> bool:
+        """True if each Route of an Ingress is judged, and not served."""
+        source = self._cluster.objects(INGRESS)
+        return source is not None and self._unserved.get(key, set()).issuperset(source.routes_of(key))
 
     def _entries(self) -> list[JSON]:
         """Return what status.loadBalancer.ingress of a served Ingress is."""
@@ -122,3 +121,13 @@ class IngressReporter:
         facts = self._reconciler.device.facts
         addresses = [virtual.address for virtual in (facts.http, facts.https) if virtual is not None]
         return [{"ip": address} for address in dict.fromkeys(filter(None, addresses))]
+
+
+def _change(index: dict[Key, set[Key]], ingress: Key, key: Key, *, present: bool) -> None:
+    routes = index.setdefault(ingress, set())
+    if present:
+        routes.add(key)
+    else:
+        routes.discard(key)
+    if not routes:
+        del index[ingress]

@@ -1,6 +1,6 @@
 """The Ingresses of this router's class, as virtual Routes; a change costs the Ingresses that it concerns."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from f5router.model.cluster import Delta, Key, Route, Service
 from f5router.model.ingress import Ingress
@@ -57,6 +57,10 @@ class Ingresses:
     def condition(self, key: Key) -> tuple[Problem, ...]:
         """Return why an Ingress, or parts of it, are not served."""
         return self._problems.get(key, ())
+
+    def routes_of(self, key: Key) -> Collection[Key]:
+        """Return the virtual Routes of an Ingress."""
+        return self._routes.get(key, {}).keys()
 
     def take_secret_users(self) -> dict[Key, Route | None]:
         """Return nothing: its Routes name the Secrets."""
