@@ -1,5 +1,7 @@
 """Statuses and Routes of IngressRoutes, and that a change gives what the whole cluster gives.
 
+Long, because the table of cases and the property are about the same objects.
+
 Sources of the cases, unless a row names another: projectcontour/contour v1.5.1,
 internal/dag/status_test.go and builder_test.go.
 """
