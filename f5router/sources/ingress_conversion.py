@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from f5router.admission import annotations
 from f5router.admission.annotations import AnnotatedOptions
-from f5router.model import names
+from f5router.model import hostnames, names
 from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS, Service
 from f5router.model.hostnames import quote
 from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
@@ -27,6 +27,7 @@ UNSUPPORTED = "NotSupported"
 DUPLICATE = "DuplicatePath"
 INVALID = "InvalidIngress"
 OWNED = "ServedByRoute"
+UNUSED = "UnusedTLSHost"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
 
@@ -91,6 +92,7 @@ class _Conversion:
     def run(self) -> Converted:
         """Convert all rules; a Host of which nothing is served is held."""
         self._convert()
+        self._find_unused_tls()
         ingress, served = self._ingress, {route.host for route in self._result.routes.values()}
         for number, rule in enumerate(ingress.rules):
             host, wildcard = _route_host(rule.host)
@@ -218,17 +220,29 @@ class _Conversion:
     def _tls(self, host: str) -> HostTLS | None:
         """Return how a host is encrypted; None if it is not.
 
-        An entry without hosts is for all hosts that no other entry names: an Ingress that asks for TLS is
-        never served in clear text.
+        An entry with the wildcard of a host is for that host where no other names it, and one without hosts
+        for all that are left: an Ingress that asks for TLS is never served in clear text. (OpenShift's
+        controller compares hosts by their text, and serves such a host without TLS.)
         """
         entries = self._ingress.tls
-        named = next((entry for entry in entries if host in entry.hosts), None)
+        named = next((entry for wanted in (host, hostnames.wildcard(host)) for entry in entries
+                      if wanted in entry.hosts), None)
         entry = named or next((entry for entry in entries if not entry.hosts), None)
         if entry is None and not self._termination:
             return None
         termination = self._termination or "edge"
         secret = Key(self._ingress.key.namespace, entry.secret) if entry and entry.secret else None
         return HostTLS(RouteTLS(termination, "Redirect"), None if termination == "passthrough" else secret)
+
+    def _find_unused_tls(self) -> None:
+        """Report hosts of spec.tls that no rule has: a host that is spelled wrong there would lack TLS."""
+        hosts = {rule.host for rule in self._ingress.rules}
+        hosts |= {hostnames.wildcard(host) for host in hosts}
+        unused = [host for entry in self._ingress.tls for host in entry.hosts if host not in hosts]
+        if unused:
+            more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
+            self._problem(
+                UNUSED, f"spec.tls: no rule has the host {quote(unused[0])}{more}; it has no effect")
 
     def _annotated(self, termination: str) -> AnnotatedOptions:
         if termination not in self._options:

@@ -159,7 +159,9 @@ def test_the_same_path_twice():
     pytest.param([((HOST,), "own")], {}, HOST, "edge", "own", id="controller: the Secret of the host"),
     pytest.param([(("b.example.com",), "b"), ((HOST,), "own"), ((HOST,), "c")], {}, HOST, "edge", "own",
                  id="controller: the first that has it"),
-    pytest.param([(("*.example.com",), "wild")], {}, HOST, None, None, id="controller: exactly"),
+    pytest.param([(("*.example.com",), "wild")], {}, HOST, "edge", "wild", id="the wildcard of the host"),
+    pytest.param([(("*.example.com",), "wild"), ((HOST,), "own")], {}, HOST, "edge", "own",
+                 id="the host before its wildcard"),
     pytest.param([(("*.example.com",), "wild")], {}, "*.example.com", "edge", "wild",
                  id="controller: a wildcard host"),
     pytest.param([((), "")], {}, HOST, "edge", None, id="controller: an empty entry, router's certificate"),
@@ -172,12 +174,22 @@ def test_the_same_path_twice():
     pytest.param([], {"termination": "edge"}, HOST, "edge", None, id="controller: the annotation is enough"),
 ])
 def test_tls(tls, annotations, host, termination, secret):
-    route = only((host, "/", "web", 80), tls=tls, annotations={
+    result = converted((host, "/", "web", 80), tls=tls, annotations={
         f"route.openshift.io/{name}": text for name, text in annotations.items()})
+    (route,) = result.routes.values()
+    assert {problem.reason for problem in result.problems} <= {"UnusedTLSHost"}
     assert (route.tls.termination if route.tls else None) == termination
     assert route.tls_secret == (Key("shop", secret) if secret else None)
     if route.tls:
         assert (route.tls.insecure_policy, route.redirect_status) == ("Redirect", 302)
+
+
+def test_hosts_of_tls_that_no_rule_has():
+    """One message, however many there are."""
+    result = converted((HOST, "/", "web", 80), tls=((("ww.example.com", "b.example.com"), "own"),))
+    (problem,) = result.problems
+    assert (problem.reason, problem.message) == (
+        "UnusedTLSHost", "spec.tls: no rule has the host 'ww.example.com' and 1 more; it has no effect")
 
 
 def test_passthrough_is_for_all_paths():
