@@ -6,6 +6,9 @@ Nothing is imported here that takes long, so that the command line can read its 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+SSH_FOLDER = "/var/tmp"
+"""Folder of the device's disk for files that are uploaded over SSH."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:

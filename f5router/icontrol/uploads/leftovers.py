@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from f5router.icontrol.rest.client import Client
+from f5router.icontrol.settings import SSH_FOLDER
 from f5router.icontrol.uploads.rest_upload import FAILURES, PARTIAL, RESTUploader, list_folder, remove_file
-from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
@@ -27,7 +27,7 @@ from f5router.model.uploaded_files import UploadedFile, formerly_uploaded
 
 log = logging.getLogger(__name__)
 
-FOLDERS = (RESTUploader.FOLDER, PARTIAL, SSHUploader.FOLDER)
+FOLDERS = (RESTUploader.FOLDER, PARTIAL, SSH_FOLDER)
 """All are searched, whatever the method of upload: it may have been another one before."""
 
 AGE_S = 900.0

@@ -17,7 +17,7 @@ import paramiko
 from scp import SCPClient, SCPException
 from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_after_attempt
 
-from f5router.icontrol.settings import SSHSettings
+from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, printable, within, words
 from f5router.model.errors import EXCERPT, UploadError
@@ -49,7 +49,7 @@ class SSHUploader:
     Raises: ValueError: host_key_fingerprint has no known form.
     """
 
-    FOLDER = "/var/tmp"
+    FOLDER = SSH_FOLDER
 
     def __init__(self, settings: SSHSettings, *, clock: Callable[[], float] = time.monotonic):
         fingerprints(settings)

@@ -8,18 +8,21 @@ Names of installed files carry a hash of the content, so a file is never changed
 
 import logging
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
-from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import tmos
 from f5router.model.errors import Conflict, NotFound, UploadError
 from f5router.model.ltm import CertFile, CRLFile, KeyFile
 from f5router.plan.change import DELETE, Change
+
+if TYPE_CHECKING:
+    from f5router.icontrol.uploads.ssh_upload import SSHUploader
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile | CRLFile]):
     kinds = (CertFile.KIND, KeyFile.KIND, CRLFile.KIND)
 
     def __init__(
-        self, client: Client, uploader: SSHUploader | None, *, origin: Origin,
+        self, client: Client, uploader: "SSHUploader | None", *, origin: Origin,
         sleep: Callable[[float], None],
     ):
         """Args: uploader: None to upload files by REST."""

@@ -341,3 +341,9 @@ def test_controller_is_imported_late():
     code = ("import sys, f5router.cli.main; "
             "sys.exit('f5router.app.launch' in sys.modules or 'kubernetes' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0
+
+
+def test_ssh_is_imported_late():
+    """A router that uploads by REST does not load it."""
+    code = "import sys, f5router.app.launch, f5router.cli.adopt; sys.exit('paramiko' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0
