@@ -11,7 +11,7 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.model.cluster import Key
 
 _NONE: Mapping[Any, Any] = {}
-_NO_WILDCARD: tuple[str, bool, tuple[EvaluatedRoute, ...]] = ("", False, ())
+_NO_WILDCARD: tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...]] = (("", ""), False, ())
 
 _Claim = tuple[tuple[str, str], Key, str, str]
 """Age, Route, Host and namespace of a claim; smaller is older."""
@@ -28,7 +28,7 @@ class ClaimIndex:
         self._oldest: dict[str, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
-        self._wildcards: dict[str, tuple[str, bool, tuple[EvaluatedRoute, ...]]] = {}
+        self._wildcards: dict[str, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...]]] = {}
         """By subdomain, the last result that matters to its Hosts: owner, passthrough, on_port_80."""
         self._changed: dict[str, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""

@@ -27,8 +27,11 @@ class ClaimResult:
     """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be distinguished."""
     on_port_80: tuple[EvaluatedRoute, ...] = ()
     """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
-    owner: str = ""
-    """Namespace that holds the wildcard, so that no other gets a host; "" without, and without ownership."""
+    owner: tuple[str, str] = ("", "")
+    """Namespace that holds the wildcard, so that no other gets a host, and the kind of its object.
+
+    Empty without a wildcard, and without ownership.
+    """
 
 
 def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult:
@@ -121,9 +124,9 @@ class _Subdomain:
         return (f"{subject.kind.lower()} {subject.key.name} already exposes {claim.host} and is older",
                 names.label(rival.key))
 
-    def owner(self) -> str:
+    def owner(self) -> tuple[str, str]:
         held = self._wildcard.owner if self._ownership else None
-        return held.claim_namespace if held else ""
+        return (held.claim_namespace, held.subject.kind) if held else ("", "")
 
     def hold(self, claim: EvaluatedRoute) -> None:
         route = claim.route

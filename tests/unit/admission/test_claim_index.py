@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from f5router.admission import admission, claim_index, host_claims
 from f5router.admission.admission import AdmissionPolicy
 from f5router.model.cluster import Key
-from tests import strategies
+from tests import builders, strategies
 from tests.builders import route
 
 WILD = AdmissionPolicy(wildcards=True)
@@ -288,3 +288,19 @@ def test_a_wildcard_that_is_not_held_costs_nothing_more():
         kept.put(claimant.key, admission.check(claimant, WILD))
         assert len(list(kept.take())) <= 2
         assert kept.resolved - before <= 4, "its host, the wildcard and two that keep it out"
+
+
+def test_the_wildcard_passes_to_another_kind():
+    """The message to a loser names the kind of the object that holds the wildcard now, of the same tenant."""
+    kept = claim_index.ClaimIndex(ownership=True)
+    wild = route("wild", namespace="bank", host="w.x.y", wildcard=True, age=2)
+    older = builders.virtual(route("older", namespace="bank", host="w.x.y", wildcard=True, age=1),
+                             "IngressRoute", root=Key("bank", "root"))
+    others = [route("r", namespace=space, host=f"{space}.x.y", age=3) for space in ("shop", "zoo")]
+    loser = route("loser", namespace="shop", host="a.x.y", age=4)
+    for contender in (wild, *others, loser):
+        kept.put(contender.key, admission.check(contender, WILD))
+    list(kept.take())
+    kept.put(older.key, admission.check(older, WILD))
+    messages = [claims.verdicts[loser.key].message for host, _, claims in kept.take() if host == loser.host]
+    assert messages == ["spec.host: an ingressroute in another namespace holds *.x.y and is older than loser"]

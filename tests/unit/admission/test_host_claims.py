@@ -326,11 +326,12 @@ def test_the_wildcard_is_passthrough(routes, passthrough):
 @pytest.mark.parametrize(
     ("ownership", "routes", "owner"),
     [
-        (True, [route("a", host="a.d.e", wildcard=True, **MINE)], "ns1"),
-        (False, [route("a", host="a.d.e", wildcard=True, **MINE)], ""),
-        (True, [route("a", host="a.d.e", **MINE)], ""),
-        (True, [route("a", host="a.d.e", **MINE), route("b", host="b.d.e", wildcard=True, **THEIRS)], ""),
-        (True, [route("a", host="a.d.e", wildcard=True, kind="edge", certificate="x", **MINE)], "ns1"),
+        (True, [route("a", host="a.d.e", wildcard=True, **MINE)], ("ns1", "Route")),
+        (False, [route("a", host="a.d.e", wildcard=True, **MINE)], ("", "")),
+        (True, [route("a", host="a.d.e", **MINE)], ("", "")),
+        (True, [route("a", host="a.d.e", **MINE), route("b", host="b.d.e", wildcard=True, **THEIRS)], ("", "")),
+        (True, [route("a", host="a.d.e", wildcard=True, kind="edge", certificate="x", **MINE)],
+         ("ns1", "Route")),
     ],
     ids=["held", "without ownership", "no wildcard", "lost", "invalid by itself"],
 )
