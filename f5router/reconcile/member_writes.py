@@ -214,6 +214,12 @@ class MemberWrites:
         beside = not self._may_begin(ref) or (failure is not None and isinstance(failure.error, Unconfirmed))
         return Hold(HoldReason.WRITTEN_BESIDE, math.inf) if beside else None
 
+    def lacks_only_monitors(self, ref: Ref) -> bool:
+        """True for a pool of the device with nothing to write but monitors that are not there yet."""
+        old, new = self._device.observed.get(ref), self._engine.objects.get(ref)
+        return (isinstance(old, Pool) and isinstance(new, Pool) and ref not in self._device.unconfirmed
+                and self._writable(new, old) == old)
+
     def _lacks_refused_monitor(self, change: AnyChange) -> bool:
         """True for a pool with nothing to write but a refused monitor; `confirm` of that ends this."""
         failures = self._retry.failures.keys()

@@ -309,7 +309,8 @@ class Reconciler:
         changed, recovered = self._retry.record_pass(
             outcome.failed, outcome.blocked, now, recovered=self.members.take_recovered(),
             is_settled=lambda ref: ref in own_backoff or (
-                self.engine.objects.get(ref) == self.device.observed.get(ref)))
+                self.engine.objects.get(ref) == self.device.observed.get(ref))
+            or self.members.lacks_only_monitors(ref))
         self.retention.deferred.record(
             deferred, {change.ref for change in outcome.done} | outcome.failed.keys(), outcome.in_use, now,
             is_going=self.retention.is_going, recovered=recovered)

@@ -18,6 +18,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.sender import Sender
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
+from f5router.model.health_checks import HealthCheck
 from f5router.model.ltm import Pool
 from f5router.model.route_options import RouteOptions
 from f5router.plan.change import DELETE, Change
@@ -42,6 +43,8 @@ class FaultySender(Sender):
     def __init__(self, calls: Calls, seed: int):
         super().__init__(calls, Blame(lambda: None), lambda: None)
         self.seed, self.well, self.there, self.interruptions = seed, False, {}, Random(seed)
+        self.fates: dict[str, str] = {}
+        """What becomes of each write of a kind; one that is unclear is carried out."""
 
     def send(self, changes: list[Change], newest, not_sent) -> Iterable:
         left = list(changes)
@@ -61,9 +64,9 @@ class FaultySender(Sender):
         fates = ("done", "done", "refused", "unclear", "in use", "gone")
         # Not drawn in turn: threads write some of them.
         drawn = Random(f"{self.seed} {change.ref} {change.verb}")
-        fate = "done" if self.well else drawn.choice(fates)
+        fate = "done" if self.well else self.fates.get(change.ref.kind) or drawn.choice(fates)
         unclear = fate == "unclear"
-        if fate == "done" or (unclear and drawn.random() < 0.5):
+        if fate == "done" or (unclear and (change.ref.kind in self.fates or drawn.random() < 0.5)):
             if change.verb == DELETE:
                 self.there.pop(change.ref, None)
             else:
@@ -129,6 +132,31 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
             passes(reconciler, clock)
         assert reconciler.next_retry() is None
         assert not reconciler.members.has_room()
+    finally:
+        device.calls.close()
+
+
+def test_a_pool_whose_monitor_is_refused_needs_no_attempt():
+    """The pool is on the device without its monitor, though its write got no reply: only the monitor is due."""
+    clock, device, beats = Clock(), Faulty(seed=0), HealthCheck("/", "http", 5, 16, "GET /")
+    pool, monitor = Pool.KIND, "ltm/monitor/http"
+    try:
+        reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
+        device.sender.well = True
+        reconciler.apply(delta((service("web"), True)))
+        passes(reconciler, clock)
+        device.sender.well, device.sender.fates = False, {pool: "unclear", monitor: "refused"}
+        reconciler.apply(delta((replace(route("web"), options=RouteOptions(health=(beats,))), True)))
+        for _ in range(3):
+            passes(reconciler, clock)
+            clock.now = max(clock.now, reconciler.next_retry() or 0.0)
+        assert pool not in {ref.kind for ref in reconciler.failures}
+        assert monitor in {ref.kind for ref in reconciler.failures}
+        device.sender.well = True
+        passes(reconciler, clock)
+        assert not reconciler.failures
+        assert all(obj.monitor for ref, obj in device.sender.there.items()
+                   if ref.kind == pool and ref in reconciler.engine.uses(route("web").key))
     finally:
         device.calls.close()
 
