@@ -137,7 +137,7 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
 
 
 def test_a_pool_whose_monitor_is_refused_needs_no_attempt():
-    """The pool is on the device without its monitor, though its write got no reply: only the monitor is due."""
+    """Its own write got no reply, but the device has it without the monitor: only the monitor is due."""
     clock, device, beats = Clock(), Faulty(seed=0), HealthCheck("/", "http", 5, 16, "GET /")
     pool, monitor = Pool.KIND, "ltm/monitor/http"
     try:
