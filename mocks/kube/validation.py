@@ -53,6 +53,8 @@ def faults(kind: Kind, data: Mapping, current: Mapping | None, others: Iterable[
             return list(_secret(data, current))
         case "Event":
             return list(_event(data, strict=bool(kind.group)))
+        case "Lease":
+            return list(_lease(data))
     return []
 
 
@@ -285,3 +287,16 @@ def _new_event(data: Mapping, *, strict: bool) -> Iterator[Cause]:
             yield invalid(name, "", f"can have at most {MOST_EVENT_WORD} characters")
     if len((data.get("note" if strict else "message") or "").encode()) > MOST_NOTE:
         yield invalid("message", "", f"can have at most {MOST_NOTE} characters")
+
+
+# -- Leases
+
+
+def _lease(data: Mapping) -> Iterator[Cause]:
+    """k8s.io/kubernetes pkg/apis/coordination/validation/validation.go, ValidateLeaseSpec."""
+    spec = data.get("spec") or {}
+    duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if duration is not None and duration <= 0:
+        yield invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+    if transitions is not None and transitions < 0:
+        yield invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0")

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 
 import yaml
@@ -19,6 +20,7 @@ from .selectors import selection
 from .store import Record, Store
 from .validation import faults
 
+MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
 JSON_TYPES = ("application/json", "application/yaml")
 
 
@@ -48,6 +50,9 @@ def _create(store: Store, objects: Objects, call: Call, data: dict) -> Record:
 def update(store: Store, objects: Objects, call: Call) -> tuple[Record, bool]:
     """PUT of an object or its status. Returns the record and whether it is new.
 
+    The uid of an object is a condition also where a PUT would create it: Preconditions of
+    k8s.io/apiserver/pkg/registry/rest/update.go, checked by GuaranteedUpdate of pkg/storage/etcd3/store.go.
+
     Raises: ApiError: 400, 404, 409 stale resourceVersion or other uid, 415, 422.
     """
     data = body_of(call)
@@ -59,6 +64,9 @@ def update(store: Store, objects: Objects, call: Call) -> tuple[Record, bool]:
     current = store.get(call.kind, call.namespace, call.name)
     if current is None:
         if call.kind.create_on_update and not call.subresource:
+            if uid := data["metadata"].get("uid"):
+                why = f"UID in precondition: {uid}, UID in object meta: "
+                raise errors.conflict(call.kind, call.name, f"Precondition failed: {why}")
             data["metadata"].pop("resourceVersion", None)
             return _create(store, objects, call, data), True
         raise errors.not_found(call.kind, call.name)
@@ -177,12 +185,23 @@ def _undecodable(kind: Kind, data: Mapping) -> str:
     """Why the server's Go types cannot hold an object, where a router depends on it; "" if they can."""
     if kind.kind == "Route":
         return route_status_type_fault(data.get("status"))
+    if kind.kind == "Lease":
+        return _time_fault(data.get("spec") or {})
     held = data.get("data") if kind.kind == "Secret" else None
     for text in (held or {}).values():
         try:
             base64.b64decode(text or "", validate=True)
         except (binascii.Error, TypeError, ValueError):
             return "illegal base64 data at input byte 0"
+    return ""
+
+
+def _time_fault(spec: Mapping) -> str:
+    """Why times of a Lease are no MicroTime, which has six digits of a second: kubernetes #141204."""
+    for name in ("acquireTime", "renewTime"):
+        text = spec.get(name)
+        if text is not None and not (isinstance(text, str) and MICRO_TIME.fullmatch(text)):
+            return f'parsing time "{text}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse'
     return ""
 
 

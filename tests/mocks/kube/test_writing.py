@@ -425,3 +425,40 @@ def test_method_not_allowed(http, method, path):
 def test_too_large(http):
     """A body over 3 MiB is refused as in a real server."""
     assert http("POST", SHOP, data=b"x" * (3 * 1024 * 1024 + 1)).status_code == 413
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/shop/leases"
+
+
+def lease(**spec) -> dict:
+    held = {"holderIdentity": "a", "leaseDurationSeconds": 15}
+    return {"metadata": {"name": "router"}, "spec": held | spec}
+
+
+class TestLeases:
+    """Rules that leader election relies on."""
+
+    def test_races(self, http):
+        """One of two that create it, or write after one reading, gets 409; a deleted one does not return."""
+        first = http("POST", LEASES, json=lease()).json()
+        reply = http("POST", LEASES, json=lease())
+        assert (reply.status_code, reply.json()["reason"]) == (409, "AlreadyExists")
+        assert http("PUT", f"{LEASES}/router", json=lease()).status_code == 422, "without a resourceVersion"
+        assert http("PUT", f"{LEASES}/router", json=first | {"spec": lease()["spec"]}).status_code == 200
+        http("PUT", f"{LEASES}/router", json=first | {"spec": {"holderIdentity": "b"}})
+        reply = http("PUT", f"{LEASES}/router", json=first)
+        assert (reply.status_code, reply.json()["reason"]) == (409, "Conflict")
+        http("DELETE", f"{LEASES}/router")
+        assert http("PUT", f"{LEASES}/router", json=first).status_code == 409
+        assert http.get(f"{LEASES}/router").status_code == 404
+
+    @pytest.mark.parametrize(("spec", "status"), [
+        ({"renewTime": "2026-01-01T00:00:00.000001Z"}, 201),
+        ({"renewTime": "2026-01-01T00:00:00Z"}, 400),
+        ({"acquireTime": "2026-01-01T00:00:00.001Z"}, 400),
+        ({"leaseDurationSeconds": 0}, 422),
+        ({"leaseTransitions": -1}, 422),
+    ])
+    def test_fields(self, http, spec, status):
+        """Times have microseconds, durations at least a second."""
+        assert http("POST", LEASES, json=lease(**spec)).status_code == status

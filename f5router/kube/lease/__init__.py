@@ -1,0 +1,1 @@
+"""Leader election by a Lease: which of several routers may write."""

@@ -1,0 +1,184 @@
+"""The state of one candidate for a Lease, without I/O: what to ask next, and until when it leads.
+
+The rules are those of client-go (tools/leaderelection/leaderelection.go):
+
+- Times in the Lease are never compared with a local clock. A candidate takes a Lease over when it has seen no
+  change of it for the holder's duration, by its own clock. So clocks may differ by any amount, and their
+  rates by less than the lease duration differs from the renew deadline.
+- Every write has the resourceVersion that was read as its condition: of two candidates one gets 409.
+
+It is stricter in four points, because a write by a deposed leader would cost traffic:
+
+- Leadership ends by a deadline that is counted from before the request that renewed it was sent, whatever the
+  thread of the election is doing then: nobody has to notice it.
+- Only a reply that confirms the write prolongs it. A lost reply does not.
+- A deposed leader does not stand again before its work has ended (`stand`).
+- A Lease that is missing is created in the name of nobody known, and waited for like any other: whoever led
+  when it was deleted may not have noticed.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from f5router.kube.lease.record import Lease, LeaseRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionTiming:
+    """Durations of an election, in seconds."""
+
+    duration_s: float = 15.0
+    """Time for which others wait for a leader that does not renew the Lease."""
+    renew_deadline_s: float = 10.0
+    """Time for which a leader leads without renewing it."""
+    retry_s: float = 2.0
+    """Time between two attempts to renew it, or to get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read the Lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a record if the Lease has not changed; create the Lease if there is none."""
+
+    record: LeaseRecord
+    replaced: Lease
+    """The Lease as it was seen; without a version if there was none."""
+
+
+READ = Read()
+UNKNOWN = "unknown (the lease was missing)"
+"""Holder of a Lease that was just created."""
+NO_LEASE = Lease(LeaseRecord())
+RELEASED_S = 1.0
+"""Duration in a Lease that was released: nobody has to wait, and 0 is refused."""
+
+
+class Elector:
+    """One candidate. Not thread-safe, apart from `leads_until`.
+
+    The caller asks for the next request with `request`, sends it, and gives the result to `received`,
+    `missing`, `confirmed`, `conflicted` or `failed`. All times are seconds of one clock of this machine.
+    """
+
+    def __init__(self, identity: str, timing: ElectionTiming):
+        """Args: identity: of this process alone."""
+        self.identity, self.timing = identity, timing
+        self.leads_until = -math.inf
+        """End of leadership unless it is renewed; in the past if this candidate does not lead."""
+        self.term = 0
+        """Number of times that leadership began."""
+        self._standing = False
+        self._seen = NO_LEASE
+        """The Lease as it was seen last."""
+        self._seen_at = -math.inf
+        """Time at which this version of it was seen first."""
+        self._is_known = False
+        """True if the Lease may still be as it was seen last."""
+        self._tried_at = -math.inf
+
+    @property
+    def holder(self) -> str:
+        """Holder of the Lease when it was seen last; "" for nobody."""
+        return self._seen.record.holder
+
+    def leads(self, now: float) -> bool:
+        """True if this candidate leads."""
+        return now < self.leads_until
+
+    def stand(self) -> None:
+        """Stand for election: nothing of an earlier term is under way any more."""
+        self._standing = True
+
+    def due_at(self) -> float:
+        """Return when the next request is due."""
+        retry_at = self._tried_at + self.timing.retry_s
+        if not (self._is_known and self._standing) or self.holder == self.identity:
+            return retry_at
+        return min(retry_at, max(self._free_at(), self._tried_at))
+
+    def request(self, now: float, wall: str) -> Read | Write | None:
+        """Return the request that is due, None before that. Args: wall: the time, for people."""
+        self._end_term(now)
+        if now < self.due_at():
+            return None
+        self._tried_at = now
+        if not self._is_known or not self._standing:
+            return READ
+        record = self._seen.record
+        if record.holder == self.identity:
+            return Write(replace(self._own(wall), acquired=record.acquired or wall,
+                                 transitions=record.transitions), self._seen)
+        if now < self._free_at():
+            return READ
+        if not self._seen.version:
+            return Write(replace(self._own(wall), holder=UNKNOWN), NO_LEASE)
+        return Write(replace(self._own(wall), transitions=record.transitions + 1), self._seen)
+
+    def release(self, now: float, wall: str) -> Write | None:
+        """Stop for good; return the request that lets another candidate begin at once.
+
+        The caller has ended all work before. None if the Lease is not this candidate's.
+        """
+        self._end_term(now)
+        leads, self.leads_until, self._standing = self.leads(now), -math.inf, False
+        if not leads or not self._is_known:
+            return None
+        return Write(LeaseRecord("", RELEASED_S, wall, wall, self._seen.record.transitions), self._seen)
+
+    # --- results -------------------------------------------------------------------------
+
+    def received(self, lease: Lease, now: float) -> None:
+        """Take a Lease that was read. Args: now: after the reply, so later than the renewal that it shows."""
+        if lease.version != self._seen.version:
+            self._seen_at = now
+        self._seen, self._is_known = lease, True
+        if lease.record.holder != self.identity:
+            self._depose()
+
+    def missing(self) -> None:
+        """Take the reply that there is no Lease."""
+        self._seen, self._is_known = NO_LEASE, True
+        self._depose()
+
+    def confirmed(self, lease: Lease, *, sent_at: float, now: float) -> None:
+        """Take the reply to a write that was done. Args: sent_at: before the request was sent."""
+        self._seen, self._seen_at, self._is_known = lease, now, True
+        until = sent_at + self.timing.renew_deadline_s
+        if lease.record.holder != self.identity or not self._standing or now >= until:
+            return
+        if self.leads_until == -math.inf:
+            self.term += 1
+        self.leads_until = until
+
+    def conflicted(self, now: float) -> None:
+        """Take a 409: somebody else wrote, or an earlier request of this candidate without a reply."""
+        self._is_known = False
+        if self.leads(now):
+            self._tried_at = -math.inf  # read it at once
+
+    def failed(self) -> None:
+        """Take the news that no usable reply came; a write may have been done."""
+        self._is_known = False
+
+    # --- inside --------------------------------------------------------------------------
+
+    def _own(self, wall: str) -> LeaseRecord:
+        return LeaseRecord(self.identity, math.ceil(self.timing.duration_s), wall, wall)
+
+    def _free_at(self) -> float:
+        """Return when the Lease may be taken over, if nobody renews it, or created."""
+        if not self.holder:
+            return -math.inf
+        return self._seen_at + (self._seen.record.duration_s or math.ceil(self.timing.duration_s))
+
+    def _end_term(self, now: float) -> None:
+        if self.leads_until != -math.inf and now >= self.leads_until:
+            self._depose()
+
+    def _depose(self) -> None:
+        if self.leads_until != -math.inf:
+            self.leads_until, self._standing = -math.inf, False
