@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 
+from f5router.admission.admission import CLAIMED
 from f5router.desired.engine import Engine
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
@@ -89,13 +90,20 @@ class IngressRouteReporter:
         return any(self._selects(root.namespace) for root in roots or (key,))
 
     def _judged(self, key: Key) -> GraphStatus | None:
-        """Return the status, with what admission says of the Routes of a valid object."""
+        """Return the status, with the reason why admission rejects a Route of a valid object.
+
+        Anybody's root may delegate to a vertex: one that does not get its Host is no reason against a vertex
+        that another root serves.
+        """
         status = self._source.status(key)
         if status is None or status.current != VALID:
             return status
-        rejections = [rejection for route in sorted(self._source.routes_of(key))
+        routes = sorted(self._source.routes_of(key))
+        rejections = [rejection for route in routes
                       if (rejection := self._engine.rejection(route)) is not None
                       and rejection.message != host_holding.REFUSAL]
+        if len(rejections) < len(routes) and self._source.objects[key].virtual_host is None:
+            rejections = [rejection for rejection in rejections if rejection.reason != CLAIMED]
         return status._replace(current=INVALID, description=rejections[0].message) if rejections else status
 
     def _reasons(self, key: Key, status: GraphStatus) -> tuple[tuple[str, str], ...]:

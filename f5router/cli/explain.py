@@ -52,7 +52,8 @@ def load(name: str, flags: Mapping[str, str | None], environ: Mapping[str, str])
     except ValueError as exc:
         reader.problems.append(str(exc))
     settings = ExplainConfig(
-        Key(namespace, rest), kube_settings(reader), source_settings.ingress_routes(reader),
+        Key(namespace, rest), kube_settings(reader), source_settings.ingress_routes(
+            reader, ownership=not reader.value("disable-namespace-ownership-check")),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"))
     if reader.problems:
         raise ConfigError(reader.problems)

@@ -41,7 +41,8 @@ _DETAILED = "--detailed-exitcode"
 _CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "log-level", "log-format")
 """Those that `status clear` has too."""
 
-_EXPLAIN_SETTINGS = ("config", "context", "master", "root-namespaces", "ingressroute-class", "log-level",
+_EXPLAIN_SETTINGS = ("config", "context", "master", "root-namespaces", "ingressroute-class",
+                     "disable-namespace-ownership-check", "log-level",
                      "log-format")
 """Likewise, of `explain`."""
 

@@ -225,7 +225,7 @@ def _config(reader: Reader) -> Config:
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),
         status=_status(reader),
-        watch=_watch(reader, selection, network, secrets=admission_policy.external),
+        watch=_watch(reader, selection, network, admission_policy),
         admission=admission_policy,
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
         listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=metrics_tls.load(reader),
@@ -261,15 +261,15 @@ def _status(reader: Reader) -> StatusSettings:
     )
 
 
-def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any], *,
-           secrets: bool) -> WatchSettings:
+def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
+           policy: admission.AdmissionPolicy) -> WatchSettings:
     """Return what is watched: Nodes only where the way to the pods needs them."""
     vxlan, nodeport = network["vxlan"] is not None, network["nodeport"]
     return WatchSettings(
-        selection=selection, sources=source_settings.load(reader),
+        selection=selection, sources=source_settings.load(reader, ownership=policy.ownership),
         nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
-        use_endpoints=reader.value("watch-endpoints"), secrets=secrets,
+        use_endpoints=reader.value("watch-endpoints"), secrets=policy.external,
         secret_limits=SecretLimits(
             per_namespace=reader.value("max-secrets-per-namespace"), total=reader.value("max-secrets")),
     )

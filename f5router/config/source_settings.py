@@ -10,11 +10,13 @@ _SOURCES, _FIELDS = "sources", "fields"
 _KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE}
 
 
-def load(reader: Reader) -> SourceSettings:
+def load(reader: Reader, *, ownership: bool) -> SourceSettings:
     """Return the settings.
 
     A selector of fields selects Routes, by fields that no other kind has: whoever has one serves Routes
     alone, unless he names other kinds, which is a problem.
+
+    Args: ownership: of admission.AdmissionPolicy.
     """
     kinds = tuple(_KINDS[word] for word in reader.value(_SOURCES) or ())
     if reader.text(_FIELDS) and kinds != (ROUTE,):
@@ -23,11 +25,12 @@ def load(reader: Reader) -> SourceSettings:
         else:
             reader.warn("it selects Routes alone: neither Ingresses nor IngressRoutes are served", _FIELDS)
         kinds = (ROUTE,)
-    return SourceSettings(kinds, ClassSettings(
-        reader.value("ingress-controller"), reader.value("ingress-class")), ingress_routes(reader))
+    classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
+    return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership))
 
 
-def ingress_routes(reader: Reader) -> IngressRoutePolicy:
-    """Return the settings of IngressRoutes."""
+def ingress_routes(reader: Reader, *, ownership: bool) -> IngressRoutePolicy:
+    """Return the settings of IngressRoutes. Args: as of load()."""
     return IngressRoutePolicy(
-        reader.value("root-namespaces") or frozenset(), reader.value("ingressroute-class") or "")
+        reader.value("root-namespaces") or frozenset(), reader.value("ingressroute-class") or "",
+        ownership=ownership)

@@ -4,7 +4,8 @@ The whole of an object is rejected for any error, and its delegations do not cou
 checked, then the valid ones publish. Contour keeps what stands before the error; its design document does
 not. A delegating route is checked against the prefix that was delegated to its object too, so that nobody
 publishes outside of it; Contour checks routes with services alone. An object reached with another prefix, or
-from another root, is checked again for each.
+from another root, is checked again for each. The oldest of several roots of one fqdn is served; Contour
+serves none.
 
 Nothing is walked twice with the same prefix, and prefixes are bounded: a lattice costs its edges, not its
 paths.
@@ -14,7 +15,7 @@ processTCPProxy) and docs/ingressroute.md; v0.6.0, design/ingressroute-design.md
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -70,8 +71,8 @@ class View(Protocol):
     def may_have_roots(self, namespace: str) -> bool:
         """True if roots of a namespace count."""
 
-    def rivals(self, root: IngressRoute) -> Sequence[Key]:
-        """Return the first roots of the same fqdn, sorted, one more than are shown."""
+    def holder(self, root: IngressRoute) -> Key:
+        """Return the oldest of the roots of the same fqdn, those that another one takes out of service."""
 
 
 @dataclass(slots=True)
@@ -159,11 +160,9 @@ def _root_error(root: IngressRoute, view: View, graph: Graph) -> str:
     if not host_of(host.fqdn):
         graph.fqdn = ""
         return "Spec.VirtualHost.Fqdn must be specified"
-    rivals = view.rivals(root)
-    if len(rivals) > 1:
-        shown = ", ".join(map(str, rivals[:MOST_PATH_SHOWN]))
-        more = ", and more" if len(rivals) > MOST_PATH_SHOWN else ""  # a number would change all statuses
-        return f"fqdn {quoted(host.fqdn)} is used in multiple IngressRoutes: {shown}{more}"
+    if (holder := view.holder(root)) != root.key:
+        return f"fqdn {quoted(host.fqdn)} is used in multiple IngressRoutes: " + ", ".join(
+            map(str, sorted((holder, root.key))))  # others would change this status as they come and go
     if "*" in host.fqdn:
         return f"Spec.VirtualHost.Fqdn {quoted(host.fqdn)} cannot use wildcards"
     return _secret_error(root, host, view, graph)

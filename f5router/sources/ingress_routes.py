@@ -4,9 +4,8 @@ A change costs the graphs of the roots that see it. `IngressRoutes` made from th
 the definition; a property test compares the two.
 """
 
-import heapq
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -28,6 +27,9 @@ internal/annotation/annotations.go: MatchesIngressClass."""
 
 REASON, WARNING = "InvalidIngressRoute", "Warning"
 
+_Place = tuple[str, str]
+"""The namespace that roots compete in, "" for all of them, and their host."""
+
 NO_ROOT = "this IngressRoute is not part of a delegation chain from a root IngressRoute"
 
 
@@ -48,6 +50,9 @@ class IngressRoutePolicy:
     """Namespaces that may have roots; empty: all."""
     ingress_class: str = ""
     """Class of the objects that are taken; "" for those without a class, and of class contour."""
+    ownership: bool = True
+    """A host belongs to one namespace, which claims to Hosts decide: only roots of the same namespace compete
+    here. Otherwise a root that lost its Host to a Route would take down roots of the Route's namespace."""
 
     def takes(self, obj: IngressRoute) -> bool:
         """True if an object is not left to another controller."""
@@ -72,10 +77,10 @@ class IngressRoutes:
         self._secrets: dict[Key, Secret] = {}
         self._delegations: dict[str, dict[Key, CertificateDelegation]] = defaultdict(dict)
         """By namespace."""
-        self._rivals: dict[str, set[Key]] = defaultdict(set)
-        """Roots by host, without those of namespaces that may have none."""
-        self._first_rivals: dict[str, Sequence[Key]] = {}
-        """The first of these, sorted, where they were asked for."""
+        self._rivals: dict[_Place, set[Key]] = defaultdict(set)
+        """Roots that compete for a host, without those of namespaces that may have none."""
+        self._holders: dict[_Place, Key] = {}
+        """The oldest of these."""
         self._entries: dict[Key, tuple[CheckedEntry, ...]] = {}
         self._proxies: dict[Key, CheckedEntry] = {}
         self._service_users: dict[Key, set[Key]] = defaultdict(set)
@@ -197,13 +202,9 @@ class IngressRoutes:
         """See delegation_graph.View."""
         return not self._policy.root_namespaces or namespace in self._policy.root_namespaces
 
-    def rivals(self, root: IngressRoute) -> Sequence[Key]:
+    def holder(self, root: IngressRoute) -> Key:
         """See delegation_graph.View."""
-        host = _host(root)
-        if host not in self._first_rivals:
-            self._first_rivals[host] = heapq.nsmallest(
-                delegation_graph.MOST_PATH_SHOWN + 1, self._rivals.get(host, ()))
-        return self._first_rivals[host]
+        return self._holders[self._place(root)]
 
     # --- inputs --------------------------------------------------------------------------
 
@@ -232,7 +233,7 @@ class IngressRoutes:
 
     def _put_objects(self, objects: Mapping[Key, IngressRoute | None]) -> Iterator[Key]:
         """Take changed objects, and yield the roots whose graphs they change."""
-        hosts: set[str] = set()
+        places: set[_Place] = set()
         for key, obj in objects.items():
             old = self.objects.pop(key, None)
             if obj is not None and self._policy.takes(obj):
@@ -250,16 +251,28 @@ class IngressRoutes:
                 for service in contour_entries.users(each):
                     change(self._service_users[service], key)
                     _drop_empty(self._service_users, service)
-                if _is_root(each) and self.may_have_roots(key.namespace) and (host := _host(each)):
-                    change(self._rivals[host], key)
-                    _drop_empty(self._rivals, host)
-                    hosts.add(host)
+                if _is_root(each) and self.may_have_roots(key.namespace) and _host(each):
+                    place = self._place(each)
+                    change(self._rivals[place], key)
+                    _drop_empty(self._rivals, place)
+                    places.add(place)
             if _is_root(old) or _is_root(obj):
                 yield key
             yield from self._reached.get(key, ())
-        for host in hosts:
-            self._first_rivals.pop(host, None)
-            yield from self._rivals.get(host, ())
+        for place in places:
+            rivals, before = self._rivals.get(place, set()), self._holders.pop(place, None)
+            if rivals:
+                self._holders[place] = min(rivals, key=self._age)
+                if self._holders[place] != before:
+                    yield from rivals
+
+    def _place(self, root: IngressRoute) -> _Place:
+        return root.key.namespace if self._policy.ownership else "", _host(root)
+
+    def _age(self, root: Key) -> tuple[tuple[str, str], Key]:
+        """Order roots as admission orders Routes: smaller is older."""
+        obj = self.objects[root]
+        return (obj.created, obj.uid), root
 
     def _recheck(self, key: Key) -> bool:
         """Check an object anew after a change of its Services; returns True if the result differs."""

@@ -14,7 +14,7 @@ from f5router.model.ingress import TERMINATION
 from f5router.sources import ingress_conversion
 from tests import manifests
 from tests.builders import route, secret, virtual
-from tests.unit.sources.contour_objects import entry, ingress_route, source
+from tests.unit.sources.contour_objects import entry, ingress_route, service, source
 
 ROOT = Key("shop", "root")
 EXACT, TEXT = PathMatch.EXACT, PathMatch.TEXT
@@ -74,6 +74,28 @@ def test_an_older_host_is_not_taken_by_a_delegation():
     mine = route("mine", path="/x")
     assert held(mine, vertex("shop", "/", root=Key("bank", "root"), age=1)) == [True, False]
     assert held(mine, vertex("bank", "/", age=1)) == [True, True]
+
+
+@pytest.mark.parametrize("mine", [
+    pytest.param(route("mine", path="/x"), id="a Route"),
+    pytest.param(vertex("shop", "/x"), id="another root"),
+])
+def test_a_root_that_lost_its_host_takes_no_other_down(mine):
+    """Roots of other namespaces compete as Routes do: one that is older than a root, but not than the first
+    object of that root's namespace, gets nothing, and costs it nothing."""
+    ours = root_of("shop/r", entry("/", "web"), created="2026-01-04T00:00:00Z")
+    theirs = root_of("bank/r", entry("/", "web"), created="2026-01-03T00:00:00Z")
+    loaded, _ = source(service("shop/web"), service("bank/web"), theirs, ours)
+    assert {graph.objects[key] for key, graph in loaded.graphs.items()} == {""}
+    virtual_routes = [loaded.graphs[each.key].routes.values() for each in (theirs, ours)]
+    claims = [mine, *(next(iter(routes)) for routes in virtual_routes)]
+    assert held(*claims) == [True, False, True]
+    assert verdicts(*claims)[1] == (
+        f"spec.virtualhost.fqdn: {_THEY[mine.subject.kind]} in another namespace holds {HOST} and is older "
+        "than r")
+
+
+_THEY = {"Route": "a route", "IngressRoute": "an ingressroute"}
 
 
 def test_a_wildcard_is_lost_to_hosts_of_other_roots_only():

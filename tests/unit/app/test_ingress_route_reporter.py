@@ -81,6 +81,18 @@ def test_a_rejected_route(site):
     assert site.written.events == [(name, "InvalidIngressRoute", told[1]) for name in (VERTEX, ROOT)]
 
 
+def test_a_root_of_others_that_does_not_get_its_host(site):
+    """Whoever delegates to a vertex costs it no status that its own root gives it."""
+    site.selected.add("evil")
+    site.routes |= site.source.apply(delta(ingress_route(
+        "evil/root", entry("/v", to="bank/v"), fqdn="www.example.com")))
+    [theirs] = [key for key, route in site.routes.items() if route.claimant.namespace == "evil"]
+    site.rejections[theirs] = Rejection("HostAlreadyClaimed", "taken")
+    site.reporter.passed(report({theirs: Verdict(False, "HostAlreadyClaimed", "taken")}))
+    assert {key.namespace: status for key, (status, _) in site.written.statuses.items()} == {
+        "shop": "valid", "bank": "valid", "evil": "invalid"}
+
+
 def test_what_the_device_refuses(site):
     """An Event, no status; the next one comes after it was served in between."""
     key = site.owned[ROOT]

@@ -43,6 +43,9 @@ def bad(text):
     return "invalid", text
 
 
+LATER = "2026-01-02T00:00:00Z"
+DUPLICATE = bad('fqdn "WWW.Example.com." is used in multiple IngressRoutes: shop/a, shop/root')
+
 CASES = {
     "root with a service": ([root(entry("/", "web"))], {"shop/root": OK}, [""]),
     "vertex of another namespace": (
@@ -50,12 +53,16 @@ CASES = {
          ingress_route("bank/pay", entry("/pay/in", "web")), service("bank/web")],
         {"shop/root": OK, "bank/pay": OK}, ["", "/pay/in"]),
     "orphan": ([ingress_route("v", entry("/", "web"))], {"shop/v": ORPHAN}, []),
-    "two of one fqdn, of any case and with a dot: v0.15.3, and RFC 4343": (
-        [root(entry("/", "web")), root(entry("/", "web"), name="bank/other", fqdn="WWW.Example.com.")],
-        {"shop/root": bad('fqdn "www.example.com" is used in multiple IngressRoutes: bank/other, shop/root'),
-         "bank/other": bad(
-             'fqdn "WWW.Example.com." is used in multiple IngressRoutes: bank/other, shop/root')},
-        []),
+    "two of one fqdn, of any case and with a dot: v0.15.3, and RFC 4343; the older one is served": (
+        [root(entry("/", "web")), root(entry("/b", "web"), name="a", fqdn="WWW.Example.com.", created=LATER)],
+        {"shop/root": OK, "shop/a": DUPLICATE}, [""]),
+    "the older one is invalid, and holds its fqdn": (
+        [root(entry("/", "none")),
+         root(entry("/b", "web"), name="a", fqdn="WWW.Example.com.", created=LATER)],
+        {"shop/root": bad("Service [none:80] is invalid or missing"), "shop/a": DUPLICATE}, []),
+    "two of one fqdn and of two namespaces: claims to Hosts decide": (
+        [root(entry("/", "web")), root(entry("/b", "web"), name="bank/other"), service("bank/web")],
+        {"shop/root": OK, "bank/other": OK}, ["", "/b"]),
     "no fqdn": ([root(entry("/", "web"), fqdn="  ")],
                 {"shop/root": bad("Spec.VirtualHost.Fqdn must be specified")}, []),
     "wildcard in the middle": (
@@ -287,16 +294,25 @@ def test_prefixes_of_one_object():
     assert statuses(loaded)["shop/v"][0] == "invalid"
 
 
-def test_rivals_beyond_those_that_are_named_change_no_status():
-    rivals = [root(entry("/", "web"), name=f"n{number}/r") for number in range(100, 125)]
-    loaded, _ = source(WEB, *rivals)
+def test_the_oldest_root_of_an_fqdn():
+    """A younger one changes no other status, whatever its name; here without ownership of namespaces."""
+    mine = root(entry("/", "web"), name="n/mine", created="2026-01-02T00:00:00Z")
+    loaded, routes = source(service("n/web"), mine, ownership=False)
     loaded.take_changed()
-    late = root(entry("/", "web"), name="z/r")
-    loaded.apply(delta(late))
-    assert loaded.take_changed() == {late.key}
-    assert loaded.status(late.key).description.endswith("n119/r, and more")
-    loaded.apply(delta(gone=rivals))
-    assert loaded.status(late.key).description.startswith("Service [web:80]")
+    younger = [root(entry("/", "web"), name=f"{space}/r", created=f"2026-01-{day}T00:00:00Z")
+               for space, day in (("a", "03"), ("z", "04"))]
+    loaded.apply(delta(*younger))
+    assert loaded.take_changed() == {each.key for each in younger}
+    assert statuses(loaded) == {"n/mine": OK, **{
+        f"{space}/r": bad(f'fqdn "{HOST}" is used in multiple IngressRoutes: {names}')
+        for space, names in (("a", "a/r, n/mine"), ("z", "n/mine, z/r"))}}
+    loaded.apply(delta(gone=[mine]))
+    assert loaded.take_changed() == {mine.key, *(each.key for each in younger)}
+    assert loaded.status(younger[0].key).description.startswith("Service [web:80]")
+    loaded.apply(delta(mine, gone=[younger[0]]))
+    assert statuses(loaded) == {
+        "n/mine": OK, "z/r": bad(f'fqdn "{HOST}" is used in multiple IngressRoutes: n/mine, z/r')}
+    assert [route.path for route in routes.values()] == [""]
 
 
 def test_a_long_chain_and_a_lattice():
@@ -388,18 +404,20 @@ ENTRIES = st.builds(
     lambda match, to, port: entry(match, to=to) if to else entry(match, f"web:{port}"),
     MATCHES, st.one_of(st.none(), NAMES), st.sampled_from([80, 80, 81]))
 OBJECTS = st.one_of(
-    st.builds(lambda name, routes, fqdn, tls: ingress_route(name, *routes, fqdn=fqdn, tls=tls), NAMES,
+    st.builds(lambda name, routes, fqdn, tls, created: ingress_route(
+        name, *routes, fqdn=fqdn, tls=tls, created=created), NAMES,
               st.lists(ENTRIES, max_size=3), st.sampled_from([None, None, HOST, "other.example.com"]),
-              st.sampled_from([None, {"secretName": "tls"}, {"secretName": "bank/tls"}])),
+              st.sampled_from([None, {"secretName": "tls"}, {"secretName": "bank/tls"}]),
+              st.sampled_from([LATER, "2026-01-01T00:00:00Z"])),
     st.sampled_from([service("shop/web", 80), service("shop/web", 80, 81), service("bank/web", 80),
                      secret("shop/tls"), secret("shop/tls", certificate=""), secret("bank/tls"),
                      delegation("bank", "tls", "shop"), delegation("bank", "tls", "other")]))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(OBJECTS, st.booleans()), max_size=14))
-def test_changes_give_what_the_whole_cluster_gives(events):
-    ingress_routes, routes, known = Source(), {}, {}
+@given(st.lists(st.tuples(OBJECTS, st.booleans()), max_size=14), st.booleans())
+def test_changes_give_what_the_whole_cluster_gives(events, ownership):
+    ingress_routes, routes, known = Source(ownership=ownership), {}, {}
     told = {}
     for obj, deleted in events:
         pair = type(obj), obj.key
@@ -409,7 +427,7 @@ def test_changes_give_what_the_whole_cluster_gives(events):
         routes |= ingress_routes.apply(delta(*([] if deleted else [obj]), gone=[obj] if deleted else []))
         told |= {key: (ingress_routes.status(key), ingress_routes.warnings(key))
                  for key in ingress_routes.take_changed()}
-    whole = Source()
+    whole = Source(ownership=ownership)
     expected = whole.apply(delta(*known.values()))
     assert {key: route for key, route in routes.items() if route is not None} == expected
     assert {key: value for key, value in told.items() if value[0] is not None} == {
