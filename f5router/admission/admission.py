@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from f5router.admission import allowed_objects, certificates, field_names, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import TLS_SECRET, Route, Secret, is_object_name
+from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
 from f5router.model.hostnames import quote
 
 NO_HOST = "NoHostValue"
@@ -58,8 +58,8 @@ class Rejection:
     reason: str
     message: str
     """Text for the tenant."""
-    holder: str = field(default="", compare=False)
-    """The object that holds the Host, for the log: its tenant sees names of his namespace only."""
+    holder: Key | None = field(default=None, compare=False)
+    """The Route that holds the Host, not for the tenant, who sees names of his namespace only."""
 
 
 @dataclass(frozen=True, slots=True)

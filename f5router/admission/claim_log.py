@@ -26,7 +26,7 @@ class ClaimLog:
 
     def lost(self, route: Route, rejection: Rejection) -> None:
         """Log that a Route has just lost its Host; a rejection for another reason is not logged."""
-        if not rejection.holder:
+        if rejection.holder is None:
             return
         if self._clock() - self._since >= PERIOD_S:
             self._since, self._lines = self._clock(), 0
@@ -36,5 +36,5 @@ class ClaimLog:
         self._lines += 1
         left_out, self._left_out = self._left_out, 0
         log.warning("host already claimed", extra={
-            "host": route.host, "route": names.label(route.key), "holder": rejection.holder,
+            "host": route.host, "route": names.label(route.key), "holder": names.label(rejection.holder),
             **({"lines_left_out": left_out} if left_out else {})})

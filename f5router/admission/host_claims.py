@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from f5router.admission import field_names
 from f5router.admission.admission import CLAIMED, EvaluatedRoute, Rejection
 from f5router.admission.validation import terminates
-from f5router.model import hostnames, names
+from f5router.model import hostnames
 from f5router.model.cluster import Key, PathMatch, Route
 
-WON = ("", "")
+WON = ("", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +103,26 @@ class _Subdomain:
         self._holders: dict[str, Route] = {}
         """The oldest Route for each namespace that holds a host that is no wildcard."""
 
-    def lost(self, claim: EvaluatedRoute) -> tuple[str, str]:
-        """Return why a Route does not get its claim, and which object holds it; WON if it does."""
+    def lost(self, claim: EvaluatedRoute) -> tuple[str, Key | None]:
+        """Return why a Route does not get its claim, and which Route holds it; WON if it does."""
         route = claim.route
         place = self._places.get(route.host, _Place())
         if self._ownership:
             if owner := place.foreign(route):
-                return _elsewhere(route.host, route, owner), names.label(owner.key)
+                return _elsewhere(route.host, route, owner), owner.key
             if owner := self._wildcard.foreign(route):
-                return _elsewhere(hostnames.wildcard(route.host), route, owner), names.label(owner.key)
+                return _elsewhere(hostnames.wildcard(route.host), route, owner), owner.key
             others = (holder for space, holder in self._holders.items() if space != route.claim_namespace)
             if claim.wildcard and (holder := next(others, None)) is not None:
-                return _elsewhere(f"a host of {claim.host}", route, holder), names.label(holder.key)
+                return _elsewhere(f"a host of {claim.host}", route, holder), holder.key
         rival = place.rival(route) or (self._wildcard.rival(route) if claim.wildcard else None)
         if rival is None:
             return WON
         subject = rival.subject
         if subject.key.namespace != route.key.namespace:
-            return _elsewhere(claim.host, route, rival), names.label(rival.key)
+            return _elsewhere(claim.host, route, rival), rival.key
         return (f"{subject.kind.lower()} {subject.key.name} already exposes {claim.host} and is older",
-                names.label(rival.key))
+                rival.key)
 
     def owner(self) -> tuple[str, str]:
         held = self._wildcard.owner if self._ownership else None

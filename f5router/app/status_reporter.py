@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from f5router.admission.claim_log import ClaimLog
+from f5router.app.claim_reporter import ClaimReporter
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.ingress_route_reporter import IngressRouteReporter
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -42,7 +42,8 @@ class StatusReporter:
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self.statuses, self.events = statuses, events
         self._ingress_routes = ingress_routes
-        self._clean, self._claims = clean, ClaimLog(clock)
+        self._clean = clean
+        self._claims = ClaimReporter(reconciler.engine, events, lambda: cluster.ingress_source(), clock)
         self._reported: dict[tuple[Key, str], Reasons] = {}
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
@@ -54,12 +55,14 @@ class StatusReporter:
         self._network.update(network.problems, network.warnings)
         self._virtual_servers.update((), self._reconciler.verdicts.virtual_server_findings().warnings)
         self._selection.update((), self._cluster.warnings())
+        self._claims.removed(report.removed.values())
         for key, removed in report.removed.items():
             if removed.origin is None:
                 self.statuses.route_removed(removed, remove=self._clean)
             for kind in KINDS:
                 self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
+            self._claims.judged(key)
             route = self._engine.route(key)
             if route is None or route.origin is not None:  # it has left, or has no status of its own
                 continue
@@ -106,6 +109,7 @@ class StatusReporter:
         for key, checked in self._engine.routes().items():
             rejection, route = self._engine.rejection(key), checked.route
             verdict = Verdict(False, rejection.reason, rejection.message) if rejection else condition.PENDING
+            self._claims.judged(key)
             if route.origin is not None:
                 continue
             if self.statuses.submit_new(key, route.uid, verdict, route.host):
@@ -123,8 +127,6 @@ class StatusReporter:
         route = self._engine.route(key)
         if route is None or route.origin is not None:
             return
-        if kind == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
-            self._claims.lost(route, rejection)
         for reason, text in reasons:
             if log_it:
                 log.warning("route", extra={"route": names.label(key), "reason": reason, "text": text})

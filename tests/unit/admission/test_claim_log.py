@@ -4,6 +4,7 @@ import pytest
 
 from f5router.admission.admission import CLAIMED, Rejection
 from f5router.admission.claim_log import MOST, PERIOD_S, ClaimLog
+from f5router.model.cluster import Key
 from tests.builders import route
 
 
@@ -17,7 +18,7 @@ def claims(now):
     return ClaimLog(lambda: now[0])
 
 
-LOST = Rejection(CLAIMED, "spec.host: a route in another namespace holds it", "shop/web")
+LOST = Rejection(CLAIMED, "spec.host: a route in another namespace holds it", Key("shop", "web"))
 
 
 def test_both_routes(claims, caplog):

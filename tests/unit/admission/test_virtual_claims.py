@@ -118,7 +118,7 @@ def test_the_log_names_the_holder():
     checked = [admission.check(each, AdmissionPolicy()) for each in (
         virtual(route("a")), route("b", age=1, namespace="bank"))]
     rejection = host_claims.resolve(checked, ownership=True).verdicts[Key("bank", "b")]
-    assert rejection.holder == "Ingress shop/a"
+    assert names.label(rejection.holder) == "Ingress shop/a"
     assert "shop" not in rejection.message
 
 

@@ -145,7 +145,7 @@ def test_a_verdict_of_a_route_that_has_left_meanwhile():
 
 
 def test_a_lost_host_is_logged_with_its_holder(caplog):
-    rejection = Rejection(CLAIMED, "spec.host: another Route has it", "bank/first")
+    rejection = Rejection(CLAIMED, "spec.host: another Route has it", Key("bank", "first"))
     world = World(A, rejections={A.key: rejection})
     world.passed({A: Verdict(False, rejection.reason, rejection.message)})
     assert [record.holder for record in caplog.records if record.getMessage() == "host already claimed"] == [
