@@ -36,11 +36,19 @@ WORDS = {
 }
 """Of tmsh's language; all others are names and values."""
 
+KEYGEN = """\
+case "$*" in *"-f router.pem") ;; *) exec {program} "$@" ;; esac
+kept="{keys}/$*"
+test -d "$kept" || (mkdir "$kept" && cd "$kept" && {program} "$@") || exit 1
+cp -p "$kept"/router.pem* ."""
+"""ssh-keygen, which makes a key once for all tests: it takes a second."""
+
 
 class Guide:
     """An empty cluster, an empty BIG-IP, and an administrator of both at a shell."""
 
-    def __init__(self, stack: ExitStack, folder: Path, **bigip):
+    def __init__(self, stack: ExitStack, folder: Path, keys: Path, **bigip):
+        """Args: keys: folder of the private keys that were made for other tests."""
         self._stack, self.folder = stack, folder
         self.kube = stack.enter_context(FakeKube(sdn=True, sdn_delay_s=0.02))
         self.bigip = stack.enter_context(FakeBigIP(ssh=True, **bigip))
@@ -51,17 +59,21 @@ class Guide:
         shutil.copytree(DOCS, folder / "docs")
         (folder / "files").mkdir()
         shutil.copy(self.bigip.ca_file, folder / "files" / "ca.crt")
-        self._shim("podman")
+        self._shim("podman", f'test -f "$3" && echo "$@" >> {folder}/podman.log')
+        self._shim("ssh-keygen", KEYGEN.format(keys=keys, program=shutil.which("ssh-keygen")))
         self.shell = Shell(folder, KUBECONFIG=str(folder / "kubeconfig"), PASSWORD=self.bigip.password)
         stack.callback(self.shell.end)
         self.pod: Pod | None = None
         self.said: dict[str, str] = {}
 
-    def _shim(self, name: str) -> None:
-        """Write a command that is not there: it takes any arguments, if the files that they name exist."""
-        (self.folder / "bin").mkdir()
+    def _shim(self, name: str, text: str) -> None:
+        """Write what goes before a command of this name.
+
+        podman, which is not there, takes any arguments, if the files that they name exist.
+        """
         program = self.folder / "bin" / name
-        program.write_text(f'#!/bin/sh\ntest -f "$3" && echo "$@" >> {self.folder}/{name}.log\n')
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
 
     def type(self, block: Block) -> str:
@@ -102,10 +114,15 @@ class Guide:
         return "True" in str(self.kube.get("Route", "hello", "hello").get("status"))
 
 
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("keys")
+
+
 @pytest.fixture
-def make_guide(tmp_path):
+def make_guide(tmp_path, keys):
     with ExitStack() as stack:
-        yield lambda **options: Guide(stack, tmp_path, **options)
+        yield lambda **options: Guide(stack, tmp_path, keys, **options)
 
 
 def test_the_guide_from_start_to_end(make_guide):
