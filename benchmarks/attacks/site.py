@@ -308,14 +308,18 @@ class Site:
     def until(self, condition: Callable[[], object], limit_s: float, problem: Callable[[], str]) -> None:
         """Raises: AttackError: with the problem, after limit_s or when the router has ended by itself."""
         deadline = time.monotonic() + limit_s
-        while not condition():
+        while True:
+            begin = time.monotonic()
+            if condition():
+                return
             if self.crashed():
                 raise AttackError(
                     f"the router ended with exit status {self.router.returncode}:\n{self.tail()}"
                 )
             if time.monotonic() > deadline:
                 raise AttackError(f"{problem()} after {limit_s:g} s")
-            time.sleep(POLL_S)
+            # A condition that takes long to look at would leave the router too little of the machine.
+            time.sleep(max(POLL_S, 4 * (time.monotonic() - begin)))
 
 
 def judge(answers: Iterable[Answer], status: int, headers: Mapping[str, str], pod: Mapping | None, *,
