@@ -63,6 +63,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Collect garbage once: pytest does it five times at the end of each process, which finds no more."""
+    gc.collect()
+    gc.freeze()
+
+
 UNDER_LOAD = "requests under load"
 """Property of a test: what came of its requests."""
 
