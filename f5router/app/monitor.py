@@ -68,7 +68,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
     client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
-    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle,
+    health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded, standby=failover.obstacle,
                     held=lambda: f"{count} are held back" if (count := len(guard.held)) else "")
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,

@@ -176,6 +176,10 @@ class ClusterWatcher:
         not_loaded = () if self._secrets is None or self.synced() else self._secrets.not_loaded()
         return (*self._kinds.missing(), *not_loaded)
 
+    def degraded(self) -> tuple[str, ...]:
+        """Return which kinds cannot be read although the router goes on without them."""
+        return self._kinds.degraded()
+
     def relist(self) -> None:
         """List everything again that Routes and their pools depend on."""
         self._relist_due = True

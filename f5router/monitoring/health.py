@@ -68,16 +68,18 @@ class Health:
     """State behind /healthz and /readyz. Thread-safe: one thread sets each field."""
 
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
+                 degraded: Callable[[], Sequence[str]] = lambda: (),
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
                  stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: kinds whose lists are not complete, with the reason; () for none.
+        degraded: kinds that cannot be read although the router is ready, with the reason.
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         held: what is held back although the router is ready, "" if nothing is.
         stopping: True while the router ends.
         """
         self.heartbeat = heartbeat
-        self._missing = missing
+        self._missing, self._degraded = missing, degraded
         self._standby, self._held = standby, held
         self.stopping = stopping
         self._unreached = "not reached yet"
@@ -108,7 +110,7 @@ class Health:
         held = self._held()
         return [
             Check("process-running", "the router is stopping" if self.stopping() else ""),
-            Check("cluster-listed", excerpt("; ".join(self._missing()))),
+            Check("cluster-listed", *map(excerpt, map("; ".join, (self._missing(), self._degraded())))),
             Check("bigip-reached", excerpt(self._unreached)),
             Check("bigip-active", excerpt(self._standby())),
             Check("has-synced", "" if self._loaded else "the first load is not complete"),

@@ -81,7 +81,7 @@ def test_a_secret_decides(site):
     router = site.router(sources=SOURCES, allow_external_certificates="false")
     site.converge(router)
     assert entries(site) == []
-    assert not [item for item in site.bigip.items("ltm/policy/rules") if "-i-" in item.path]
+    assert not [item for item in site.bigip.items("ltm/policy/rules") if "-i-" in item.name]
     site.apply(tls_secret("pair", PAIR))
 
     def installed(pair) -> bool:

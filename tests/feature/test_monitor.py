@@ -78,6 +78,21 @@ def test_ready_step_by_step(lab, serve):
     assert served.missing() == {"process-running"}
 
 
+def test_a_source_that_is_forbidden(lab, serve):
+    """The router is ready, as all other objects are served, and the text has the reason."""
+    lab.kube.forbid("ingresses")
+    served = serve(sources="routes,ingress")
+    assert served.router.cluster.wait_synced(DEADLINE_S)
+    served.router.attempt_pass()
+    assert served.get("/readyz").text == "ok"
+    lines = served.get("/readyz?verbose").text.splitlines()
+    (line,) = [line for line in lines if line.startswith("[+]cluster-listed ok: ")]
+    assert "ingresses" in line
+    assert "forbidden" in line
+    lab.kube.allow("ingresses")
+    until(lambda: "[+]cluster-listed ok" in served.get("/readyz?verbose").text.splitlines())
+
+
 def load_a_part(lab, router) -> None:
     """Three Routes come, and the first pass is preempted after its first write; then more come."""
     written, told = [], router.on_change

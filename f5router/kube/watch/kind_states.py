@@ -127,6 +127,12 @@ class KindStates:
             awaited = self._awaited - self._problems.keys()
         return (*(f"{source.resource} are not listed yet" for source in awaited), *refused)
 
+    def degraded(self) -> tuple[str, ...]:
+        """Return why dispensable kinds cannot be read, apart from optional ones."""
+        with self._lock:
+            return tuple(text for source, text in self._problems.items()
+                         if source in self._dispensable and source not in OPTIONAL)
+
     def required(self, sources: Iterable[Source]) -> list[Source]:
         """Return those that Routes and their pools need, and that can be read."""
         with self._lock:
