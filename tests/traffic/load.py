@@ -7,6 +7,9 @@ pod answers it that is not the Route's, or any where none should. A connection t
 while it was idle is no failure: the client has to open another one (RFC 9112 9.3.1), unless bytes of an
 answer came. While a test changes what is right, an answer is right that is so when the request begins or when
 the answer comes; where TLS ends in pods, when the connection begins.
+
+Clients that know the device hurry while its configuration changes and while a test waits for answers; in
+between, as in the drain before a delete, another answer would only be one more of the same configuration.
 """
 
 import asyncio
@@ -14,10 +17,15 @@ import json
 import random
 import ssl
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from mocks.bigip import FakeBigIP
+from mocks.bigip.listener import Outcome
+from mocks.bigip.requests import Request
 from tests.waiting import DEADLINE_S
 
 REFUSED = 0
@@ -26,6 +34,10 @@ KEPT = 12
 """Most requests on one connection."""
 PAUSE_S = 0.008
 """Between two requests of a client: without it the machine's speed would set their number."""
+SLOW_S = 0.06
+"""The same while nothing changes; a change ends it."""
+HURRY_S = 0.1
+"""So long clients hurry after a write: longer than a router takes to its next one."""
 
 
 @dataclass
@@ -73,9 +85,13 @@ class Load:
     """A number of clients in a thread of their own; a context manager."""
 
     def __init__(self, *targets: Target, clients: int = 6, seed: int = 0, kept: int = KEPT,
-                 pause_s: float = PAUSE_S):
-        """Args: kept: most requests on one connection. pause_s: between two requests of a client."""
-        self._kept, self._pause_s = kept, pause_s
+                 pause_s: float = PAUSE_S, device: FakeBigIP | None = None):
+        """Args: kept: most requests on one connection. pause_s: between two requests of a client.
+        device: whose changes clients follow; None: they always hurry.
+        """
+        self._kept, self._pause_s, self._device = kept, pause_s, device
+        self._hurry_until = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.targets, self.report = list(targets), Report()
         self._clients, self._random = clients, random.Random(seed)
         self._context = _context()
@@ -87,6 +103,9 @@ class Load:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="load", daemon=True)
 
     def __enter__(self) -> "Load":
+        if self._device is not None:
+            assert self._device.intercept is None
+            self._device.intercept = self._performed
         self._thread.start()
         return self
 
@@ -96,6 +115,8 @@ class Load:
     def stop(self) -> Report:
         """End after the requests that are under way."""
         self._stop.set()
+        if self._device is not None:
+            self._device.intercept = None
         self._thread.join(2 * DEADLINE_S)
         assert not self._thread.is_alive(), "the clients hang"
         return self.report
@@ -104,12 +125,47 @@ class Load:
         """A condition: each target that is awake has been asked so many times since now, none of the others
         waits for an answer."""
         before = Counter(self.report.sent)
-        return lambda: all(
-            not self._busy[target.name] if target.asleep
-            else self.report.sent[target.name] - before[target.name] >= count
-            for target in self.targets)
+
+        def asked() -> bool:
+            self._hurry()
+            return all(
+                not self._busy[target.name] if target.asleep
+                else self.report.sent[target.name] - before[target.name] >= count
+                for target in self.targets)
+
+        return asked
+
+    def _performed(self, request: Request, perform: Callable[[], Outcome]) -> Outcome:
+        """Perform a request for the device, with requests of the clients under way if it is a write."""
+        if request.method != "GET":
+            self._hurry()
+        return perform()
+
+    def _hurry(self) -> None:
+        """From any thread: ask without long pauses for a while; those that pause go on."""
+        rested, self._hurry_until = self._rested(), time.monotonic() + HURRY_S
+        if rested and self._loop is not None:
+            with suppress(RuntimeError):  # the clients have ended
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def _rested(self) -> bool:
+        """True if nothing asks for a hurry."""
+        return self._device is not None and time.monotonic() > self._hurry_until
+
+    def _wake(self) -> None:
+        woken, self._woken = self._woken, asyncio.Event()
+        woken.set()
+
+    async def _pause(self) -> None:
+        """Between two requests of a client."""
+        await asyncio.sleep(self._pause_s)
+        if self._rested():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SLOW_S):
+                    await self._woken.wait()
 
     async def _run(self) -> None:
+        self._woken, self._loop = asyncio.Event(), asyncio.get_running_loop()
         await asyncio.gather(*(self._client() for _ in range(self._clients)))
 
     async def _client(self) -> None:
@@ -154,7 +210,7 @@ class Load:
                         reader, writer = None, _closed(writer)
                 finally:
                     self._busy[target.name] -= 1
-                await asyncio.sleep(self._pause_s)
+                await self._pause()
         except (OSError, ssl.SSLError, TimeoutError) as exc:
             self._failed(target, f"no connection: {exc!r}")
             await asyncio.sleep(10 * self._pause_s)

@@ -221,7 +221,7 @@ def test_changes_under_load(record_property, tmp_path, behaviour):
         until(lambda: site.admitted("shop", "wild").get("status") == "True")
         targets = {(tls, *key): target(site, key, expected, tls)
                    for tls in (False, True) for key, expected in wanted(tls).items() if expected != "302"}
-        with Load(*targets.values(), clients=4) as load:
+        with Load(*targets.values(), clients=4, device=site.bigip) as load:
             drill(site, load, targets)
             report = load.stop()
         record_property(UNDER_LOAD, str(report))

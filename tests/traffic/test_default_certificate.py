@@ -59,7 +59,7 @@ def test_it_changes_under_load(site, tmp_path):
     def shows(name: str) -> bool:
         return clients.python(site.https, "edge.example.com").certificate == name
 
-    with Load(*targets) as load:
+    with Load(*targets, device=site.bigip) as load:
         until(load.more(20))
         for pair in (SITE, NEXT):
             path.write_text(pair.certificate + pair.key)

@@ -88,7 +88,7 @@ def test_rules_that_tell_nothing_are_changed_under_load(record_property, served,
         Target(f"{''.join(key)}{' with TLS' if tls else ''}", served.https if tls else served.http, *key, tls,
                served.right(what.split()[1], namespace=what.split()[0]), alone=True)
         for key, what in hosts for tls in (False, True)]
-    with Load(*targets, clients=4) as load:
+    with Load(*targets, clients=4, device=served.bigip) as load:
         until(load.more(5))
         assert served.converge(**flags) == []
         until(load.more(10))

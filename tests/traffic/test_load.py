@@ -107,7 +107,7 @@ class Drill:
 
 @pytest.fixture
 def drill(record_property, site, loaded, targets):
-    with Load(*targets.values()) as load:
+    with Load(*targets.values(), device=site.bigip) as load:
         new_drill = Drill(site, load, record_property)
         new_drill.some()
         yield new_drill

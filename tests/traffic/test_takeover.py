@@ -103,7 +103,7 @@ def test_run_takes_over(record_property, site_of, delay_ms, server_ssl, partitio
     """The running router takes the place of the original; then its profiles are removed by hand."""
     site = site_of(partition=partition, partitions=("Common", *{partition.strip("/")} - {"Common"}))
     leave(site, server_ssl=server_ssl)
-    with Load(*targets(site)) as load:
+    with Load(*targets(site), device=site.bigip) as load:
         until(load.more(20))
         assert (load.report.failed, load.report.wrong) == ([], []), "before"
         site.bigip.inject("delay", times=None, seconds=delay_ms / 1000)
@@ -130,8 +130,9 @@ def left(site) -> set[str]:
             if original_names.stem(path) or path in original_names.groups(site.partition)}
 
 
-REQUESTS = 5000
-"""So many at least, of each version, until the load ends."""
+REQUESTS = {"14.1.2.1": 5000}
+"""So many at least, by version. They are filled up when all is done and nothing changes any more: one version
+is enough for that."""
 
 
 @pytest.mark.parametrize("version", ["11.6.0", "12.1.2", "14.1.2.1", "17.1.2.1"])
@@ -141,12 +142,12 @@ def test_adopt(record_property, site_of, version):
     leave(site)
     assert left(site)
     flags = site.ssh_flags() if version.startswith("11.") else {}
-    with Load(*targets(site)) as load:
+    with Load(*targets(site), device=site.bigip) as load:
         until(load.more(20))
         site.bigip.inject("delay", times=None, seconds=0.003)
         status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), drain_s=3.0)
-        until(load.more(50))
-        until(lambda: load.report.sent.total() >= REQUESTS)
+        missing = REQUESTS.get(version, 0) - load.report.sent.total()
+        until(load.more(max(50, missing // len(load.targets) + 1)))
     record_property(UNDER_LOAD, str(load.report))
     assert (load.report.failed, load.report.wrong) == ([], [])
     assert (status, left(site)) == (0, set())

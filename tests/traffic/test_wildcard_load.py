@@ -82,7 +82,7 @@ def test_an_exact_host_comes_and_goes(scene, kind):
     how = {"tls": tls, "alone": kind == "passthrough"}
     www, other = scene.target("www", service, "api", **how), scene.target("x", service, **how)
     fields = {"service": "api", **({"kind": "edge", **own(WWW)} if tls else {})}
-    with Load(www, other, kept=1 if kind == "passthrough" else KEPT) as load:
+    with Load(www, other, kept=1 if kind == "passthrough" else KEPT, device=scene.site.bigip) as load:
         drill = Drill(scene.site, load, scene.tell)
         drill.some()
         for _ in range(2):
@@ -103,7 +103,7 @@ def test_a_wildcard_changes_its_kind(scene):
     scene.admitted(("shop", "all"), ("shop", "www"))
     www, other = scene.target("www", "api", alone=True), scene.target("x", "web", "tls", alone=True)
     www.certificates = {ssl.PEM_cert_to_DER_cert(WWW.certificate)}
-    with Load(www, other) as load:
+    with Load(www, other, device=scene.site.bigip) as load:
         drill = Drill(scene.site, load, scene.tell)
         drill.some()
         for kind in ("passthrough", "reencrypt", "passthrough", "edge"):
@@ -125,7 +125,7 @@ def test_a_subdomain_passes_to_another_namespace(scene, kind, heir):
     until(lambda: scene.site.admitted("bank", "heir").get("reason") == "HostAlreadyClaimed")
     www = scene.target("www", service, tls=tls, alone=kind == "passthrough")
     mine, theirs = (scene.site.right(service, namespace=namespace) for namespace in ("shop", "bank"))
-    with Load(www) as load:
+    with Load(www, device=scene.site.bigip) as load:
         drill = Drill(scene.site, load, scene.tell)
         drill.some()
         www.right = lambda pod: mine(pod) or theirs(pod)
@@ -152,7 +152,7 @@ def test_the_certificate_of_a_secret_is_renewed(scene):
     scene.admitted(("shop", "all"))
     other = scene.target("x", "web")
     other.certificates = {der[0]}
-    with Load(other) as load:
+    with Load(other, device=scene.site.bigip) as load:
         drill = Drill(scene.site, load, scene.tell)
         drill.some()
         for number, pair in enumerate(pairs[1:], 1):
