@@ -343,6 +343,15 @@ def test_controller_is_imported_late():
     assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["f5router.cli.explain", "f5router.cli.nothing"])
+def test_garbage_is_collected_once_a_command_is_loaded(name):
+    """Also where that fails; the modules themselves are no garbage."""
+    code = ("import contextlib, gc, sys; from f5router.cli import main\n"
+            f"with contextlib.suppress(ImportError): main._loaded({name!r})\n"
+            "sys.exit(not gc.isenabled() or gc.get_freeze_count() < 10_000)")
+    assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0
+
+
 def test_ssh_is_imported_late():
     """A router that uploads by REST does not load it."""
     code = "import sys, f5router.app.launch, f5router.cli.adopt; sys.exit('paramiko' in sys.modules)"
