@@ -7,7 +7,9 @@ exists.
 """
 
 import ast
+import functools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,13 +47,25 @@ def prose(path: Path) -> str:
     return "\n".join(re.sub(r"`[^`]*`", "`code`", paragraph) for paragraph in paragraphs)
 
 
+DEFINITIONS = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def definitions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a module, and the classes and functions in it; of statements, expressions are not looked at."""
+    if isinstance(node, DEFINITIONS):
+        yield node
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield from definitions(inner)
+
+
+@functools.cache
 def docstrings() -> list[tuple[str, str]]:
     """Return place and text of every docstring."""
     texts = []
     for path in sorted(path for folder in DOCUMENTED for path in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
-                    text := ast.get_docstring(node)):
+        for node in definitions(ast.parse(path.read_text())):
+            if text := ast.get_docstring(node):
                 name = getattr(node, "name", "module")
                 texts.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)} {name}", text))
     return texts
