@@ -73,6 +73,8 @@ class VirtualHost(NamedTuple):
     minimum_version: str = ""
     """tls.minimumProtocolVersion."""
     passthrough: bool = False
+    tls: bool = False
+    """True if it has the object tls, even an empty one."""
 
 
 @dataclass(frozen=True, slots=True)

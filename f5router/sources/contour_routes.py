@@ -7,8 +7,8 @@ from f5router.sources.contour_entries import CheckedEntry, quoted
 
 KIND = "IngressRoute"
 
-MINIMUM = {"1.2": "1.2", "1.3": "1.3"}
-"""Versions of TLS by minimumProtocolVersion; any other text means 1.1."""
+DEFAULT_VERSION, VERSIONS = "1.1", ("", "1.1", "1.2", "1.3")
+"""Values of minimumProtocolVersion. Any other text means the default."""
 
 
 def host_of(fqdn: str) -> str:
@@ -21,6 +21,10 @@ def secret_of(root: IngressRoute) -> Key | None:
     text = root.virtual_host.secret if root.virtual_host else ""
     namespace, slash, name = text.rpartition("/")
     return (Key(namespace if slash else root.key.namespace, name)) if text else None
+
+
+def _minimum(text: str) -> str:
+    return text if text and text in VERSIONS else DEFAULT_VERSION
 
 
 def build(root: IngressRoute, owner: Key, entry: RouteEntry, checked: CheckedEntry, *,
@@ -52,7 +56,7 @@ def build(root: IngressRoute, owner: Key, entry: RouteEntry, checked: CheckedEnt
         tls=tls,
         tls_secret=secret if tls and not passthrough else None,
         redirect_status=301,
-        minimum_tls=MINIMUM.get(host.minimum_version, "1.1") if tls and not passthrough else "",
+        minimum_tls=_minimum(host.minimum_version) if tls and not passthrough else "",
         options=checked.options,
         origin=Origin(KIND, owner, "spec.tcpproxy" if passthrough else f"route {quoted(entry.match)}",
                       "spec.virtualhost.fqdn", claimant=root.key))

@@ -137,6 +137,9 @@ def _walk(root: IngressRoute, view: View, graph: Graph, known: Records) -> None:
     if error := _root_error(root, view, graph):
         graph.visits[Visit(root.key)] = error
         return
+    version = root.virtual_host.minimum_version if root.virtual_host else ""
+    if version not in contour_routes.VERSIONS:
+        graph.warn(root.key, f"tls.minimumProtocolVersion {quoted(version)} is unknown; 1.1 applies")
     proxy = _check_proxy(root, view, graph)
     if graph.visits:
         error = next((error for visit, error in graph.visits.items() if visit.key == root.key), "")
@@ -173,10 +176,9 @@ def _secret_error(root: IngressRoute, host: VirtualHost, view: View, graph: Grap
 
     The delegation is checked first: nobody learns whether a Secret of another namespace exists.
     """
-    key = secret_of(root)
-    if key is None:
-        return ""
-    field_name = f"Spec.VirtualHost.TLS Secret {quoted(host.secret)}"
+    key, field_name = secret_of(root), f"Spec.VirtualHost.TLS Secret {quoted(host.secret)}"
+    if key is None:  # whoever asks for TLS is never served in clear text
+        return f"{field_name} is invalid: Secret not found" if host.tls and not host.passthrough else ""
     if key.namespace != root.key.namespace:
         graph.foreign_secret = key
         if not view.permits(key, root.key.namespace):

@@ -127,7 +127,7 @@ def _virtual_host(host: JSON) -> VirtualHost:
     return VirtualHost(
         fqdn, _text(tls, "secretName", "spec.virtualhost.tls.secretName"),
         _text(tls, "minimumProtocolVersion", "spec.virtualhost.tls.minimumProtocolVersion"),
-        passthrough=_flag(tls, "passthrough", "spec.virtualhost.tls.passthrough"))
+        passthrough=_flag(tls, "passthrough", "spec.virtualhost.tls.passthrough"), tls=True)
 
 
 def _held_host(spec: JSON) -> VirtualHost | None:

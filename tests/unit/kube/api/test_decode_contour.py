@@ -46,7 +46,8 @@ HEALTH = ServiceHealthCheck("/up", "h", 1, 2, 3, 4)
 def test_ingress_route():
     decoded = decode_contour.ingress_route(FULL)
     assert decoded == IngressRoute(
-        Key("shop", "a"), "u", "2026-01-01T00:00:00Z", "f5", VirtualHost("a.b", "s", "1.2", passthrough=True),
+        Key("shop", "a"), "u", "2026-01-01T00:00:00Z", "f5",
+        VirtualHost("a.b", "s", "1.2", passthrough=True, tls=True),
         (RouteEntry("/", (RouteService("web", 80, 5, "Random", HEALTH, "ca", "pod"),), None, True, True, "/x",
                     "1s", 3),
          RouteEntry("/d", delegate=Delegate("v", "n")), RouteEntry("/w", (RouteService("web", 80),))),
