@@ -17,14 +17,16 @@ from f5router.app.file_watch import FileWatch
 from f5router.app.held_deletes import HeldBack
 from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
+from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
 from f5router.config.config import Config
 from f5router.icontrol.device import Device, Stopped
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key, Route
-from f5router.model.errors import BigIPError, Busy, Standby
+from f5router.model.errors import BigIPError, Busy, NotLeader, Standby
 from f5router.plan.change import AnyChange
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
@@ -40,7 +42,8 @@ class Controller:
 
     def __init__(
         self, config: Config, cluster: ClusterWatcher, reconciler: Reconciler, signal: EventSignal,
-        monitor: Monitor, reporter: StatusReporter, settling: Settling, *, timing: Timing = DEFAULT,
+        monitor: Monitor, reporter: StatusReporter, settling: Settling, *,
+        campaign: Campaign | None = None, timing: Timing = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
     ):
         device = reconciler.device
@@ -56,6 +59,8 @@ class Controller:
         self.destination_ca_file = FileWatch(
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
             config.default_destination_ca, period_s=timing.files_s, clock=clock)
+        self.replica = Replica(campaign, reconciler, monitor, reporter, settling, self.backoff,
+                               observe_interval_s=config.observe_interval_s, clock=clock)
         self._observed_at = float("-inf")
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
@@ -144,7 +149,7 @@ class Controller:
         Their hold-off is not prolonged by other events: an address may be another tenant's pod's by now.
         """
         now, first = self._clock(), self.signal.unseen()
-        if now < self._endpoints_at:
+        if now < self._endpoints_at or not self.replica.leads:
             return
         if first is not None and now >= first + self.config.hold_off_s:
             self.signal.look()
@@ -164,8 +169,10 @@ class Controller:
                 and self.cluster.pending() > 0)
 
     def _is_pause(self, exc: Exception) -> bool:
-        """True if the device is well: the router stops, or the device is busy with our own save."""
-        return isinstance(exc, Stopped) or (isinstance(exc, Busy) and self.settling.is_disturbing())
+        """True if the device is well: the router stops or follows, or the device is busy with its save."""
+        if isinstance(exc, Stopped | NotLeader):
+            return True
+        return isinstance(exc, Busy) and self.settling.is_disturbing()
 
     # --- what a pass achieved --------------------------------------------------------------
 
@@ -205,6 +212,9 @@ class Controller:
                 self.signal.wait(self.next_turn_at)
                 if not stop.is_set():
                     self.turn()
+        if self.replica.is_elected:
+            self.replica.hand_over(self._timing.exit_s)
+            return
         self.settling.finish_at_exit()
         self.reporter.flush(self._timing.exit_s / 2)
 
@@ -219,16 +229,21 @@ class Controller:
 
     def turn(self) -> None:
         """Do what is due."""
+        self.replica.update()
         now = self._clock()
         if now < self.resumes_at():
             return
-        if now >= self.failover.due_at:
+        if self.replica.leads and now >= self.failover.due_at:
             self.failover.check()
         if self.client_tls_files.has_changed():
             self.reconciler.set_tls_files(self.client_tls_files.content)
-        self.held_deletes.ask(now)
         if self.destination_ca_file.has_changed():
             self.reconciler.set_default_destination_ca(self.destination_ca_file.content)
+        if not self.replica.leads:
+            self.take_events()
+            self.replica.follow()
+            return
+        self.held_deletes.ask(now)
         if self._pass_due(now) or self.held_deletes.is_listed():
             self.attempt_pass()
         else:
@@ -239,6 +254,12 @@ class Controller:
     def next_turn_at(self) -> float:
         """Return when the loop has something to do, if no event comes."""
         first, now = self.signal.unseen(), self._clock()
+        if self.replica.has_changed:
+            return now
+        if not self.replica.leads:
+            following = (self._events_due(), self.replica.due_at(), self.client_tls_files.due_at,
+                         self.destination_ca_file.due_at)
+            return max(min(time for time in following if time is not None), self.resumes_at())
         times = [
             self._events_due(),
             None if first is None else max(first + self.config.hold_off_s, self._endpoints_at),

@@ -15,6 +15,7 @@ from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import (
+    build_campaign,
     build_cleanup,
     build_cluster,
     build_device,
@@ -22,11 +23,13 @@ from f5router.app.wiring import (
     build_load_balancers,
     build_statuses,
     build_syncer,
+    write_permit,
 )
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.kube.api.connection import connect
 from f5router.kube.status.events import EventWriter
+from f5router.model.errors import ConfigError
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 
@@ -39,9 +42,11 @@ def build_controller(
 ) -> Controller:
     """Build everything that runs, and start it; the stack stops it."""
     signal = EventSignal(clock)
-    connection = connect(config.kube)
+    campaign = build_campaign(config, signal.wake, stack)
+    permit = write_permit(config, campaign)
+    connection = connect(config.kube, permit)
     cluster = build_cluster(config, connection, signal.notify, timing=timing)
-    device = build_device(config, stack, timing=timing, clock=clock)
+    device = build_device(config, stack, timing=timing, clock=clock, permit=permit)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
         guard=DeleteGuard(allow=config.allow_mass_delete))
@@ -57,11 +62,11 @@ def build_controller(
     controller = Controller(
         config, cluster, reconciler, signal,
         build_monitor(config, cluster, reconciler, statuses, events, syncer,
-                      ingress_routes=ingress_routes.counts if ingress_routes else None),
+                      ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
         StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses,
                        ingress_routes=ingress_routes),
         Settling(device, syncer, save=config.save_config, wake=signal.wake, timing=timing, clock=clock),
-        timing=timing, clock=clock)
+        campaign=campaign, timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = cleanup.start
@@ -71,8 +76,20 @@ def build_controller(
     return controller
 
 
+def require_alone(config: Config, what: str) -> None:
+    """Refuse what writes without an election. Raises: ConfigError: the settings ask for one."""
+    if config.lease is not None:
+        raise ConfigError([f"--leader-elect / ROUTER_LEADER_ELECT: {what} does not take part in an election; "
+                           "stop all routers, and set it to false"])
+
+
 def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = DEFAULT) -> int:
-    """Run a router, for one pass or until the event is set; returns the exit status."""
+    """Run a router, for one pass or until the event is set; returns the exit status.
+
+    Raises: ConfigError: see require_alone; the address for metrics cannot be used.
+    """
+    if once:
+        require_alone(config, "--once")
     with ExitStack() as stack:
         controller = build_controller(config, stack, timing=timing)
         if not once:

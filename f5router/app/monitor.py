@@ -10,6 +10,7 @@ from f5router.app.debounce import WAKE_S
 from f5router.config.config import Config
 from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.lease.campaign import Campaign
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
@@ -63,18 +64,20 @@ class Monitor:
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
                   warnings: EventWriter, syncer: ConfigSyncer, *,
-                  ingress_routes: StatusCounts | None = None) -> Monitor:
+                  ingress_routes: StatusCounts | None = None, campaign: Campaign | None = None) -> Monitor:
     """Build the Monitor of these parts."""
     client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded, standby=failover.obstacle,
-                    held=lambda: f"{count} are held back" if (count := len(guard.held)) else "")
+                    held=lambda: f"{count} are held back" if (count := len(guard.held)) else "",
+                    election=campaign.state if campaign else lambda: "")
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,
         held=lambda: (len(guard.held), guard.held_ever), ingress_routes=ingress_routes,
-        reached=health.is_reached)
+        reached=health.is_reached,
+        leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     return Monitor(health, Metrics(sources), reconciler)
 
 

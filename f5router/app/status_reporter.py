@@ -99,6 +99,15 @@ class StatusReporter:
             return ""
         return f"not every {what} status could be written" + (f": {refusal}" if refusal else "")
 
+    def stop(self) -> None:
+        """Write nothing more; a write that is under way ends."""
+        self.statuses.stop()
+        self.events.stop()
+        if self._ingresses is not None:
+            self._ingresses.statuses.stop()
+        if self._ingress_routes is not None:
+            self._ingress_routes.writer.stop()
+
     def standing_by(self) -> None:
         """Report a standby unit: the statuses of the active unit's router remain."""
         self.statuses.drop_requests()

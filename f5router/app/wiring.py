@@ -20,6 +20,7 @@ from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.lease.campaign import Campaign, lease_connection
 from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.object_status import ObjectStatusWriter
@@ -27,6 +28,7 @@ from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
 from f5router.model.cluster import Key, KnownStatus
+from f5router.model.write_permit import ALWAYS, WritePermit
 
 if TYPE_CHECKING:
     from f5router.icontrol.uploads.ssh_upload import SSHUploader
@@ -42,12 +44,14 @@ STATUS_WORKERS = 4
 def build_device(
     config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
+    permit: WritePermit = ALWAYS,
 ) -> Device:
     """Build the device of a Config; the stack closes it. Args: sleep: None for waits that give_up ends."""
     client = stack.enter_context(
-        Client(config.bigip, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep))
+        Client(config.bigip, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep,
+               permit=permit))
     device = Device(
-        client, FileWriter(client, _uploader(config), origin=Origin(config.folder), sleep=time.sleep),
+        client, FileWriter(client, _uploader(config, permit), origin=Origin(config.folder), sleep=time.sleep),
         Failover(client, fresh_s=timing.failover_fresh_s, clock=clock), folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
@@ -59,13 +63,34 @@ def build_device(
     return device
 
 
-def _uploader(config: Config) -> "SSHUploader | None":
+def _uploader(config: Config, permit: WritePermit) -> "SSHUploader | None":
     """Return what uploads over SSH, if the Config says so; else none of it is loaded: 8 MB, 0.1 s."""
     if config.cert_upload != "ssh":
         return None
     from f5router.icontrol.uploads.ssh_upload import SSHUploader
 
-    return SSHUploader(config.ssh)
+    return SSHUploader(config.ssh, permit=permit)
+
+
+def build_campaign(config: Config, wake: Callable[[], None], stack: ExitStack) -> Campaign | None:
+    """Build and start the candidate of a Config; None without leader election.
+
+    The stack ends it: last of all if this is the first thing that is built, when nothing writes any more.
+    """
+    if config.lease is None:
+        return None
+    campaign = Campaign(lease_connection(config.kube, config.lease.timing), config.lease, on_change=wake)
+    stack.callback(campaign.stop)
+    campaign.start()
+    return campaign
+
+
+def write_permit(config: Config, campaign: Campaign | None) -> WritePermit:
+    """Return the permission to write: for ever, or as long as the Lease is held."""
+    if campaign is None or config.lease is None:
+        return ALWAYS
+    timing = config.lease.timing
+    return WritePermit(campaign.left_s, timing.duration_s - timing.renew_deadline_s)
 
 
 def build_syncer(config: Config, device: Device, *, timing: SyncTiming,

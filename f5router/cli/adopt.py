@@ -16,7 +16,7 @@ import tabulate
 
 from f5router.app import once
 from f5router.app.controller import Controller
-from f5router.app.launch import build_controller
+from f5router.app.launch import build_controller, require_alone
 from f5router.app.timing import DEFAULT, Timing
 from f5router.cli import preflight
 from f5router.config.config import Config
@@ -46,7 +46,12 @@ _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 
 def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: float = DRAIN_S,
           timing: Timing = DEFAULT) -> int:
-    """Show what becomes of each object that the original router left, and do it; returns the exit status."""
+    """Show what becomes of each object that the original router left, and do it; returns the exit status.
+
+    Raises: ConfigError: the settings ask for an election.
+    """
+    if not dry_run:
+        require_alone(config, "adopt")
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
         PersistentLog("found beforehand").update(map(str, preview.problems), preview.warnings)

@@ -17,6 +17,7 @@ from f5router.config import (
     files,
     http_edge,
     ignored_variables,
+    leader_election,
     metrics_tls,
     parsers,
     pod_network,
@@ -30,7 +31,7 @@ from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.config.tls_files import TLSPaths
 from f5router.icontrol.settings import ClientSettings, SSHSettings
-from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
+from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, StatusSettings, WatchSettings
 from f5router.model import balancing, hostnames, monitors
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
@@ -111,6 +112,8 @@ class Config(pod_network.PodNetwork):
     status: StatusSettings
     watch: WatchSettings
     admission: admission.AdmissionPolicy
+    lease: LeaseSettings | None
+    """The Lease by which replicas elect a leader; None without replicas."""
     log_level: str
     """"debug", "info", "warning", "error" or "critical"."""
     log_format: str
@@ -226,7 +229,7 @@ def _config(reader: Reader) -> Config:
         resync_s=reader.value("resync-interval"),
         status=_status(reader),
         watch=_watch(reader, selection, network, admission_policy),
-        admission=admission_policy,
+        admission=admission_policy, lease=leader_election.load(reader),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
         listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=metrics_tls.load(reader),
         warnings=_remarks(reader),

@@ -16,13 +16,14 @@ ADMISSION = "Admission"
 ROUTER = "Routes and their status"
 CLUSTER = "Cluster"
 SELECTION = "Which Routes are served"
+HA = "High availability"
 TIMING = "Timing"
 LOGGING = "Logging"
 SERVING = "Metrics and health"
 LATER = "Not yet supported"
 GROUPS = (
-    BIGIP, UPLOAD, OBJECTS, HTTP, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING,
-    SERVING, LATER,
+    BIGIP, UPLOAD, OBJECTS, HTTP, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, HA, TIMING,
+    LOGGING, SERVING, LATER,
 )
 
 

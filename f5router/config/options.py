@@ -8,11 +8,12 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 from collections.abc import Mapping
 
 from f5router.admission import allowed_objects
-from f5router.config import http_options, parsers, tls_options
+from f5router.config import http_options, object_names, parsers, tls_options
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
     CLUSTER,
+    HA,
     LATER,
     LOGGING,
     OBJECTS,
@@ -284,6 +285,25 @@ _SELECTION = (
            _SELECTOR, selectors.fields),
 )
 
+_HA = (
+    boolean("leader-elect", "ROUTER_LEADER_ELECT", "false", HA,
+            "Elect a leader by a Lease: of several replicas one writes, and another takes over."),
+    Option("leader-elect-lease-duration", "ROUTER_LEADER_ELECT_LEASE_DURATION", "15s", HA,
+           "How long others wait for a leader that does not renew the Lease.", _GO, parsers.duration(1)),
+    Option("leader-elect-renew-deadline", "ROUTER_LEADER_ELECT_RENEW_DEADLINE", "10s", HA,
+           "How long a leader goes on writing without renewing the Lease; shorter than the duration.",
+           _GO, parsers.duration(0)),
+    Option("leader-elect-retry-period", "ROUTER_LEADER_ELECT_RETRY_PERIOD", "2s", HA,
+           "Time between two attempts to renew the Lease, or to get it; shorter than the deadline.",
+           _GO, parsers.duration(0)),
+    Option("leader-elect-resource-name", "ROUTER_LEADER_ELECT_RESOURCE_NAME", "", HA,
+           "Name of the Lease; without it, f5router- and the name of the router.", _NAME,
+           object_names.object_name),
+    Option("leader-elect-resource-namespace", "ROUTER_LEADER_ELECT_RESOURCE_NAMESPACE", "", HA,
+           "Namespace of the Lease; without it, that of the pod.", _NAME,
+           parsers.namespace),
+)
+
 _TIMING = (
     Option("hold-off", "ROUTER_HOLD_OFF", "100ms", TIMING,
            "Debounce interval: how long a pass waits after an event for others that follow it.",
@@ -340,7 +360,7 @@ OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
         *_BIGIP, *_UPLOAD, *_OBJECTS, *http_options.OPTIONS, *tls_options.OPTIONS, *_VXLAN, *_PODS,
-        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
+        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
     )
 }
 """By name, in the order of help and documentation."""

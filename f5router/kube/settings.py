@@ -34,6 +34,27 @@ class KubeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ElectionTiming:
+    """Durations of an election, in seconds."""
+
+    duration_s: float = 15.0
+    """Time for which others wait for a leader that does not renew the Lease."""
+    renew_deadline_s: float = 10.0
+    """Time for which a leader leads without renewing it."""
+    retry_s: float = 2.0
+    """Time between two attempts to renew it, or to get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSettings:
+    """The Lease by which replicas elect a leader."""
+
+    name: str
+    namespace: str
+    timing: ElectionTiming
+
+
+@dataclass(frozen=True, slots=True)
 class SecretLimits:
     """Limits on the number of Secrets that are read."""
 

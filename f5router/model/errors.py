@@ -9,6 +9,7 @@ RouterError
  |   +- KubeConflict       409 on a write
  |   +- ResourceExpired           410: list again
  |   +- KubeNotFound       404 on one object
+ |   +- KubeNotLeader      nothing was sent: another replica writes
  |   +- KubeInvalid        400, 422 and other 4xx: the same request would fail again
  +- BigIPError             the BIG-IP
      +- Unreachable        no reply; a write may or may not have been done
@@ -21,6 +22,7 @@ RouterError
      +- Unsupported        too old a TMOS, or no iControl REST at all
      |   +- PartitionMissing   the partition of --f5-partition-path
      +- Standby            not the active unit of its pair: nothing is written to it
+     +- NotLeader          nothing was sent: another replica writes
      +- Refused            the device understood and said no
      |   +- NotFound       404
      |   +- Conflict       409
@@ -138,6 +140,10 @@ class KubeNotFound(KubeError):
     """404: the object is gone."""
 
 
+class KubeNotLeader(KubeError):
+    """Nothing was sent: another replica of this router writes."""
+
+
 class KubeInvalid(KubeError):
     """400, 422 and other 4xx: the request is understood and will never succeed. A 403 by admission too."""
 
@@ -210,6 +216,10 @@ class PartitionMissing(Unsupported):
 
 class Standby(BigIPError):
     """The unit is not active, so nothing was written."""
+
+
+class NotLeader(BigIPError):
+    """Nothing was sent: another replica of this router writes."""
 
 
 class Refused(BigIPError):

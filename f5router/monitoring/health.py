@@ -1,8 +1,9 @@
 """Liveness and readiness of the router, as lists of named checks.
 
 Alive: the control loop makes progress. Ready: it has all of the cluster, reaches the BIG-IP, which is the
-active unit, and everything was loaded once. Paths and names are those of OpenShift's router where it has such
-a check (openshift/router, pkg/router/metrics/health.go): `controller`, `has-synced`, `process-running`.
+active unit, and everything was loaded once or, while another replica leads, read once. Paths and names are
+those of OpenShift's router where it has such a check (openshift/router, pkg/router/metrics/health.go):
+`controller`, `has-synced`, `process-running`.
 """
 
 import threading
@@ -70,20 +71,25 @@ class Health:
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
                  degraded: Callable[[], Sequence[str]] = lambda: (),
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
-                 stopping: Callable[[], bool] = lambda: False):
+                 election: Callable[[], str] = lambda: "", stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: kinds whose lists are not complete, with the reason; () for none.
         degraded: kinds that cannot be read although the router is ready, with the reason.
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         held: what is held back although the router is ready, "" if nothing is.
+        election: the part of this router among its replicas, "" without leader election.
         stopping: True while the router ends.
         """
         self.heartbeat = heartbeat
         self._missing, self._degraded = missing, degraded
-        self._standby, self._held = standby, held
+        self._standby, self._held, self._election = standby, held, election
         self.stopping = stopping
         self._unreached = "not reached yet"
         self._loaded = False
+        self.follows = False
+        """True while another replica leads."""
+        self.warmed_up = False
+        """True once a follower has read the device, and could take over."""
 
     def reached(self) -> None:
         """Record that the device answered a reading or a write."""
@@ -107,13 +113,16 @@ class Health:
 
     def ready(self) -> list[Check]:
         """Return the checks of /readyz."""
-        held = self._held()
+        held, election = self._held(), self._election()
+        unread = "the BIG-IP has not been read" if self.follows and not self.warmed_up else ""
+        unloaded = "" if self._loaded or self.follows else "the first load is not complete"
         return [
             Check("process-running", "the router is stopping" if self.stopping() else ""),
             Check("cluster-listed", *map(excerpt, map("; ".join, (self._missing(), self._degraded())))),
             Check("bigip-reached", excerpt(self._unreached)),
             Check("bigip-active", excerpt(self._standby())),
-            Check("has-synced", "" if self._loaded else "the first load is not complete"),
+            Check("has-synced", unread or unloaded),
+            *((Check("leader-election", note=excerpt(election)),) if election else ()),
             *((Check("deletes", note=excerpt(held)),) if held else ()),
         ]
 

@@ -67,6 +67,8 @@ class Sources:
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
+    leader: Callable[[], tuple[bool, int] | None] = lambda: None
+    """True if this replica leads, and how often that has changed; None without leader election."""
 
 
 class _IngressRoutes(Collector):
@@ -128,6 +130,11 @@ class _Read(Collector):
         yield _state(
             "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",
             self._sources.reached())
+        if (leader := self._sources.leader()) is not None:
+            yield _state("f5router_leader", "1 if this replica leads and writes, 0 if it follows.", leader[0])
+            yield CounterMetricFamily(
+                "f5router_leader_transitions", "How often this replica has begun or ceased to lead.",
+                value=leader[1])
         yield _state(
             "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
             "absent if it does not tell.", self._sources.active())

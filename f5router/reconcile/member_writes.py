@@ -114,6 +114,11 @@ class MemberWrites:
         for ref in self._writing:
             self._retry.record_hanging(ref)
 
+    def is_quiet(self) -> bool:
+        """True if no write is under way any more, and all results are recorded. Raises: BigIPError."""
+        self._take_results(lambda change: None)
+        return not self._writing
+
     def _is_waiting(self) -> bool:
         """True while members are being written, and not for too long."""
         return any(self._clock() < began + self.patience_s for began in self._writing.values())

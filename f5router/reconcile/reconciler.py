@@ -84,6 +84,22 @@ class Reconciler:
             # Only now it is known which objects belong to Nodes that are gone.
             self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
 
+    def warm_up(self) -> None:
+        """Read the device, and be ready for a pass that another router makes now; writes nothing.
+
+        Raises: BigIPError.
+        """
+        self.device.observe(create_folder=False)
+        self.engine.set_facts(self.device.facts)
+        for _ in self.engine.rebuild_pools():
+            self.device.calls.look()
+        self._collect()
+        # The full pass of a takeover finds all of this again, except Routes that are gone by then.
+        self._backlog.clear()
+        self._removed.clear()
+        self._routes.discard_gone()
+        self.retention.draining.expire(self._clock())
+
     def set_tls_files(self, files: TLSFiles) -> None:
         """Take the new content of the administrator's files for TLS towards clients."""
         self.engine.set_tls_files(files)

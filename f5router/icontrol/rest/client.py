@@ -38,6 +38,7 @@ from f5router.model.errors import (
     Untrusted,
 )
 from f5router.model.json_types import JSON
+from f5router.model.write_permit import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 
@@ -89,16 +90,18 @@ class Client:
 
     Args:
         login_pause_s: time after a refused login for which nothing is sent.
+        permit: asked before each write.
         clock, sleep: monotonic seconds, and a wait; None for a wait that give_up ends.
     """
 
     def __init__(
         self, settings: ClientSettings, *, login_pause_s: float = REFUSED_S,
         clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
+        permit: WritePermit = ALWAYS,
     ):
         self._given_up = threading.Event()
         self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
-        self._transport = Transport(settings)
+        self._transport = Transport(settings, permit)
         self._session = Session(settings, self._transport, refused_s=login_pause_s,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None

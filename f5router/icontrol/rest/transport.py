@@ -13,11 +13,14 @@ that are the same each time.
 """
 
 import collections
+import functools
 import http.client
 import json
 import logging
+import math
 import os
 import re
+import socket
 import ssl
 import threading
 import warnings
@@ -31,11 +34,13 @@ import requests.adapters
 import urllib3.exceptions as wire
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import HTTPConnectionPool, Timeout
+from urllib3.connection import HTTPSConnection
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
 from f5router.icontrol.settings import ClientSettings
-from f5router.model.errors import ConfigError, Unreachable, Untrusted
+from f5router.model.errors import ConfigError, NotLeader, Unreachable, Untrusted
+from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +49,7 @@ _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
 # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
 _MISMATCH = frozenset({62, 63, 64})
 _HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}
+_LOGIN_PATHS = ("/mgmt/shared/authn/", "/mgmt/shared/authz/tokens")
 _TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
 
 
@@ -81,14 +87,34 @@ class Reply:
             return self.body.decode("latin-1")
 
 
+class _Connection(HTTPSConnection):
+    """A connection that sends no write without permission.
+
+    The permission is asked for when the connection is there, and the next thing to happen is the sending:
+    whatever came before, a login, a queue, a slow handshake or a process that was stopped, may have taken
+    longer than the permission lasts. A login changes nothing that is served.
+    """
+
+    def __init__(self, *args: Any, permit: WritePermit, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._permit = permit
+
+    def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
+        """Send a request. Raises: NotLeader: it is a write, and there is no permission."""
+        if method != "GET" and not url.startswith(_LOGIN_PATHS) and not self._permit.is_given():
+            raise NotLeader(method, url, WHY_NOT)
+        super().request(method, url, *args, **kwargs)
+
+
 class _Adapter(requests.adapters.HTTPAdapter):
     """Connections to one device, as the environment and the settings ask for.
 
     Raises: requests.exceptions.InvalidSchema, InvalidProxyURL: the environment's proxy cannot be used.
     """
 
-    def __init__(self, settings: ClientSettings):
+    def __init__(self, settings: ClientSettings, permit: WritePermit):
         super().__init__(pool_connections=1, pool_maxsize=settings.max_in_flight + 1)
+        self._permit = permit
         # Once: the environment counts as it is at the start.
         environment = requests.Session().merge_environment_settings(
             settings.base_url, {}, None, settings.verify, None)
@@ -102,6 +128,14 @@ class _Adapter(requests.adapters.HTTPAdapter):
         request = requests.Request("GET", self._url).prepare()
         pool = self.get_connection_with_tls_context(request, self._verify, self._proxies)
         assert isinstance(pool, HTTPConnectionPool)
+        pool.ConnectionCls = functools.partial(  # type: ignore[assignment]  # called as the class would be
+            _Connection, permit=self._permit)
+        if self._permit.delivery_s < math.inf:
+            # The kernel goes on to deliver what was sent, for minutes, even after the process has ended.
+            limit_ms = int(self._permit.delivery_s * 1000)
+            pool.conn_kw["socket_options"] = [
+                *HTTPSConnection.default_socket_options,
+                (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit_ms)]
         return pool
 
 
@@ -112,13 +146,13 @@ class Transport:
         counts: requests sent, by method or by the label given to send().
     """
 
-    def __init__(self, settings: ClientSettings):
+    def __init__(self, settings: ClientSettings, permit: WritePermit = ALWAYS):
         self._settings = settings
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
         self._beside = threading.BoundedSemaphore(1)
         self._counting = threading.Lock()
         self.counts: collections.Counter[str] = collections.Counter()
-        self._adapter = _Adapter(settings)
+        self._adapter = _Adapter(settings, permit)
         self._pool: HTTPConnectionPool | None = None
         _check_trust(settings)
         logging.getLogger("urllib3.connectionpool").addFilter(_hide_tokens)
@@ -138,7 +172,9 @@ class Transport:
             timeout_s: read time-out instead of the settings'; connecting takes no longer either.
             label: name in `counts` instead of the method.
             beside: it does not count towards max_in_flight; one such request at a time.
-        Raises: Unreachable: no complete reply came; may_have_applied is True for a write that was sent.
+        Raises:
+            Unreachable: no complete reply came; may_have_applied is True for a write that was sent.
+            NotLeader: it is a write, and this router may not write; nothing was sent.
         """
         connect_s = min(self._settings.connect_timeout_s, timeout_s or self._settings.connect_timeout_s)
         with self._beside if beside else self._slots:

@@ -20,7 +20,8 @@ from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_a
 from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, printable, within, words
-from f5router.model.errors import EXCERPT, UploadError
+from f5router.model.errors import EXCERPT, NotLeader, UploadError
+from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
 
 log = logging.getLogger(__name__)
 
@@ -45,17 +46,19 @@ class SSHUploader:
 
     Args:
         settings: see SSHSettings.
+        permit: asked before each command.
         clock: monotonic seconds.
     Raises: ValueError: host_key_fingerprint has no known form.
     """
 
     FOLDER = SSH_FOLDER
 
-    def __init__(self, settings: SSHSettings, *, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, settings: SSHSettings, *, permit: WritePermit = ALWAYS,
+                 clock: Callable[[], float] = time.monotonic):
         fingerprints(settings)
         self._settings = settings
         self._name = host_name(settings.host, settings.port)
-        self._clock = clock
+        self._clock, self._permit = clock, permit
         self._lock = threading.RLock()
         self._transport: paramiko.Transport | None = None
         self._used_at = 0.0
@@ -130,7 +133,7 @@ class SSHUploader:
         for path in sorted(self._leftovers, key=lambda each: (each != first, each)):
             try:
                 self.remove(path)
-            except UploadError as exc:
+            except (UploadError, NotLeader) as exc:
                 log.warning("temporary file not removed",
                             extra={"host": self._name, "path": path, "error": str(exc)})
                 if self._transport is None:
@@ -146,8 +149,13 @@ class SSHUploader:
             raise UploadError(str(exc)) from exc
 
     def _once(self, command: Callable[[paramiko.Transport], None]) -> None:
-        """Run a command. Raises: UploadError: refused; ConnectionError, TimeoutError: see within."""
+        """Run a command, with permission to write.
+
+        Raises: UploadError: refused; ConnectionError, TimeoutError: see within; NotLeader.
+        """
         transport = self._connected()
+        if not self._permit.is_given():
+            raise NotLeader(text=WHY_NOT)
         try:
             with within(transport, self._settings.io_timeout_s, self._name):
                 command(transport)

@@ -109,6 +109,8 @@ def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
         return "the credentials are missing, expired, or of another cluster"
     match = _RESOURCE.match(path)
     resource = match.group(1) if match else "this resource"
+    if resource == "leases":
+        return "grant get, update and create in this namespace, as docs/deploy/replicas/10-lease.yaml does"
     roles = ROLES | (SDN_ROLES if sdn else {})
     role = (WRITE_ROLES if method != "GET" else {}).get(resource) or roles.get(resource)
     if method == "PATCH" and role == STOCK_ROLE:

@@ -30,7 +30,8 @@ from f5router.kube.api.documents import Document, Splitter, Unreadable
 from f5router.kube.api.kubeconfig import MemoryFiles
 from f5router.kube.api.outages import Outages
 from f5router.kube.settings import KubeSettings
-from f5router.model.errors import ConfigError, KubeInvalid, KubeUnreachable
+from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnreachable
+from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,10 @@ PLAIN = "application/json"
 
 MOST_REPLY = 32 << 20
 """Bytes of a reply that is read as a whole: one object, or discovery."""
+
+
+REVIEWS = "/apis/authorization.k8s.io/"
+"""Requests that are posted, and change nothing."""
 
 
 class LineStream:
@@ -154,9 +159,10 @@ def value(document: Document, request: str) -> object:
 class Connection:
     """Requests to one API server; safe to use from several threads."""
 
-    def __init__(self, load: Callable[[], Configuration], settings: KubeSettings):
-        """Args: load: reads the configuration again at each call."""
-        self._load = load
+    def __init__(self, load: Callable[[], Configuration], settings: KubeSettings,
+                 permit: WritePermit = ALWAYS):
+        """Args: load: reads the configuration again at each call; permit: asked before each write."""
+        self._load, self._permit = load, permit
         self._settings = settings
         self._lock = threading.Lock()
         self.outages = Outages(time.monotonic)
@@ -184,6 +190,7 @@ class Connection:
             KubeUnreachable, KubeForbidden, ResourceUnavailable, KubeNotFound, KubeConflict, ResourceExpired,
             KubeInvalid: see api_errors.error_for. After KubeUnreachable a write may
             have been applied.
+            KubeNotLeader: it is a write, and this router may not write.
         """
         response = self._request(method, path, query, body, content_type, timeout_s, accept)
         request = f"{method} {path}"
@@ -206,6 +213,8 @@ class Connection:
     def _request(self, method: str, path: str, query: dict[str, Any] | None, body: object, content_type: str,
                   timeout_s: float | None, accept: str) -> urllib3.BaseHTTPResponse:
         """Send a request and return the reply, its body not read yet."""
+        if method != "GET" and not path.startswith(REVIEWS) and not self._permit.is_given():
+            raise KubeNotLeader(f"{method} {path}: {WHY_NOT}")
         used = self._client
         response = self._send(used, method, path, query, body, content_type, timeout_s, accept)
         if response.status != 401:
@@ -269,13 +278,13 @@ class Connection:
             return self._client
 
 
-def connect(settings: KubeSettings) -> Connection:
+def connect(settings: KubeSettings, permit: WritePermit = ALWAYS) -> Connection:
     """Return a Connection; nothing is sent yet.
 
     Raises: ConfigError: no configuration, or one that cannot be used.
     """
     files = MemoryFiles()
-    return Connection(lambda: _configuration(settings, files), settings)
+    return Connection(lambda: _configuration(settings, files), settings, permit)
 
 
 def _configuration(settings: KubeSettings, files: MemoryFiles) -> Configuration:

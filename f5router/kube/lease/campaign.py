@@ -11,27 +11,18 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from f5router.kube.api.connection import Connection, connect
-from f5router.kube.lease.elector import ElectionTiming, Elector, Read, Write
+from f5router.kube.lease.elector import Elector, Read, Write
 from f5router.kube.lease.record import decode, encode, micro_time
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import ElectionTiming, KubeSettings, LeaseSettings
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model.errors import KubeConflict, KubeError, KubeNotFound
 
 log = logging.getLogger(__name__)
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseSettings:
-    """The Lease of an election."""
-
-    name: str
-    namespace: str
-    timing: ElectionTiming
 
 
 def identity() -> str:
@@ -95,6 +86,13 @@ class Campaign:
     def leads(self) -> bool:
         """True if this router is the leader."""
         return self.left_s() > 0
+
+    def state(self) -> str:
+        """Return a few words about the election, for an operator."""
+        if self.leads():
+            return "leader"
+        holder = self.holder
+        return f"follower of {holder}" if holder not in ("", self.identity) else "follower, without a leader"
 
     def start(self) -> None:
         """Begin to follow the Lease; it is not taken before `stand`."""

@@ -21,18 +21,7 @@ import math
 from dataclasses import dataclass, replace
 
 from f5router.kube.lease.record import Lease, LeaseRecord
-
-
-@dataclass(frozen=True, slots=True)
-class ElectionTiming:
-    """Durations of an election, in seconds."""
-
-    duration_s: float = 15.0
-    """Time for which others wait for a leader that does not renew the Lease."""
-    renew_deadline_s: float = 10.0
-    """Time for which a leader leads without renewing it."""
-    retry_s: float = 2.0
-    """Time between two attempts to renew it, or to get it."""
+from f5router.kube.settings import ElectionTiming
 
 
 @dataclass(frozen=True, slots=True)

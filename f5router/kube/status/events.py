@@ -20,7 +20,14 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkQueue
 from f5router.kube.watch.sources import ROUTES, Source
 from f5router.model.cluster import Key, Route
-from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from f5router.model.errors import (
+    KubeConflict,
+    KubeError,
+    KubeForbidden,
+    KubeNotFound,
+    KubeNotLeader,
+    KubeUnreachable,
+)
 from f5router.model.printable import printable
 
 log = logging.getLogger(__name__)
@@ -156,6 +163,8 @@ class EventWriter:
                     self._write(item.key, item.value)
             except KubeForbidden as exc:
                 self._refused(exc)
+            except KubeNotLeader:
+                log.debug("event left to the leader")
             except KubeUnreachable as exc:
                 if item.failures + 1 < TRIES:
                     retry_s = exc.retry_after_s or self._retry_s

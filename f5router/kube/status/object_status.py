@@ -25,6 +25,7 @@ from f5router.model.errors import (
     KubeForbidden,
     KubeInvalid,
     KubeNotFound,
+    KubeNotLeader,
     KubeUnreachable,
     ResourceUnavailable,
 )
@@ -145,6 +146,8 @@ class ObjectStatusWriter:
         except KubeForbidden as exc:
             self._count("forbidden")
             return self._retries.forbidden(item, exc)
+        except KubeNotLeader:
+            log.debug("status left to the leader", extra={"object": str(item.key)})
         except KubeUnreachable as exc:
             self._count("unreachable")
             return self._retries.unreachable(item, exc)

@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
+from f5router.config import leader_election
 from f5router.config.config import Config, load
 from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
@@ -98,6 +99,7 @@ PRECEDENCE = [
     ("cert-upload", "cert_upload", "rest", "rest", "rest", "auto", "rest"),
     ("listen-addr", "listen", ("", 1936), "[::1]:80", ("::1", 80), "none", None),
     ("stats-port", "listen", ("", 1936), "1937", ("", 1937), "0", ("", 0)),
+    ("leader-elect", "lease", None, "no", None, "false", None),
     # Without a variable:
     ("resync-interval", "resync_s", 1800, None, None, "1h", 3600),
     ("context", "kube.context", None, None, None, "c", "c"),
@@ -118,6 +120,7 @@ PRECEDENCE = [
      "metadata.name!=b"),
 ]
 FILES = {"default-certificate", "default-certificate-path", "default-certificate-dir", "ciphersuites",
+         *leader_election.TIMES, "leader-elect-resource-name", "leader-elect-resource-namespace",
          "mutual-tls-auth-ca", "mutual-tls-auth-crl", "mutual-tls-auth-filter",
            # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",

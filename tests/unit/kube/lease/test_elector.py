@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.kube.lease.elector import NO_LEASE, UNKNOWN, ElectionTiming, Elector, Read, Write
+from f5router.kube.lease.elector import NO_LEASE, UNKNOWN, Elector, Read, Write
 from f5router.kube.lease.record import Lease, LeaseRecord, decode, encode, micro_time
+from f5router.kube.settings import ElectionTiming
 
 TIMING = ElectionTiming(15.0, 10.0, 2.0)
 OTHERS = Lease(LeaseRecord("other", 15.0, "then", "then", 3), "7", "u")

@@ -1,0 +1,95 @@
+"""The part that a router has among its replicas: the leader writes, the others are ready to take over."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from f5router.app.monitor import Monitor
+from f5router.app.pass_backoff import PassBackoff
+from f5router.app.settling import Settling
+from f5router.app.status_reporter import StatusReporter
+from f5router.kube.lease.campaign import Campaign
+from f5router.model.errors import BigIPError
+from f5router.reconcile.reconciler import Reconciler
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.05
+
+
+class Replica:
+    """Follows the election. The thread of the loop uses it."""
+
+    def __init__(self, campaign: Campaign | None, reconciler: Reconciler, monitor: Monitor,
+                 reporter: StatusReporter, settling: Settling, backoff: PassBackoff, *,
+                 observe_interval_s: float, clock: Callable[[], float]):
+        """Args: campaign: None for a router without replicas, which always leads."""
+        self.campaign, self._reconciler, self._monitor = campaign, reconciler, monitor
+        self._reporter, self._settling, self._backoff = reporter, settling, backoff
+        self._observe_interval_s, self._clock = observe_interval_s, clock
+        self.is_elected = campaign is not None
+        """True if there is an election."""
+        monitor.health.follows = self.is_elected
+        self.leads = campaign is None
+        """True if the loop writes."""
+        self._observed_at = float("-inf")
+
+    @property
+    def has_changed(self) -> bool:
+        """True if leadership has begun or ended, and `update` is due."""
+        return self.campaign is not None and self.leads != self.campaign.leads()
+
+    def update(self) -> None:
+        """Begin to lead, or to follow, as the election has decided. No pass is under way."""
+        if not self.has_changed:
+            return
+        self.leads = not self.leads
+        self._reconciler.device.stale = True
+        self._monitor.health.follows = not self.leads
+        if self.leads:
+            self._backoff.block(0.0)
+            self._settling.record_write()  # the leader before may have ended between a write and its saving
+        else:
+            self._observed_at = float("-inf")
+            self._reporter.statuses.drop_requests()
+
+    def due_at(self) -> float:
+        """Return when a follower reads the BIG-IP again."""
+        return self._observed_at + self._observe_interval_s
+
+    def follow(self) -> None:
+        """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
+        if self._clock() >= self.due_at():
+            self._observed_at = self._clock()
+            try:
+                self._reconciler.warm_up()
+            except Exception as exc:
+                self._monitor.health.failed(exc)
+                self._backoff.failed(exc)
+            else:
+                self._monitor.health.reached()
+                self._monitor.health.warmed_up = True
+                self._backoff.succeeded()
+        if self.campaign is not None and self._is_quiet():
+            self.campaign.stand()
+
+    def hand_over(self, timeout_s: float) -> None:
+        """End all writes, and let another router lead at once. What is under way has some time to end."""
+        if self.campaign is None:
+            return
+        self._reporter.stop()
+        end = time.monotonic() + timeout_s
+        while not self._is_quiet():
+            if time.monotonic() >= end:
+                log.warning("lease not released", extra={"because": "a write is still under way"})
+                return
+            time.sleep(POLL_S)
+        self.campaign.stop()
+
+    def _is_quiet(self) -> bool:
+        """True if no write is under way. Those of a pass are not: the pass has ended."""
+        try:
+            return self._reconciler.members.is_quiet()
+        except BigIPError as exc:
+            log.debug("a write of members has failed", extra={"error": str(exc)})
+            return False

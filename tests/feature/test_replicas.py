@@ -1,0 +1,225 @@
+"""Several replicas of a router: one writes, the others follow and take over."""
+
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+
+import pytest
+
+from f5router.app import launch
+from f5router.app.controller import Controller
+from f5router.icontrol.rest.client import Client
+from f5router.kube.api.connection import connect
+from f5router.kube.lease.campaign import running_clock
+from f5router.model.errors import ConfigError, KubeNotLeader, NotLeader
+from f5router.model.write_permit import WritePermit
+from tests import manifests
+from tests.waiting import DEADLINE_S, until
+
+LEASE = {"leader_elect": "true", "leader_elect_lease_duration": "2s",
+         "leader_elect_renew_deadline": "1500ms", "leader_elect_retry_period": "200ms",
+         "leader_elect_resource_namespace": "default"}
+
+
+class Forwarder:
+    """Passes connections on to a server, until it is cut off from it."""
+
+    def __init__(self, address: tuple[str, int]):
+        self._address, self._sockets, self._cut = address, [], threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._address)
+                self._sockets += [client, server]
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                self._cut.is_set() or target.sendall(data)
+
+    def cut(self) -> None:
+        """Swallow everything: nobody gets an answer, nor an end of a connection."""
+        self._cut.set()
+
+    def close(self) -> None:
+        for each in (self._listener, *self._sockets):
+            each.close()
+
+
+class Replica:
+    """A router in a thread of its own."""
+
+    def __init__(self, lab, **flags: str):
+        self.stopping, self._stack = threading.Event(), ExitStack()
+        self.router: Controller = launch.build_controller(
+            lab.config(**LEASE, **flags), self._stack, timing=lab.timing)
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with self._stack:
+            self.router.run(self.stopping)
+
+    @property
+    def campaign(self):
+        return self.router.replica.campaign
+
+    def leads(self) -> bool:
+        return self.campaign.leads()
+
+    def is_ready(self) -> bool:
+        return not any(check.problem for check in self.router.monitor.health.ready())
+
+    def notes(self) -> dict[str, str]:
+        return {check.name: check.note for check in self.router.monitor.health.ready()}
+
+    def writes(self) -> int:
+        counts = self.router.device.client.counts
+        return sum(counts[method] for method in ("POST", "PATCH", "PUT", "DELETE"))
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self._thread.join(DEADLINE_S)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def replicas(lab) -> Iterator:
+    """Start replicas; the Lease is there, as docs/deploy has it."""
+    lab.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+               "metadata": {"name": "f5router-public", "namespace": "default"}})
+    started: list[Replica] = []
+
+    def start(**flags: str) -> Replica:
+        started.append(Replica(lab, **flags))
+        return started[-1]
+
+    yield start
+    for replica in started:
+        replica.stop()
+
+
+def holder(lab) -> str:
+    return lab.kube.get("Lease", "default", "f5router-public")["spec"].get("holderIdentity", "")
+
+
+def admitted(lab, name: str) -> bool:
+    return lab.admitted("shop", name).get("status") == "True"
+
+
+def test_a_leader_that_ends_hands_over_at_once(lab, replicas):
+    """The follower is ready, writes nothing, and writes nothing again at its takeover."""
+    lab.apply(manifests.route("a"))
+    first = replicas()
+    until(lambda: admitted(lab, "a"))
+    second = replicas()
+    until(second.is_ready)
+    assert first.is_ready()
+    assert first.notes()["leader-election"] == "leader"
+    assert second.notes()["leader-election"] == f"follower of {first.campaign.identity}"
+    lab.apply(manifests.route("b", host="b.example.com"))
+    until(lambda: admitted(lab, "b"))
+    assert second.writes() == 0
+    until(lambda: second.router.cluster.pending() == 0)
+    lab.clear()
+    expires_at = running_clock() + 1.5
+    first.stop()
+    until(second.leads)
+    assert running_clock() < expires_at + 0.5, "it does not wait for the lease to expire"
+    until(second.is_ready)
+    assert [path for _, path in lab.writes() if not path.endswith("sys/config")] == []
+    lab.apply(manifests.route("c", host="c.example.com"))
+    until(lambda: admitted(lab, "c"))
+    assert holder(lab) == second.campaign.identity
+    assert second.is_ready()
+
+
+def test_a_leader_without_the_api_server_stops_before_the_next_one_starts(lab, replicas):
+    """It goes on as a follower once it has the API server again."""
+    lab.apply(manifests.route("a"))
+    host, _, port = lab.kube.url.removeprefix("https://").rpartition(":")
+    with closing(Forwarder((host, int(port)))) as forwarder:
+        first = replicas(master=f"https://127.0.0.1:{forwarder.port}")
+        until(lambda: admitted(lab, "a"))
+        second = replicas()
+        until(second.is_ready)
+        forwarder.cut()
+        before = first.writes()
+        both = []
+
+        def taken_over() -> bool:
+            new, old = second.leads(), first.leads()  # in this order: the old one ends first
+            both.append(new and old)
+            return new
+
+        until(taken_over)
+        assert not any(both)
+        lab.apply(manifests.route("b", host="b.example.com"))
+        until(lambda: admitted(lab, "b"))
+        assert first.writes() == before
+        until(lambda: not first.router.replica.leads)
+        first.stopping.set()
+
+
+def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(lab, replicas, tmp_path):
+    """SIGSTOP and SIGCONT, as a machine that is suspended; its watch brings it the same events."""
+    lab.apply(manifests.route("a"))
+    command = [*lab.command(**LEASE, listen_addr="127.0.0.1:0"), "--log-format=json"]
+    with (tmp_path / "log").open("w") as log, subprocess.Popen(command, stderr=log, stdout=log) as process:
+        try:
+            until(lambda: admitted(lab, "a"), lambda: (tmp_path / "log").read_text())
+            first = holder(lab)
+            second = replicas()
+            until(second.is_ready)
+            process.send_signal(signal.SIGSTOP)
+            lab.apply(*manifests.service("shop", "web", pods=("10.1.1.3",)))
+            until(second.leads)
+            assert holder(lab) != first
+            until(lambda: second.writes() > 0)
+            lab.apply(manifests.route("b", host="b.example.com"))
+            until(lambda: admitted(lab, "b"))
+            seen = len(lab.writes()) - second.writes()
+            process.send_signal(signal.SIGCONT)
+            until(lambda: "no longer leading" in (tmp_path / "log").read_text())
+            lab.apply(manifests.route("c", host="c.example.com"))
+            until(lambda: admitted(lab, "c"))
+            assert len(lab.writes()) - second.writes() == seen
+        finally:
+            process.kill()
+
+
+def test_writes_need_permission(lab):
+    """It is asked for when the connection is there; readings and the login go on without it."""
+    left = [1.0, 1.0]
+
+    def permitted() -> float:
+        return left.pop(0) if left else 0.0
+
+    config = lab.config()
+    with Client(config.bigip, permit=WritePermit(permitted, 5.0)) as client:
+        client.post("ltm/pool", {"name": "one"})
+        client.delete("ltm/pool/one")
+        lab.clear()
+        with pytest.raises(NotLeader):
+            client.post("ltm/pool", {"name": "two"})
+        assert lab.writes() == []
+        assert client.get("sys/folder/~Common")["name"] == "Common"
+    connection = connect(config.kube, WritePermit(lambda: 0.0))
+    with pytest.raises(KubeNotLeader):
+        connection.request("POST", "/api/v1/namespaces/default/events", body={})
+    assert connection.request("GET", "/api/v1/namespaces")["items"]
+
+
+def test_one_pass_does_not_stand_for_election(lab):
+    with pytest.raises(ConfigError, match="--once"):
+        launch.run(lab.config(**LEASE), once=True, stop=threading.Event())
