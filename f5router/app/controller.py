@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from f5router.app import file_watch
 from f5router.app.debounce import EventSignal
+from f5router.app.endpoint_pace import EndpointPace
 from f5router.app.failover_watch import FailoverWatch
 from f5router.app.file_watch import FileWatch
 from f5router.app.held_deletes import HeldBack
@@ -50,6 +51,7 @@ class Controller:
         self.config, self.cluster, self.reconciler, self.signal = config, cluster, reconciler, signal
         self.monitor, self.reporter, self.settling = monitor, reporter, settling
         self._timing, self._clock = timing, clock
+        self._pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
         self.backoff = PassBackoff(config.bigip.host, timing=timing, clock=clock)
         self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
         self.client_tls_files = FileWatch(
@@ -94,6 +96,7 @@ class Controller:
         self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
+        self._pace.record(self.reconciler.engine.cluster.services_of(delta))
         self.reconciler.apply(delta)
         if confirmed:
             self.held_deletes.confirm()
@@ -144,23 +147,22 @@ class Controller:
         self.on_change(change)
 
     def program_endpoints(self) -> None:
-        """Program endpoints whose hold-off is over, whatever is under way. Raises: BigIPError.
+        """Program endpoints whose turn it is, whatever is under way. Raises: BigIPError.
 
-        Their hold-off is not prolonged by other events: an address may be another tenant's pod's by now.
+        No other event delays them: an address may be another tenant's pod's by now.
         """
-        now, first = self._clock(), self.signal.unseen()
-        if now < self._endpoints_at or not self.replica.leads:
+        if self._clock() < self._endpoints_at or not self.replica.leads:
             return
-        if first is not None and now >= first + self.config.hold_off_s:
-            self.signal.look()
-            self.reconciler.take_endpoints(self.cluster.drain_endpoints())
+        late = self._pace.begin()
+        if delta := self.cluster.drain_endpoints(self._pace.is_held, settled=not late):
+            self._pace.record(self.reconciler.take_endpoints(delta))
         self.reconciler.rebuild_pools()
         try:
             self.reconciler.members.program(self._record_change)
         except Busy:
             if not self.settling.is_disturbing():
                 raise
-            self._endpoints_at = now + self._timing.busy_s
+            self._endpoints_at = self._clock() + self._timing.busy_s
 
     def _is_preempted(self) -> bool:
         """True if a pass has had its time, and other changes are pending whose hold-off is over."""
@@ -253,7 +255,7 @@ class Controller:
 
     def next_turn_at(self) -> float:
         """Return when the loop has something to do, if no event comes."""
-        first, now = self.signal.unseen(), self._clock()
+        now, endpoints_at = self._clock(), self._pace.due_at(pending=self.cluster.has_endpoints())
         if self.replica.has_changed:
             return now
         if not self.replica.leads:
@@ -262,7 +264,7 @@ class Controller:
             return max(min(time for time in following if time is not None), self.resumes_at())
         times = [
             self._events_due(),
-            None if first is None else max(first + self.config.hold_off_s, self._endpoints_at),
+            None if endpoints_at is None else max(endpoints_at, self._endpoints_at),
             self.reconciler.next_retry(),
             self._observed_at + self.config.observe_interval_s,
             self.settling.due_at(),

@@ -231,9 +231,15 @@ class ClusterWatcher:
             users = {key: route if route and route.tls_secret else None for key, route in users.items()}
         secrets.follow(users)
 
-    def drain_endpoints(self) -> Delta:
-        """Return the changes of endpoints alone, once the first drain has returned the Routes."""
-        return self._store.drain_slices() if self.synced() and not self._first else Delta()
+    def drain_endpoints(self, is_held: Callable[[Key], bool] = lambda service: False, *,
+                        settled: bool = False) -> Delta:
+        """Return the changes of endpoints alone, once the first drain has returned the Routes.
+
+        Args: is_held, settled: see Store.drain_slices.
+        """
+        if not self.synced() or self._first:
+            return Delta()
+        return self._store.drain_slices(is_held, settled=settled)
 
     def has_endpoints(self) -> bool:
         """True if `drain_endpoints` may return a change."""

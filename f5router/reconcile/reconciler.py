@@ -111,11 +111,12 @@ class Reconciler:
             self.device.calls.look()
         self._collect()
 
-    def take_endpoints(self, delta: Delta) -> None:
-        """Take changes of endpoints only; `members.program` writes them."""
+    def take_endpoints(self, delta: Delta) -> set[Key]:
+        """Take changes of endpoints only, and return their Services; `members.program` writes them."""
         services = self.engine.cluster.services_of(delta)
         self.engine.apply_endpoints(delta)
         self._collect(services)
+        return services
 
     def rebuild_pools(self) -> None:
         """Do one step of what changes of endpoints have left to do."""

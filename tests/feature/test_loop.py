@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -53,6 +54,21 @@ def test_events_become_writes(lab, running):
     lab.clear()
     assert lab.converge() == []
     assert lab.writes() == []
+
+
+def test_changes_of_endpoints_are_collected(lab, running):
+    """A rolling update is at most one write of its pool in a hold-off."""
+    router = running(hold_off="2s", hold_off_limit="2s")
+    lab.apply(manifests.route("a"))
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.clear()
+    began = time.monotonic()
+    for number in range(20):
+        lab.apply(manifests.endpoints("shop", "web", (f"10.1.1.{number}",)))
+        time.sleep(0.02)
+    router.wait(lambda: pool(lab) == {"10.1.1.19:8080"})
+    writes = [path for _, path in lab.writes() if "openshift_shop_web" in path]
+    assert len(writes) <= 2 + (time.monotonic() - began) / 2
 
 
 def test_nothing_is_deleted_before_every_list_is_complete(lab, running):

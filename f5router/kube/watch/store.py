@@ -72,14 +72,25 @@ class Kind:
         known = (self.values.keys() - owned) | {obj for obj, keys in self._value_keys.items() if keys}
         return len(known - objects.keys()), len(known)
 
-    def drain(self) -> dict[Key, Any]:
-        """Return the values that differ from those at the last drain; None for a removed one."""
+    def drain(self, is_ready: Callable[[Value], bool] | None = None) -> dict[Key, Any]:
+        """Return the values that differ from those at the last drain; None for a removed one.
+
+        Args: is_ready: False for a value, old or new, that stays for another drain; None: none does.
+        """
         before, self._before = self._before, {}
-        return {key: new for key, old in before.items() if (new := self.values.get(key)) != old}
+        if is_ready is not None:
+            self._before = {key: old for key, old in before.items() if not all(
+                is_ready(value) for value in (old, self.values.get(key)) if value is not None)}
+        return {key: new for key, old in before.items()
+                if key not in self._before and (new := self.values.get(key)) != old}
 
     def pending(self) -> int:
         """Count the values that may differ at the next drain."""
         return len(self._before)
+
+    def is_pending(self, key: Key) -> bool:
+        """True for a value that may differ at the next drain."""
+        return key in self._before
 
     def _set(self, key: Key, value: Value | None) -> bool:
         old = self.values.get(key)
@@ -150,10 +161,22 @@ class Store:
             drained: dict[str, Any] = {field: kind.drain() for field, kind in self._kinds.items()}
             return Delta(**drained)
 
-    def drain_slices(self) -> Delta:
-        """Drain endpoints alone: they do not wait for other changes."""
+    def drain_slices(self, is_held: Callable[[Key], bool], *, settled: bool) -> Delta:
+        """Drain endpoints alone: they do not wait for other changes.
+
+        Args:
+            is_held: True for a Service whose endpoints stay for another drain.
+            settled: leave those of a Service that has changed itself: they may go together.
+        """
+        def is_ready(value: Value) -> bool:
+            if not isinstance(value, Slice):
+                return True
+            service = Key(value.key.namespace, value.service)
+            return not is_held(service) and not (settled and services.is_pending(service))
+
         with self._lock:
-            return Delta(slices=self._kinds["slices"].drain())
+            services = self._kinds["services"]
+            return Delta(slices=self._kinds["slices"].drain(is_ready))
 
     def has_slices(self) -> bool:
         """True if endpoints may differ at the next drain."""

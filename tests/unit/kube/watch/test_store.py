@@ -4,7 +4,7 @@ import pytest
 
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Delta, EndpointSlice, Key, Route, Service
-from tests.builders import route
+from tests.builders import route, service
 
 A, B = route("a"), route("b")
 NEW_A = route("a", host="new.example.com")
@@ -160,3 +160,30 @@ def test_a_listener_may_ask_the_store():
     store.put("routes", key, (seen("1"),))
     store.put("routes", key, (seen("2", "x"),))
     assert stored == [True]
+
+
+def test_endpoints_alone():
+    """Endpoints that are held stay for another drain, as do those of a Service that has changed itself."""
+    def drain(*held: str, settled: bool = True) -> set[str]:
+        delta = store.drain_slices(lambda service: service.name in held, settled=settled)
+        assert delta == Delta(slices=delta.slices)
+        return {key.name for key in delta.slices}
+
+    def put(service: str, address: str) -> None:
+        key = Key("shop", service)
+        store.put("slices", key, (EndpointSlice(key, service, frozenset({address})),))
+
+    store = Store()
+    for name in ("web", "api", "own"):
+        put(name, "10.1.0.1")
+    store.put("services", Key("shop", "own"), (service("own"),))
+    assert drain("web") == {"api"}
+    assert store.has_slices()
+    assert drain() == {"web"}
+    assert drain() == set()
+    assert drain(settled=False) == {"own"}
+    assert not store.has_slices()
+    store.drain()
+    store.put("slices", Key("shop", "web"), (EndpointSlice(Key("shop", "web"), "api"),))
+    assert drain("web") == drain("api") == set(), "it has passed from one Service to the other"
+    assert drain() == {"web"}
