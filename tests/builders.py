@@ -173,10 +173,12 @@ def cluster_network(port: int = 4789) -> ClusterNetwork:
 
 
 def secret(namespace: str = "shop", identity: "Identity | None" = None, *, name: str = "tls",
-           type: str = TLS_SECRET, problem: str = "", not_loaded: bool = False) -> Secret:
+           type: str = TLS_SECRET, authorities: str = "", problem: str = "",
+           not_loaded: bool = False) -> Secret:
     """A Secret as decode.secret gives it."""
     return Secret(Key(namespace, name), type, *(
-        (identity.certificate, identity.key) if identity else ()), problem=problem, not_loaded=not_loaded)
+        (identity.certificate, identity.key) if identity else ()), authorities=authorities,
+        problem=problem, not_loaded=not_loaded)
 
 
 def snapshot(*objects) -> ClusterSnapshot:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.model import path_rewrite
 from f5router.model.balancing import BY_NODE
-from f5router.model.cluster import Backend, Key, PathMatch
+from f5router.model.cluster import CA_CRT, TLS_CRT, Backend, Key, PathMatch, PodAuthority
 from f5router.model.health_checks import HealthCheck
 from f5router.model.route_options import RouteOptions
 from tests import builders
@@ -93,6 +93,11 @@ def virtual_routes(draw):
     if plain.tls and plain.tls.external_certificate:
         virtual = replace(virtual, tls_secret=Key(draw(NAMESPACES), "tls"),
                           tls=replace(plain.tls, external_certificate=""))
+    if plain.tls and plain.tls.termination == "reencrypt" and draw(st.booleans()):
+        names = draw(st.sampled_from([(), *((("api", name), ("web", "a.b")) for name in ("a.b", "c.d"))]))
+        virtual = replace(virtual, pod_authority=PodAuthority(
+            Key(plain.key.namespace, draw(st.sampled_from(["tls", "NO NAME"]))),
+            draw(st.sampled_from([TLS_CRT, CA_CRT])), "field", names))
     return virtual
 
 
@@ -123,7 +128,8 @@ def secrets(draw):
     """A Secret that Routes may name: usable, or not."""
     first, two = (builders.identity(serial=serial, algorithm="ec") for serial in (1, 2))
     fields = draw(st.sampled_from([
-        {"identity": first}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"},
+        {"identity": first, "authorities": first.issuer}, {"identity": two}, {"type": "Opaque"},
+        {"type": "Opaque", "authorities": two.issuer}, {"problem": "the router may not read it"},
         {"problem": "nobody can read it", "not_loaded": True}]))
     return builders.secret(draw(NAMESPACES), **fields)
 

@@ -5,12 +5,13 @@ extended_validator.go; for the chain of the original router
 openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from f5router.admission import allowed_objects, certificates, field_names, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
+from f5router.model.cluster import OPAQUE, TLS_SECRET, Key, PodAuthority, Route, Secret, is_object_name
 from f5router.model.hostnames import quote
 
 NO_HOST = "NoHostValue"
@@ -79,6 +80,8 @@ class EvaluatedRoute:
     """Field or setting that its Host comes from."""
     pending_secret: Secret | None = None
     """The Secret with its certificate, while the content is not known."""
+    pending_authority: Secret | None = None
+    """The Secret with the authorities for its pods, while the content is not known; then `pending` too."""
     pending: bool = False
     """True while its certificates are not checked: its validity is not known."""
 
@@ -122,7 +125,10 @@ class EvaluatedRoute:
         return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
 
 
-def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
+_NO_SECRETS: Mapping[Key, Secret] = {}
+
+
+def check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret] = _NO_SECRETS,
           checker: certificates.CertificateChecker = certificates.check, *,
           refusal: str = "") -> EvaluatedRoute:
     """Evaluate one Route by itself, including a check of its certificates.
@@ -130,18 +136,18 @@ def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
     A bug in the evaluation of one Route neither stops the evaluation of others nor gives its host away.
 
     Args:
-        secret: that of spec.tls.externalCertificate; None if nothing is known of it.
+        secrets: those that are known.
         checker: checks its certificates, or returns None while the result is not known.
         refusal: why its options cannot be applied, for reasons outside of the Route; "" if they can be.
     """
-    evaluated = _check(route, settings, secret, checker, refusal)
+    evaluated = _check(route, settings, secrets, checker, refusal)
     if (rejection := evaluated.rejection) is None or route.origin is None:
         return evaluated
     message = "; ".join(field_names.of_origin(route, text) for text in rejection.message.split("; "))
     return replace(evaluated, rejection=replace(rejection, message=message))
 
 
-def _check(route: Route, settings: AdmissionPolicy, secret: Secret | None,
+def _check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret],
            checker: certificates.CertificateChecker, refusal: str) -> EvaluatedRoute:
     try:
         claim = _claim(route, settings)
@@ -152,7 +158,7 @@ def _check(route: Route, settings: AdmissionPolicy, secret: Secret | None,
     try:
         refusal = _waf_refusal(claim, settings) or route.option_refusal or refusal
         return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal)) if refusal else _valid(
-            claim, settings, secret, checker)
+            claim, settings, secrets, checker)
     except Exception as exc:
         return replace(claim, rejection=_fault(exc))
 
@@ -181,15 +187,22 @@ def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | No
     return None
 
 
-def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | None,
-           checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
+def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Key, Secret],
+           checker: certificates.CertificateChecker) -> EvaluatedRoute:
     """Evaluate the other fields of a Route that claims its Host."""
-    route, used = claim.route, None
+    route, used, pods = claim.route, None, None
     if route.secret is not None and (settings.external or route.tls_secret is not None):
-        used = secret or Secret(route.secret, not_loaded=True)
+        used = secrets.get(route.secret) or Secret(route.secret, not_loaded=True)
         if refusal := _secret_refusal(used, route):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
-    result = validation.check(route, extended=settings.extended, secret=used, checker=checker)
+    if (authority := route.pod_authority) is not None:
+        pods = secrets.get(authority.secret) or Secret(authority.secret, not_loaded=True)
+        if refusal := _authority_refusal(pods, authority):
+            return replace(claim, rejection=Rejection(EXTERNAL, f"{authority.field}: {refusal}"))
+        if pods.not_loaded:
+            return replace(claim, pending=True, pending_authority=pods,
+                           pending_secret=used if used and used.not_loaded else None)
+    result = validation.check(route, extended=settings.extended, secret=used, pods=pods, checker=checker)
     rejection = Rejection(INVALID, "; ".join(result.problems)) if result.problems else None
     return replace(claim, rejection=rejection, key_pair=result.certificates.key_pair,
                    destination_ca=result.certificates.destination_ca,
@@ -237,3 +250,19 @@ def _secret_refusal(secret: Secret, route: Route) -> str:
     if secret.type != TLS_SECRET:
         return f"Secret {quote(name)} is of type {quote(secret.type)}; {TLS_SECRET} is required"
     return ""
+
+
+def _authority_refusal(secret: Secret, authority: PodAuthority) -> str:
+    """Return why a Secret cannot be used that is to have authorities for pods; "" if it can.
+
+    Sources: openshift/route-controller-manager, pkg/route/ingress/ingress.go:
+    destinationCACertificateForIngress, which then serves without; projectcontour/contour v1.5.1,
+    internal/dag/secret.go: isValidSecret, and internal/dag/builder.go: lookupUpstreamValidation.
+    """
+    if not is_object_name(secret.key.name) or secret.problem == f"Secret {quote(secret.key.name)} not found":
+        return "Secret not found"
+    if secret.not_loaded or secret.problem:
+        return "" if secret.not_loaded else secret.problem
+    if secret.type not in (TLS_SECRET, OPAQUE):
+        return f"Secret type is {quote(secret.type)}; {TLS_SECRET} and {OPAQUE} are possible"
+    return "" if secret.text(authority.entry).strip() else f'empty "{authority.entry}" key'

@@ -5,7 +5,7 @@ they help; those of its certificates are in certificates.py.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from f5router.admission import certificates
@@ -50,7 +50,7 @@ class ValidationResult:
     """True while its certificates are not checked; other problems are then not listed either."""
 
 
-def check(route: Route, *, extended: bool, secret: Secret | None = None,
+def check(route: Route, *, extended: bool, secret: Secret | None = None, pods: Secret | None = None,
           checker: CertificateChecker = certificates.check) -> ValidationResult:
     """Check the fields of a Route but its host, including its certificates.
 
@@ -58,6 +58,7 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None,
         extended: with the rules of upstream's validator; without them only what cannot be put on the
             BIG-IP is a problem.
         secret: it has the certificate and key, not the Route; not looked for in one that is not read yet.
+        pods: that of `pod_authority`, which has authorities.
         checker: checks the certificates, or returns None while the result is not known.
     """
     problems, tls = [*_service_problems(route), *_path_problems(route)], route.tls
@@ -68,16 +69,20 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None,
         tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
         if not secret.certificate and not secret.not_loaded:
             problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
+    fields = _IN_SECRET if secret is not None else {}
+    if pods is not None and (authority := route.pod_authority) is not None:
+        tls = replace(tls, destination_ca_certificate=pods.text(authority.entry))
+        fields = {**fields, "spec.tls.destinationCACertificate": f"{authority.field}: {authority.entry}"}
     result = checker(Texts.of(tls, extended=extended))
     if result is None:
         return ValidationResult(pending=True)
-    in_tls = map(_of_secret, result.problems) if secret is not None else result.problems
-    return ValidationResult((*problems, *in_tls), result)
+    return ValidationResult((*problems, *(_renamed(problem, fields) for problem in result.problems)), result)
 
 
-def _of_secret(problem: str) -> str:
+def _renamed(problem: str, fields: Mapping[str, str]) -> str:
+    """Return a problem that begins with what has the text instead of a field."""
     name, colon, rest = problem.partition(": ")
-    return f"{_IN_SECRET.get(name, name)}{colon}{rest}"
+    return f"{fields.get(name, name)}{colon}{rest}"
 
 
 def terminates(route: Route) -> str:

@@ -47,7 +47,7 @@ class ClusterState:
         """Results of `addresses`, by namespace."""
         self._secret_users: dict[Key, dict[Key, Route]] = {}
         """By Secret, also by one that does not exist: the Routes that name it."""
-        self._secret_of: dict[Key, Key] = {}
+        self._secrets_of: dict[Key, tuple[Key, ...]] = {}
 
     # --- inputs --------------------------------------------------------------------------
 
@@ -100,15 +100,16 @@ class ClusterState:
         return services
 
     def put_secret_user(self, key: Key, route: Route | None) -> None:
-        """Take the Secret that a Route names; None if the Route is gone."""
-        if (old := self._secret_of.pop(key, None)) is not None:
-            users = self._secret_users[old]
+        """Take the Secrets that a Route names; None if the Route is gone."""
+        for secret in dict.fromkeys(self._secrets_of.pop(key, ())):
+            users = self._secret_users[secret]
             del users[key]
             if not users:
-                del self._secret_users[old]
-        if route is not None and route.secret:
-            self._secret_of[key] = route.secret
-            self._secret_users.setdefault(route.secret, {})[key] = route
+                del self._secret_users[secret]
+        if route is not None and route.secrets:
+            self._secrets_of[key] = route.secrets
+            for secret in route.secrets:
+                self._secret_users.setdefault(secret, {})[key] = route
 
     # --- look-ups ------------------------------------------------------------------------
 

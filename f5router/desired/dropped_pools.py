@@ -97,11 +97,12 @@ class DroppedPools:
 
 
 def _present_keys(evaluated: EvaluatedRoute) -> Iterator[PoolKey]:
-    """Yield the keys that pools of a Route may have; without TLS, or with TLS without a CA of its own."""
+    """Yield the keys that pools of a Route may have; without TLS, or with TLS without a CA in its text."""
     route = evaluated.route
     default_tls = names.pod_tls("", route.service, route.key.namespace)
     by_service = names.pod_tls_by_service(pools.services(route), route.key.namespace)
-    for tls in ("", names.UNVERIFIED, default_tls, by_service):
+    by_authority = (pools.tls_by_authority(route),) if route.pod_authority else ()
+    for tls in ("", names.UNVERIFIED, default_tls, by_service, *by_authority):
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         yield key
         for ending in ("", names.LIMITED, names.RATED):

@@ -108,7 +108,8 @@ class Engine:
     def pending_secret(self, key: Key) -> Secret | None:
         """Return the Secret that an admitted Route waits for."""
         checked = self._claim_index.routes().get(key)
-        return checked.pending_secret if checked and self.rejection(key) is None else None
+        waits = checked is not None and self.rejection(key) is None
+        return checked.pending_secret or checked.pending_authority if checked and waits else None
 
     def undecided(self) -> Collection[Key]:
         """Return the Routes whose newest version waits for the check of its certificates."""
@@ -295,13 +296,12 @@ class Engine:
         self._claim_index.put(key, None)
 
     def _evaluate(self, key: Key, route: Route) -> None:
-        """Take a Route as it is now. Its last checked version stays until the new one is checked."""
-        secret = self.cluster.secrets.get(route.secret) if route.secret else None
-        checked = admission.check(route, self._config.admission, secret,
+        """Take a Route as it is now. Its last checked version stays until new certificates are checked."""
+        checked = admission.check(route, self._config.admission, self.cluster.secrets,
                                   functools.partial(self.checks.ask, key),
                                   refusal=self._limits.refusal(key))
         self._undecided.pop(key, None)
-        if checked.pending:
+        if checked.pending and checked.pending_authority is None:
             self._undecided[key] = route
             old = self._claim_index.routes().get(key)
             if old is not None and not old.pending and old.route.uid == route.uid:

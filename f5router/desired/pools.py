@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 from f5router.desired import limits, monitors, persistence
@@ -144,6 +145,26 @@ def services(route: Route) -> set[str]:
     return {target.service for target in backends(route)}
 
 
+def pod_names(route: Route) -> dict[str, str]:
+    """Return the names that the pods of each Service must carry, as `pod_authority` has them; "" for any."""
+    wanted = dict(route.pod_authority.names) if route.pod_authority else {}
+    return {service: wanted.get(service, "") for service in sorted(services(route))}
+
+
+def has_several_names(route: Route) -> bool:
+    """True if pods of different Services must carry different names, as `pod_authority` has them."""
+    return len(set(pod_names(route).values())) > 1
+
+
+def tls_by_authority(route: Route, *of: str) -> str:
+    """Return the digest of TLS towards pods by `pod_authority`. Args: of: Services; none for all of them."""
+    authority, wanted = route.pod_authority, pod_names(route)
+    assert authority is not None, "called for a Route with such a Secret"
+    several = has_several_names(route) and not of
+    texts = chain.from_iterable(wanted.items()) if several else {wanted[(*of, route.service)[0]]} - {""}
+    return names.pod_tls_by_authority(authority.secret, authority.entry, *texts)
+
+
 def is_divided(route: Route) -> bool:
     """True if several Services of a Route get new sessions."""
     return sum(weight > 0 for weight in backends(route).values()) > 1
@@ -202,7 +223,9 @@ def of_route(
         interval_s(options.check_interval_ms), health_checks.of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
         persistence.data(options, source=wanted == "source"))
-    if route.alternates and tls == names.pod_tls_by_service(services(route), route.key.namespace):
+    if route.alternates and tls in (
+            names.pod_tls_by_service(services(route), route.key.namespace),
+            *([tls_by_authority(route)] if has_several_names(route) else ())):
         settings = replace(settings, by_service=True)
     ending = limits.ending(options)
     if settings == default and not ending:

@@ -337,7 +337,7 @@ class _HostBuilder:
         """
         tls = ""
         if evaluated.termination == "reencrypt":
-            if route_tls.verifies_name(evaluated, self.config):
+            if route_tls.tells_services_apart(evaluated, self.config):
                 evaluated = replace(evaluated, route=pools.with_one_service(evaluated.route))
             pod_tls = route_tls.towards_pods(evaluated, self.config)
             tls, self._pod_tls[pod_tls.digest] = pod_tls.digest, pod_tls

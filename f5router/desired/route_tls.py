@@ -13,7 +13,7 @@ from f5router.admission.route_options import PROFILE, SECURE
 from f5router.desired import baseline, pools
 from f5router.model import file_names, names
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Record, ServerSSL
 from f5router.model.objects import Ref
 
@@ -98,6 +98,18 @@ def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
             "the pods' certificates are not verified")
 
 
+def tells_services_apart(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
+    """True if a pod's Service may decide how it is verified."""
+    return verifies_name(evaluated, config) or (
+        _has_authority(evaluated, config) and pools.has_several_names(evaluated.route))
+
+
+def _has_authority(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
+    """True if a Secret of a virtual Route decides who verifies its pods."""
+    return (evaluated.route.pod_authority is not None and not opts_out(evaluated, config)
+            and not named_profile(evaluated, config))
+
+
 def verifies_name(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
     """True if pods of a Route must carry the name of their Service.
 
@@ -139,9 +151,19 @@ def towards_pods(evaluated: EvaluatedRoute, config: PodTLSSettings) -> PodTLS:
     """Build the TLS towards the pods of a Route, by the Services that `pools.of_route` is given."""
     if named := named_profile(evaluated, config):
         return PodTLS(names.named_tls(named), named, {})
+    route, ca = evaluated.route, evaluated.destination_ca
     if verifies_name(evaluated, config):
-        return _by_name(evaluated.route, config)
-    ca = "" if opts_out(evaluated, config) else evaluated.destination_ca
+        digests = {name: names.pod_tls("", name, route.key.namespace) for name in pools.services(route)}
+        return _by_name(
+            config.folder, config.default_destination_ca,
+            {name: names.server_name(name, route.key.namespace) for name in digests}, digests,
+            names.pod_tls_by_service(digests, route.key.namespace))
+    if _has_authority(evaluated, config):
+        wanted = pools.pod_names(route)
+        return _by_name(config.folder, ca, wanted,
+                        {name: pools.tls_by_authority(route, name) for name in wanted},
+                        pools.tls_by_authority(route))
+    ca = "" if opts_out(evaluated, config) else ca
     tls = names.pod_tls(ca)
     path = names.server_ssl(config.folder, tls)
     if not ca:
@@ -150,18 +172,20 @@ def towards_pods(evaluated: EvaluatedRoute, config: PodTLSSettings) -> PodTLS:
     return PodTLS(tls, path, {}, (file, ServerSSL(path, file.path)))
 
 
-def _by_name(route: Route, config: PodTLSSettings) -> PodTLS:
-    """Build TLS that verifies each pod by the name of its Service; Routes share the profile of a Service.
+def _by_name(folder: str, ca: str, wanted: Mapping[str, str], digests: Mapping[str, str],
+             of_all: str) -> PodTLS:
+    """Build TLS that verifies each pod by a name of its Service; Routes share the profile of a Service.
 
     Source: openshift/router, haproxy-config.template: verifyhost of each server.
+
+    Args: wanted, digests: by Service: the name, and the digest of its TLS; of_all: digest for all of them.
     """
-    namespace, ca = route.key.namespace, config.default_destination_ca
-    file = CertFile(file_names.destination_ca_file(config.folder, ca), ca)
-    digests = {name: names.pod_tls("", name, namespace) for name in sorted(pools.services(route))}
-    profiles = {name: ServerSSL(names.server_ssl(config.folder, tls), file.path,
-                                names.server_name(name, namespace)) for name, tls in digests.items()}
-    objects: tuple[Object, ...] = (file, *profiles.values())
-    if len(profiles) == 1:
-        return PodTLS(digests[route.service], profiles[route.service].path, {}, objects)
+    file = CertFile(file_names.destination_ca_file(folder, ca), ca)
+    profiles = {service: ServerSSL(names.server_ssl(folder, digests[service]), file.path, name)
+                for service, name in sorted(wanted.items())}
+    objects: tuple[Object, ...] = (file, *dict.fromkeys(profiles.values()))
+    if len(objects) == 2:
+        service = min(profiles)
+        return PodTLS(digests[service], profiles[service].path, {}, objects)
     by_number = {number: profiles[name].path for name, number in names.service_numbers(profiles).items()}
-    return PodTLS(names.pod_tls_by_service(profiles, namespace), names.BY_SERVICE, by_number, objects)
+    return PodTLS(of_all, names.BY_SERVICE, by_number, objects)

@@ -222,13 +222,17 @@ class ClusterWatcher:
             if not all(self._kinds.is_known(source, may_vanish=kind != ROUTE) for source in SERVED[kind]))
 
     def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
-        """Follow the Secrets of changed Routes; those of spec.tls.externalCertificate only if allowed."""
+        """Follow the Secrets of changed Routes; those of spec.tls.externalCertificate only if allowed.
+
+        Virtual Routes name none there.
+        """
         others: Mapping[Key, Route | None] = self._translator.take_secret_users()
         if self._settings.selection.by_namespace:
             others = self._secret_filter.apply(replace(chosen, routes=others)).routes
         users = {**chosen.routes, **others}
         if not self._settings.secrets:
-            users = {key: route if route and route.tls_secret else None for key, route in users.items()}
+            users = {key: route if route and (route.tls_secret or route.pod_authority) else None
+                     for key, route in users.items()}
         secrets.follow(users)
 
     def drain_endpoints(self, is_held: Callable[[Key], bool] = lambda service: False, *,

@@ -62,6 +62,19 @@ class Backend(NamedTuple):
     """Port of this Service, as Route.target_port; None for that of the Route."""
 
 
+class PodAuthority(NamedTuple):
+    """A Secret with the authorities by which the pods of a virtual Route are verified."""
+
+    secret: Key
+    """Its name may be one that no Secret can have."""
+    entry: str
+    """Key of its data: TLS_CRT or CA_CRT."""
+    field: str
+    """What messages about it begin with."""
+    names: tuple[tuple[str, str], ...] = ()
+    """The name that the certificates must carry, by Service; () for any."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownStatus:
     """The status of an object as it was read or written last."""
@@ -143,6 +156,8 @@ class Route:
     path_match: PathMatch = PathMatch.SEGMENTS
     tls_secret: Key | None = None
     """The Secret with the certificate of a virtual Route; it may be in another namespace."""
+    pod_authority: PodAuthority | None = None
+    """In place of tls.destination_ca_certificate, of a virtual Route that is re-encrypted."""
     redirect_status: int = 302
     """Status of the response that sends a client to port 443."""
     minimum_tls: str = ""
@@ -167,6 +182,12 @@ class Route:
         if self.tls is None or self.tls.termination == "passthrough" or not self.tls.external_certificate:
             return None
         return Key(self.key.namespace, self.tls.external_certificate)
+
+    @property
+    def secrets(self) -> tuple[Key, ...]:
+        """All Secrets that it refers to."""
+        others = (self.pod_authority.secret,) if self.pod_authority else ()
+        return (self.secret, *others) if self.secret else others
 
     @property
     def age(self) -> tuple[str, str]:
@@ -194,24 +215,30 @@ def is_object_name(text: str) -> bool:
     return _OBJECT_NAME.fullmatch(text) is not None
 
 
-TLS_SECRET = "kubernetes.io/tls"
-"""Type of a Secret with a certificate."""
+TLS_SECRET, OPAQUE, TLS_CRT, CA_CRT = "kubernetes.io/tls", "Opaque", "tls.crt", "ca.crt"
+"""Types of Secrets, and keys of their data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A Secret that Routes name in spec.tls.externalCertificate."""
+    """A Secret that Routes refer to."""
 
     key: Key
     type: str = ""
     certificate: str = field(default="", repr=False)
-    """tls.crt of a kubernetes.io/tls Secret; "" for other types."""
+    """TLS_CRT; "" for types but these two."""
     private_key: str = field(default="", repr=False)
-    """tls.key of such a Secret."""
+    """tls.key, of type TLS_SECRET alone."""
+    authorities: str = field(default="", repr=False)
+    """CA_CRT; "" likewise."""
     problem: str = ""
     """Why it cannot be used or read; "" if it can."""
     not_loaded: bool = False
     """True if its content is not known yet."""
+
+    def text(self, entry: str) -> str:
+        """Return an entry of its data with certificates: TLS_CRT or CA_CRT."""
+        return self.authorities if entry == CA_CRT else self.certificate
 
 
 @dataclass(frozen=True, slots=True)

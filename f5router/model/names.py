@@ -127,6 +127,11 @@ def pod_tls_by_service(services: Iterable[str], namespace: str) -> str:
     return digest("\0\0" + "\0".join(server_name(service, namespace) for service in sorted(services)))
 
 
+def pod_tls_by_authority(secret: tuple[str, str], entry: str, *subjects: str) -> str:
+    """Return the digest of TLS towards pods by a Secret's authorities, and by names if there are any."""
+    return digest("\0".join(("", "", "", *secret, entry, *subjects)))
+
+
 def service_numbers(services: Iterable[str]) -> dict[str, int]:
     """Return the number of each Service of a pool, for records of REENCRYPT_GROUP."""
     return {service: number for number, service in enumerate(sorted(services), start=1)}

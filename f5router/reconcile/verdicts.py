@@ -63,10 +63,10 @@ class Verdicts:
         reasons = {}
         for key in self._engine.routes():
             verdict = self.verdict(key)
-            if self._engine.pending(key):
-                reasons[key] = "its certificates are not checked yet"
-            elif secret := self._engine.pending_secret(key):
+            if secret := self._engine.pending_secret(key):
                 reasons[key] = f"Secret {secret.key.name} is not read yet"
+            elif self._engine.pending(key):
+                reasons[key] = "its certificates are not checked yet"
             elif verdict is None or verdict == PENDING:
                 if written:
                     reasons[key] = "not yet programmed"

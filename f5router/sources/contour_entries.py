@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from f5router.admission import health
-from f5router.model import path_rewrite, priority, time_units
-from f5router.model.cluster import Backend, Key, Service, ServicePort
+from f5router.model import hostnames, path_rewrite, priority, time_units
+from f5router.model.cluster import CA_CRT, Backend, Key, PodAuthority, Service, ServicePort
 from f5router.model.health_checks import HealthCheck
 from f5router.model.hostnames import quote
 from f5router.model.ingress_route import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
@@ -47,6 +47,8 @@ class CheckedEntry:
     options: RouteOptions = DEFAULTS
     reencrypt: bool = False
     """True if the pods speak TLS."""
+    authority: PodAuthority | None = None
+    """By what their certificates are verified; None: as the router is configured."""
 
 
 def quoted(text: str) -> str:
@@ -77,10 +79,12 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
         ports = [_port(obj, service, services, place) for service in entry.services]
         options, warnings = _options(obj, entry, ports, place)
         backends = _backends(entry.services, ports)
+        reencrypt = ports[0].upstream_protocol == "tls"
+        authority = _authority(obj, entry, place) if reencrypt else None
     except _Invalid as exc:
         return CheckedEntry(error=str(exc))
-    return CheckedEntry(warnings=tuple(warnings), backends=backends, options=options,
-                        reencrypt=ports[0].upstream_protocol == "tls")
+    return CheckedEntry(warnings=tuple(warnings), backends=backends, options=options, reencrypt=reencrypt,
+                        authority=authority)
 
 
 def check_proxy(obj: IngressRoute, services: Mapping[Key, Service]) -> CheckedEntry:
@@ -126,10 +130,37 @@ def _port(obj: IngressRoute, service: RouteService, services: Mapping[Key, Servi
     port = next((port for port in ports if port.protocol == "TCP"), None)
     if port is None:
         raise _Invalid(f"{where}: port {service.port} is none of TCP")
-    if (service.ca_secret or service.subject_name) and port.upstream_protocol == "tls":
-        raise _Invalid(f"{where}: validation of the certificates of pods is not supported; a Route with "
-                       "destinationCACertificate can do it")
     return port
+
+
+def _authority(obj: IngressRoute, entry: RouteEntry, place: str) -> PodAuthority | None:
+    """Return by what the pods of an entry are verified. Raises: _Invalid.
+
+    A host name is compared with the names in the certificate. Source: projectcontour/contour v1.5.1,
+    internal/dag/builder.go: lookupUpstreamValidation, whose rules for the Secret are in
+    admission._authority_refusal.
+    """
+    validated = [service for service in entry.services if service.ca_secret or service.subject_name]
+    if not validated:
+        return None
+    subjects: dict[str, str] = {}
+    for service in validated:
+        where = f"Service [{service.name[:253]}:{service.port}] TLS upstream validation policy error"
+        if not service.ca_secret:
+            raise _Invalid(f'{where}: invalid CA Secret "{obj.key.namespace}/": Secret not found')
+        if not service.subject_name:
+            raise _Invalid(f"{where}: missing subject alternative name")
+        if hostnames.problem(service.subject_name.lower()):
+            raise _Invalid(f"{where}: subjectName {quoted(service.subject_name)} is no host name")
+        if subjects.setdefault(service.name, service.subject_name) != service.subject_name:
+            raise _Invalid(f"{where}: the Service has another subjectName in the same route")
+    if len({service.ca_secret for service in entry.services}) > 1:
+        raise _Invalid(f"{place}: its services differ in validation.caSecret: a route can have one")
+    first = validated[0]
+    secret = Key(obj.key.namespace, first.ca_secret)
+    return PodAuthority(secret, CA_CRT, (
+        f"Service [{first.name}:{first.port}] TLS upstream validation policy error: invalid CA Secret "
+        f"{quoted(str(secret))}"), tuple(sorted(subjects.items())))
 
 
 def _backends(services: tuple[RouteService, ...], ports: list[ServicePort]) -> tuple[Backend, ...]:

@@ -12,7 +12,16 @@ from typing import NamedTuple
 from f5router.admission import annotations
 from f5router.admission.annotations import AnnotatedOptions
 from f5router.model import hostnames, names
-from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS, Service
+from f5router.model.cluster import (
+    TLS_CRT,
+    Key,
+    Origin,
+    PathMatch,
+    PodAuthority,
+    Route,
+    RouteTLS,
+    Service,
+)
 from f5router.model.hostnames import quote
 from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
 from f5router.sources import host_holding
@@ -28,6 +37,7 @@ DUPLICATE = "DuplicatePath"
 INVALID = "InvalidIngress"
 OWNED = "ServedByRoute"
 UNUSED = "UnusedTLSHost"
+UNUSED_AUTHORITY = "UnusedAnnotation"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
 
@@ -112,10 +122,9 @@ class _Conversion:
             self._problem(INVALID, f"metadata.annotations: {TERMINATION} is {quote(self._termination)} but "
                                    f"must be one of {', '.join(TERMINATIONS)}; the Ingress is not served")
             return
-        if self._termination == "reencrypt" and self._annotations.get(DESTINATION_CA):
-            self._problem(UNSUPPORTED, f"metadata.annotations: {DESTINATION_CA} is not supported; the "
-                                       "Ingress is not served: its pods would not be verified as it asks")
-            return
+        if self._termination != "reencrypt" and self._annotations.get(DESTINATION_CA):
+            self._problem(UNUSED_AUTHORITY, f"metadata.annotations: {DESTINATION_CA} has no effect without "
+                                            f"{TERMINATION} reencrypt")
         for number, rule in enumerate(ingress.rules):
             where = f"spec.rules[{number}]"
             if not rule.host:
@@ -180,6 +189,7 @@ class _Conversion:
             wildcard_policy="Subdomain" if wildcard else "None",
             path=text, path_match=match, service=path.backend.service, target_port=port,
             tls=secured.tls if secured else None, tls_secret=secured.secret if secured else None,
+            pod_authority=self._pod_authority(),
             unsupported=self._ingress.unsupported,
             origin=Origin(KIND, self._ingress.key, where, f"{rule}.host"), **options._asdict())
 
@@ -233,6 +243,18 @@ class _Conversion:
         termination = self._termination or "edge"
         secret = Key(self._ingress.key.namespace, entry.secret) if entry and entry.secret else None
         return HostTLS(RouteTLS(termination, "Redirect"), None if termination == "passthrough" else secret)
+
+    def _pod_authority(self) -> PodAuthority | None:
+        """Return the Secret by which the pods are verified; None without one.
+
+        Source: openshift/route-controller-manager, pkg/route/ingress/ingress.go:
+        destinationCACertificateForIngress.
+        """
+        name = self._annotations.get(DESTINATION_CA)
+        if self._termination != "reencrypt" or not name:
+            return None
+        return PodAuthority(Key(self._ingress.key.namespace, name), TLS_CRT,
+                            f"metadata.annotations: {DESTINATION_CA} {quote(name)}")
 
     def _find_unused_tls(self) -> None:
         """Report hosts of spec.tls that no rule has: a host that is spelled wrong there would lack TLS."""

@@ -86,8 +86,8 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         **_refusals(all_routes, policy.listed_clients, namespace_limits.clients,
                     namespace_limits.too_many_clients)}
     for route in snapshot.routes.values():
-        secret = snapshot.secrets.get(route.secret) if route.secret else None
-        evaluated = admission.check(route, config.admission, secret, refusal=refusals.get(route.key, ""))
+        evaluated = admission.check(
+            route, config.admission, snapshot.secrets, refusal=refusals.get(route.key, ""))
         subdomains.setdefault(evaluated.subdomain, {}).setdefault(evaluated.host, []).append(evaluated)
     by_host = []
     for hosts in subdomains.values():

@@ -20,7 +20,10 @@ from f5router.admission.validation import MOST_ALTERNATES
 from f5router.kube.api import addresses, decode_contour, fields
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import (
+    CA_CRT,
+    OPAQUE,
     OVN_SUBNETS,
+    TLS_CRT,
     TLS_SECRET,
     VXLAN_PORT,
     Backend,
@@ -293,12 +296,16 @@ def node(obj: JSON) -> Node:
 
 
 def secret(obj: JSON) -> Secret:
-    """Decode a core/v1 Secret; of types other than kubernetes.io/tls only the type is kept."""
+    """Decode a core/v1 Secret.
+
+    Of type Opaque certificates alone are kept, of types other than that and kubernetes.io/tls nothing.
+    """
     name, kind = fields.namespaced_key(obj), fields.text(obj.get("type"))
     data = fields.mapping(obj.get("data"))
-    if kind != TLS_SECRET:
+    if kind not in (TLS_SECRET, OPAQUE):
         return Secret(name, kind)
-    return Secret(name, kind, _plain(data.get("tls.crt")), _plain(data.get("tls.key")))
+    private_key = _plain(data.get("tls.key")) if kind == TLS_SECRET else ""
+    return Secret(name, kind, _plain(data.get(TLS_CRT)), private_key, _plain(data.get(CA_CRT)))
 
 
 def _plain(text: object) -> str:

@@ -13,26 +13,27 @@ class NamedSecrets:
     def __init__(self) -> None:
         self.ages: dict[Key, tuple[str, str]] = {}
         """Age of the oldest Route that names a Secret, by Secret."""
-        self._named: dict[Key, Key] = {}
-        """The Secret by Route."""
+        self._named: dict[Key, tuple[Key, ...]] = {}
+        """The Secrets by Route."""
         self._routes: dict[Key, dict[Key, tuple[str, str]]] = {}
         """The Routes that name a Secret, with their age, by Secret."""
 
     def update(self, routes: Mapping[Key, Route | None]) -> tuple[set[Key], bool]:
         """Apply changes of Routes; return the Secrets that these name, and True if `ages` changed."""
-        named = {key: (secret, route.age) for key, route in routes.items()
-                 if route is not None and (secret := _named(route)) is not None}
-        secrets = {secret for secret, _ in named.values()}
-        affected = set(secrets)
+        named = {key: (secrets, route.age) for key, route in routes.items()
+                 if route is not None and (secrets := _named(route))}
+        edited = {secret for secrets, _ in named.values() for secret in secrets}
+        affected = set(edited)
         for key in routes:
-            if (before := self._named.pop(key, None)) is not None:
-                affected.add(before)
-                self._routes[before].pop(key)
-        for key, (secret, age) in named.items():
-            self._named[key] = secret
-            self._routes.setdefault(secret, {})[key] = age
+            for secret in self._named.pop(key, ()):
+                affected.add(secret)
+                self._routes[secret].pop(key, None)
+        for key, (secrets, age) in named.items():
+            self._named[key] = secrets
+            for secret in secrets:
+                self._routes.setdefault(secret, {})[key] = age
         changed = [self._update_age(secret) for secret in affected]
-        return secrets, any(changed)
+        return edited, any(changed)
 
     def _update_age(self, secret: Key) -> bool:
         before = self.ages.get(secret)
@@ -43,10 +44,9 @@ class NamedSecrets:
         return self.ages[secret] != before
 
 
-def _named(route: Route) -> Key | None:
-    """Return the Secret that a Route names; None also for a name that no Secret can have."""
-    key = route.secret
-    return key if key and is_object_name(key.name) else None
+def _named(route: Route) -> tuple[Key, ...]:
+    """Return the Secrets that a Route names, without names that no Secret can have."""
+    return tuple(key for key in route.secrets if is_object_name(key.name))
 
 
 def excess(ages: Mapping[Key, tuple[str, str]], limits: SecretLimits) -> dict[Key, str]:
@@ -74,13 +74,12 @@ def excess(ages: Mapping[Key, tuple[str, str]], limits: SecretLimits) -> dict[Ke
 
 
 def _too_many(namespace: str, limits: SecretLimits) -> str:
-    return (f"namespace {namespace} names more than {limits.per_namespace} Secrets in "
-            "spec.tls.externalCertificate; the router reads those of the oldest Routes. Name fewer, or ask "
-            "the administrator of the router to raise --max-secrets-per-namespace")
+    return (f"namespace {namespace} names more than {limits.per_namespace} Secrets; the router reads those "
+            "of the oldest Routes. Name fewer, or ask the administrator of the router to raise "
+            "--max-secrets-per-namespace")
 
 
 def _full(namespace: str, limits: SecretLimits) -> str:
-    return (f"the Routes of all namespaces name more than {limits.total} Secrets in "
-            "spec.tls.externalCertificate; the router reads an equal share for each namespace, and "
-            f"{namespace} names more than its share. Name fewer, or ask the administrator of the router to "
-            "raise --max-secrets")
+    return (f"all namespaces name more than {limits.total} Secrets; the router reads an equal "
+            f"share for each namespace, and {namespace} names more than its share. Name fewer, or ask the "
+            "administrator of the router to raise --max-secrets")

@@ -1,4 +1,4 @@
-"""Reads the Secrets that Routes name in spec.tls.externalCertificate, in turn, with a few threads.
+"""Reads the Secrets that Routes refer to, in turn, with a few threads.
 
 A team grants the right to read single Secrets, by name, in the namespace of the Route; a watch for each would
 cost a thread and a connection. So each is listed alone, periodically, by a field selector: RBAC allows `list`

@@ -147,7 +147,7 @@ def test_messages_name_the_field_of_the_object(changes, message):
 def test_a_team_learns_nothing_of_the_secret_of_the_host_it_serves(unusable):
     theirs = replace(vertex("bank", "/v"), tls=RouteTLS("edge"), tls_secret=unusable.key)
     for each in (theirs, replace(theirs, key=Key("bank", names.virtual_route("IngressRoute", "w", "")))):
-        message = admission.check(each, AdmissionPolicy(), unusable).rejection.message
+        message = admission.check(each, AdmissionPolicy(), {unusable.key: unusable}).rejection.message
         assert message == "spec.rules[0].http.paths[0]: the certificate of the host cannot be used"
 
 

@@ -9,10 +9,11 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.desired import route_tls
 from f5router.desired.engine import Engine
 from f5router.model import file_names, names
-from f5router.model.cluster import Backend, Delta
+from f5router.model.cluster import CA_CRT, Backend, Delta, Key, PodAuthority, Route, Secret
 from f5router.model.ltm import CertFile, Record, Rule, ServerSSL
+from f5router.model.route_options import RouteOptions
 from f5router.model.steps import finish
-from tests.builders import FACTS, Settings, endpoints, identity, route
+from tests.builders import FACTS, Settings, endpoints, identity, route, secret
 from tests.reference.full_build import build, snapshot_of
 from tests.unit.desired.test_engine import delta
 
@@ -69,6 +70,78 @@ def test_renewed_authorities():
                                                      and ref.path == bundle}
     renewed = DEFAULT.with_default_destination_ca(OTHER + CA)
     assert engine.objects == build(snapshot_of(engine), renewed, FACTS).objects
+
+
+def by_secret(**changes) -> Route:
+    """A Route whose Services' pods are verified by a Secret."""
+    asking = replace(route("a", kind="reencrypt"), weight=1, alternates=(Backend("canary", 1),),
+                     pod_authority=PodAuthority(Key("shop", "pods"), CA_CRT, "field", (
+                         ("canary", "c.example.com"), ("web", "w.example.com"))))
+    return replace(asking, **changes)
+
+
+def verified(engine: Engine) -> dict[str, set[str]]:
+    """The names by authorities, as the server SSL profiles have them."""
+    files = {obj.path: obj.pem for obj in engine.objects.values() if isinstance(obj, CertFile)}
+    verified_names: dict[str, set[str]] = {}
+    for obj in engine.objects.values():
+        if isinstance(obj, ServerSSL) and obj.ca_file:
+            verified_names.setdefault(files[obj.ca_file], set()).add(obj.authenticate_name)
+    return verified_names
+
+
+def test_renewed_authorities_of_a_secret():
+    """One more file and the profiles of all Routes with it; a bad Secret takes away these Routes alone."""
+    pods, other = secret(name="pods", type="Opaque", authorities=CA), route("b", host="b.com", kind="edge")
+    engine = engine_of(DEFAULT, by_secret(), other, endpoints("10.1.1.1"),
+                       by_secret(key=Key("shop", "c"), host="c.com"))
+    key, third = by_secret().key, Key("shop", "c")
+    assert engine.pending_secret(key) == Secret(pods.key, not_loaded=True)
+    assert not [obj for obj in engine.objects.values() if isinstance(obj, Rule) and "_a" in obj.name]
+    engine.apply(delta((pods, True)))
+    engine.take_changes()
+    assert verified(engine) == {CA: {"c.example.com", "w.example.com"}}
+    (pool,) = {
+        obj.action.pool for obj in engine.objects.values() if isinstance(obj, Rule) and "_a" in obj.name}
+    assert {obj.data for obj in engine.objects.values() if isinstance(obj, Record) and obj.name == pool} == {
+        names.BY_SERVICE}
+    engine.apply(delta((replace(pods, authorities=OTHER), True)))
+    dirty, affected = engine.take_changes()
+    assert {ref.kind for ref in dirty} == {CertFile.KIND, ServerSSL.KIND}
+    assert len([ref for ref in dirty if ref.kind == ServerSSL.KIND]) == 2
+    assert affected == {key, third}
+    assert verified(engine) == {OTHER: {"c.example.com", "w.example.com"}}
+    engine.apply(delta((replace(pods, authorities="bad"), True)))
+    assert [engine.rejection(each) is None for each in (key, third, other.key)] == [False, False, True]
+    assert engine.objects == build(snapshot_of(engine), DEFAULT, FACTS).objects
+
+
+@pytest.mark.parametrize(("changes", "expected"), [
+    pytest.param({}, {CA: {"c.example.com", "w.example.com"}}, id="two names"),
+    pytest.param({"weight": 0}, {CA: {"c.example.com"}}, id="one of them has a weight"),
+    pytest.param({"alternates": ()}, {CA: {"w.example.com"}}, id="one Service"),
+    pytest.param({"pod_authority": PodAuthority(Key("shop", "pods"), CA_CRT, "")}, {CA: {""}}, id="any name"),
+    pytest.param({"pod_authority": PodAuthority(Key("shop", "pods"), CA_CRT, "", (
+        ("canary", "w"), ("web", "w")))}, {CA: {"w"}}, id="one name for both"),
+    pytest.param({"options": RouteOptions(verify_pods=False)}, {}, id="the team wants none"),
+])
+def test_names_beside_authorities_of_a_secret(changes, expected):
+    engine = engine_of(UNVERIFIED, by_secret(**changes), endpoints("10.1.1.1"),
+                       secret(name="pods", type="Opaque", authorities=CA))
+    assert verified(engine) == expected
+    used = [obj for obj in engine.objects.values() if isinstance(obj, Record)
+            and obj.group.endswith(names.REENCRYPT_GROUP) and obj.data != "plain"]
+    assert len(used) == (3 if len(expected.get(CA, ())) == 2 else 1)
+
+
+def test_a_route_gets_authorities_that_are_not_read_yet():
+    """It is served by what the device has, as after a restart meanwhile."""
+    engine = engine_of(DEFAULT, by_secret(pod_authority=None), endpoints("10.1.1.1"))
+    rules = {ref for ref, obj in engine.objects.items() if isinstance(obj, Rule)}
+    engine.apply(delta((by_secret(), True)))
+    assert rules <= engine.undetermined()
+    assert not rules & engine.objects.keys()
+    assert engine.objects == build(snapshot_of(engine), DEFAULT, FACTS).objects
 
 
 def test_authorities_that_come_later():

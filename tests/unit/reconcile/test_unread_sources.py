@@ -102,7 +102,7 @@ def test_another_namespace_takes_the_host(obj):
 def test_routes_are_served_beside_what_is_not_known(routes, unread):
     """Nobody's requests go astray: each is answered as before, or as it would be without the unknown ones."""
     router = Router()
-    routes = [replace(each, path="") if each.path == "/" else each for each in routes if not each.secret]
+    routes = [replace(each, path="") if each.path == "/" else each for each in routes if not each.secrets]
     known = [each for each in routes if each.origin is None or each.origin.kind not in unread]
     before = router.restart(*CLUSTER, *routes)
     after = answers(router.restart(*CLUSTER, *known, unread=unread))

@@ -7,11 +7,15 @@ internal/dag/builder_test.go.
 import pytest
 
 from f5router.model import time_units
-from f5router.model.cluster import Backend
+from f5router.model.cluster import CA_CRT, Backend, Key, PodAuthority
 from f5router.sources import contour_entries
 from tests.unit.sources.contour_objects import entry, ingress_route, service, service_of
 
 WEB = service("shop/web", 80, 81)
+
+
+def secured(name, secret, subject):
+    return service_of(name, validation={"caSecret": secret, "subjectName": subject})
 
 
 def check(*services, **more):
@@ -19,6 +23,7 @@ def check(*services, **more):
     return contour_entries.check(obj, obj.routes[0], {each.key: each for each in (
         WEB, service("shop/b"), service("shop/c"), service("shop/d"), service("shop/e"),
         service("shop/tls", 443, upstream_protocol="tls"),
+        service("shop/more", 443, upstream_protocol="tls"),
         service("shop/h2c", 80, upstream_protocol="h2c"))})
 
 
@@ -103,12 +108,31 @@ def test_warnings(kwargs, words):
     (["web"], {"healthCheck": {"path": "/", "intervalSeconds": -1}}, "greater than or equal"),
     (["web"], {"healthCheck": {"path": "/", "intervalSeconds": 90000}}, "intervalSeconds must be"),
     (["tls:443", "web"], {}, "some of its services speak TLS"),
-    ([service_of("tls:443", validation={"caSecret": "ca", "subjectName": "a"})], {}, "validation"),
+    ([secured("tls:443", "", "a.b")], {}, 'Service [tls:443] TLS upstream validation policy error: '
+     'invalid CA Secret "shop/": Secret not found'),
+    ([secured("tls:443", "ca", "")], {},
+     "Service [tls:443] TLS upstream validation policy error: missing subject alternative name"),
+    ([secured("tls:443", "ca", "*.a.b")], {}, 'subjectName "*.a.b" is no host name'),
+    ([secured("tls:443", "ca", "a.b"), secured("tls:443", "ca", "c.d")], {}, "has another subjectName"),
+    ([secured("tls:443", "ca", "a.b"), secured("more:443", "b", "a.b")], {}, "differ in validation.caSecret"),
+    ([secured("tls:443", "ca", "a.b"), "more:443"], {}, "differ in validation.caSecret"),
 ])
 def test_errors(services, kwargs, words):
     checked = check(*services, **kwargs)
     assert words in checked.error
     assert not checked.backends
+
+
+def test_validation():
+    """Each Service by its own name; without effect on what does not speak TLS."""
+    checked = check(secured("tls:443", "ca", "A.b"), secured("more:443", "ca", "c.d"))
+    assert checked.authority == PodAuthority(
+        Key("shop", "ca"), CA_CRT,
+        'Service [tls:443] TLS upstream validation policy error: invalid CA Secret "shop/ca"',
+        (("more", "c.d"), ("tls", "A.b")))
+    plain = check(secured("web", "ca", "a.b"))
+    assert plain.authority is None
+    assert "validation has no effect" in plain.warnings[0]
 
 
 def test_pods_that_speak_tls():

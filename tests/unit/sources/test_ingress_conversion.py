@@ -100,10 +100,6 @@ def test_identity():
                  id="controller: defaultBackend without a host"),
     pytest.param([(HOST, "/", "web", 80)], {"annotations": {"route.openshift.io/termination": "Edge"}},
                  "InvalidIngress", "route.openshift.io/termination is 'Edge'", id="termination"),
-    pytest.param([(HOST, "/", "web", 80)], {"annotations": {
-        "route.openshift.io/termination": "reencrypt",
-        "route.openshift.io/destination-ca-certificate-secret": "ca"}}, "NotSupported",
-        "destination-ca-certificate-secret", id="an authority in a Secret"),
     pytest.param([(HOST, "/", "web", 80)] * 1001, {}, "InvalidIngress", "spec.rules: 1001 ", id="too many"),
 ])
 def test_refused(paths, more, reason, words):
@@ -182,6 +178,24 @@ def test_tls(tls, annotations, host, termination, secret):
     assert route.tls_secret == (Key("shop", secret) if secret else None)
     if route.tls:
         assert (route.tls.insecure_policy, route.redirect_status) == ("Redirect", 302)
+
+
+@pytest.mark.parametrize(("termination", "name", "authority", "problems"), [
+    pytest.param("reencrypt", "ca", (Key("shop", "ca"), "tls.crt"), [], id="controller: reencrypt"),
+    pytest.param("reencrypt", "", None, [], id="controller: no name"),
+    pytest.param("edge", "ca", None, ["UnusedAnnotation"], id="controller: edge"),
+    pytest.param("passthrough", "ca", None, ["UnusedAnnotation"], id="controller: passthrough"),
+])
+def test_a_secret_with_authorities_for_pods(termination, name, authority, problems):
+    result = converted((HOST, "/", "web", 80), annotations={
+        "route.openshift.io/termination": termination,
+        "route.openshift.io/destination-ca-certificate-secret": name})
+    (route,) = result.routes.values()
+    assert (route.pod_authority and route.pod_authority[:2]) == authority
+    assert [problem.reason for problem in result.problems] == problems
+    if route.pod_authority:
+        assert route.pod_authority.field == (
+            "metadata.annotations: route.openshift.io/destination-ca-certificate-secret 'ca'")
 
 
 def test_hosts_of_tls_that_no_rule_has():

@@ -284,6 +284,17 @@ def test_pods_with_tls_below_a_root_without():
         "without",)
 
 
+def test_validation_below_a_root_without_tls():
+    """Pods that are to be verified are not asked in clear text: the entry is refused, and keeps its path."""
+    pods = service("shop/pods", 443, upstream_protocol="tls")
+    asking = entry("/a", service_of("pods:443", validation={"caSecret": "ca", "subjectName": "a.b"}))
+    _, routes = source(pods, root(asking))
+    assert (routes[HOST, "/a"].pod_authority, bool(routes[HOST, "/a"].option_refusal)) == (None, True)
+    _, routes = source(pods, secret(), root(asking, tls={"secretName": "tls"}))
+    assert routes[HOST, "/a"].secrets == (Key("shop", "tls"), Key("shop", "ca"))
+    assert not routes[HOST, "/a"].option_refusal
+
+
 def test_prefixes_of_one_object():
     """Two objects of N routes must not cost N * N checks: the first prefixes of one object count."""
     prefixes = ["/a" * number for number in range(1, 101)]

@@ -353,11 +353,14 @@ def test_no_object_crashes(function, spec, status, more):
     ({"tls.crt": 7}, ("", "")), (None, ("", "")),
 ])
 def test_secret(data, wanted):
-    """Invalid base64 counts as empty. Nothing is kept of other types."""
+    """Invalid base64 counts as empty. No key is kept of type Opaque, and nothing of others."""
     obj = {"metadata": {"name": "tls", "namespace": "shop"}, "type": "kubernetes.io/tls", "data": data}
     result = decode.secret(obj)
     assert (result.certificate, result.private_key) == wanted
-    assert decode.secret({**obj, "type": "Opaque"}) == Secret(result.key, "Opaque")
+    assert decode.secret({**obj, "type": "Opaque"}) == Secret(result.key, "Opaque", wanted[0])
+    assert decode.secret({**obj, "type": "example.com/x"}) == Secret(result.key, "example.com/x")
+    for kind in ("Opaque", "kubernetes.io/tls"):
+        assert decode.secret({**obj, "type": kind, "data": {"ca.crt": "b25l"}}).authorities == "one"
     assert "one" not in repr(result)
 
 

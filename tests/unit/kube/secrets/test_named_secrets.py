@@ -1,6 +1,7 @@
 """named_secrets.py: which Secrets Routes name, and how many of them are read."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from f5router.kube.secrets.named_secrets import NamedSecrets, excess
 from f5router.kube.settings import SecretLimits
-from f5router.model.cluster import Key
+from f5router.model.cluster import CA_CRT, Key, PodAuthority
 from tests import builders
 
 
@@ -35,6 +36,18 @@ def test_routes_come_and_go():
         assert told == changed
         assert edited == {secret for route in changes.values() if route}
         assert named.ages.get(secret) == age
+
+
+def test_a_route_with_two_secrets():
+    """Each is named as long as either field has it."""
+    named, pods = NamedSecrets(), Key("shop", "pods")
+    both = replace(route(), pod_authority=PodAuthority(pods, CA_CRT, "field"))
+    assert named.update({both.key: both}) == ({pods, both.secret}, True)
+    same = replace(both, pod_authority=PodAuthority(both.secret, CA_CRT, "field"))
+    assert named.update({same.key: same}) == ({same.secret}, True)
+    assert set(named.ages) == {same.secret}
+    assert named.update({same.key: None}) == (set(), True)
+    assert not named.ages
 
 
 AGES = st.dictionaries(
