@@ -5,7 +5,7 @@ extended_validator.go; for the chain of the original router
 openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from f5router.admission import allowed_objects, certificates, field_names, validation
@@ -61,6 +61,9 @@ class Rejection:
     """Text for the tenant."""
     holder: Key | None = field(default=None, compare=False)
     """The Route that holds the Host, not for the tenant, who sees names of his namespace only."""
+    claimant_message: str = ""
+    """Text for the tenant of the object that claims the Host, where it is another one's; "" if both are
+    alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,8 @@ class EvaluatedRoute:
         return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
 
 
+_IN_SECRET = "spec.tls.externalCertificate"
+"""Field at which problems of a certificate in a Secret begin."""
 _NO_SECRETS: Mapping[Key, Secret] = {}
 
 
@@ -143,8 +148,9 @@ def check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret]
     evaluated = _check(route, settings, secrets, checker, refusal)
     if (rejection := evaluated.rejection) is None or route.origin is None:
         return evaluated
-    message = "; ".join(field_names.of_origin(route, text) for text in rejection.message.split("; "))
-    return replace(evaluated, rejection=replace(rejection, message=message))
+    message, of_claimant = ("; ".join(field_names.of_origin(route, problem) for problem in text.split("; "))
+                            for text in (rejection.message, rejection.claimant_message))
+    return replace(evaluated, rejection=replace(rejection, message=message, claimant_message=of_claimant))
 
 
 def _check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret],
@@ -193,8 +199,9 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Ke
     route, used, pods = claim.route, None, None
     if route.secret is not None and (settings.external or route.tls_secret is not None):
         used = secrets.get(route.secret) or Secret(route.secret, not_loaded=True)
-        if refusal := _secret_refusal(used, route):
-            return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
+        if refusal := _secret_refusal(used):
+            text = f"{_IN_SECRET}: {refusal}"
+            return replace(claim, rejection=_for_team(route, Rejection(EXTERNAL, text), [text]))
     if (authority := route.pod_authority) is not None:
         pods = secrets.get(authority.secret) or Secret(authority.secret, not_loaded=True)
         if refusal := _authority_refusal(pods, authority):
@@ -203,10 +210,25 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Ke
             return replace(claim, pending=True, pending_authority=pods,
                            pending_secret=used if used and used.not_loaded else None)
     result = validation.check(route, extended=settings.extended, secret=used, pods=pods, checker=checker)
-    rejection = Rejection(INVALID, "; ".join(result.problems)) if result.problems else None
+    rejection = _for_team(
+        route, Rejection(INVALID, "; ".join(result.problems)), result.problems) if result.problems else None
     return replace(claim, rejection=rejection, key_pair=result.certificates.key_pair,
                    destination_ca=result.certificates.destination_ca,
                    pending_secret=used if used and used.not_loaded else None, pending=result.pending)
+
+
+def _for_team(route: Route, rejection: Rejection, problems: Sequence[str]) -> Rejection:
+    """Return a rejection as the team of a Route may see it. Args: problems: those of its message.
+
+    A team that serves a path of another namespace's Host learns nothing of the Secret of that.
+    """
+    of_secret = [problem for problem in problems if problem.startswith(_IN_SECRET)]
+    if not of_secret or route.claim_namespace == route.key.namespace:
+        return rejection
+    own = [problem for problem in problems if problem not in of_secret]
+    return replace(
+        rejection, message="; ".join([*own, "spec.tls: the certificate of the host cannot be used"]),
+        claimant_message="; ".join(of_secret))
 
 
 def _waf_refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> str:
@@ -231,16 +253,9 @@ def _domain_refusal(host: str, settings: AdmissionPolicy) -> str:
     return ""
 
 
-def _secret_refusal(secret: Secret, route: Route) -> str:
-    """Return why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate.
-
-    A team that serves a path of another namespace's Host does not learn which Secret that names.
-    """
+def _secret_refusal(secret: Secret) -> str:
+    """Return why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
     name = secret.key.name
-    if route.claim_namespace != route.key.namespace:
-        usable = is_object_name(name) and (
-            secret.not_loaded or (not secret.problem and secret.type == TLS_SECRET))
-        return "" if usable else "the certificate of the host cannot be used"
     if not is_object_name(name):
         return f"Secret {quote(name)} not found"
     if secret.not_loaded:

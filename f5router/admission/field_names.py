@@ -2,6 +2,7 @@
 
 from f5router.model.cluster import Route
 
+_SECRET = "spec.tls.externalCertificate"
 _OF_HOST = ("spec.host", "spec.subdomain", "spec.wildcardPolicy")
 
 
@@ -13,5 +14,7 @@ def of_origin(route: Route, text: str) -> str:
     field, colon, rest = text.partition(": ")
     if route.origin is None or not colon or not field.startswith("spec"):
         return text
-    name = route.origin.host_field if field in _OF_HOST else route.origin.field
+    origin = route.origin
+    names = {**dict.fromkeys(_OF_HOST, origin.host_field), _SECRET: origin.tls_field}
+    name = names.get(field) or origin.field
     return f"{name}: {rest}" if name else rest

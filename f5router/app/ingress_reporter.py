@@ -4,9 +4,9 @@ status.loadBalancer.ingress shows where a served Ingress is reached: this router
 addresses of its virtual servers. An Ingress has one controller, so the whole field is written.
 """
 
-import logging
 from collections.abc import Iterable
 
+from f5router.app.object_events import ObjectEvents
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
@@ -15,13 +15,9 @@ from f5router.model.json_types import JSON
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources import host_holding
-from f5router.sources.problem import Problem
+from f5router.sources.problem import WARNING, Problem
 from f5router.sources.translator import INGRESS
 from f5router.status import condition
-
-log = logging.getLogger(__name__)
-
-WARNING = "Warning"
 
 
 def load_balancer_status(entries: Iterable[JSON]) -> JSON:
@@ -36,13 +32,13 @@ class IngressReporter:
                  events: EventWriter, *, hostname: str = ""):
         """Args: hostname: the router's canonical name; "" for the addresses of the virtual servers."""
         self._cluster, self._reconciler, self._hostname = cluster, reconciler, hostname
-        self.statuses, self._events = statuses, events
+        self.statuses, self._events = statuses, ObjectEvents(events)
         self._served: dict[Key, set[Key]] = {}
         """Virtual Routes that are served, by Ingress."""
         self._unserved: dict[Key, set[Key]] = {}
         """Those that are judged and not served; a report need not have all of an Ingress."""
         self._texts: dict[Key, dict[Key, tuple[Problem, ...]]] = {}
-        """Reported by Ingress and by virtual Route; those of the Ingress itself under its own key."""
+        """By Ingress and by virtual Route; those of the Ingress itself under its own key."""
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
@@ -71,6 +67,7 @@ class IngressReporter:
                 touched[ingress] = None
                 self._set_texts(ingress, ingress, source.condition(ingress))
         for ingress in touched:
+            self._report(ingress)
             self._submit(ingress)
 
     def _route(self, key: Key) -> Route | None:
@@ -78,25 +75,24 @@ class IngressReporter:
         return route if route is not None and route.origin and route.origin.kind == INGRESS else None
 
     def _set_texts(self, ingress: Key, key: Key, texts: tuple[Problem, ...]) -> None:
-        """Report texts that nothing of the Ingress has had before."""
         known = self._texts.setdefault(ingress, {})
-        before = {text for others in known.values() for text in others}
         if texts:
             known[key] = texts
         else:
             known.pop(key, None)
             if not known:
                 del self._texts[ingress]
-        current = self._cluster.ingress(ingress)
+
+    def _report(self, key: Key) -> None:
+        """Write Events for new texts of an Ingress, those about the Ingress itself first."""
+        current, texts = self._cluster.ingress(key), self._texts.get(key, {})
         if current is None:
+            self._events.forget(key)
             return
-        about = Involved(self._cluster.ingress_source().api_version, INGRESS, ingress, current.uid,
-                         current.resource_version)
-        for text in dict.fromkeys(texts):
-            if text not in before:
-                log.warning("ingress", extra={
-                    "ingress": str(ingress), "reason": text.reason, "text": text.message})
-                self._events.warn_about(about, text.reason, text.message)
+        ordered = sorted(texts, key=lambda each: (each != key, each))
+        self._events.report(
+            Involved(self._cluster.ingress_source().api_version, INGRESS, key, current.uid,
+                     current.resource_version), (text for each in ordered for text in texts[each]))
 
     def _submit(self, key: Key) -> None:
         """Request the status of an Ingress; entries of another controller are left to that."""

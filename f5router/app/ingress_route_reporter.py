@@ -1,10 +1,10 @@
 """Statuses and Events of IngressRoutes, reported to the cluster after each pass."""
 
-import logging
 import time
 from collections.abc import Callable, Iterable
 
 from f5router.admission.admission import CLAIMED
+from f5router.app.object_events import ObjectEvents
 from f5router.desired.engine import Engine
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
@@ -15,13 +15,9 @@ from f5router.reconcile.report import Report
 from f5router.reconcile.verdicts import DEVICE_REJECTED
 from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND
-from f5router.sources.ingress_routes import INVALID, REASON, VALID, WARNING, GraphStatus, IngressRoutes
+from f5router.sources.ingress_routes import INVALID, REASON, VALID, GraphStatus, IngressRoutes
+from f5router.sources.problem import WARNING, Problem
 from f5router.sources.status_counts import StatusCounts
-
-log = logging.getLogger(__name__)
-
-MOST_WARNINGS = 10
-"""Events for warnings about one object; further ones are counted."""
 
 
 class IngressRouteReporter:
@@ -32,10 +28,9 @@ class IngressRouteReporter:
                  wall: Callable[[], float] = time.time):
         """Args: selects: True for a namespace that this router serves; wall: seconds since the epoch."""
         self._source, self._engine, self._selects = source, engine, selects
-        self.writer, self._events = writer, events
+        self.writer = writer
+        self._events = ObjectEvents(events, hint="; f5router explain shows them")
         self.counts, self._wall = StatusCounts(), wall
-        self._reported: dict[Key, tuple[tuple[str, str], ...]] = {}
-        """Reasons and texts of the last Events."""
         self._refused: dict[Key, str] = {}
         """What the BIG-IP refused, by virtual Route."""
 
@@ -65,21 +60,15 @@ class IngressRouteReporter:
         """Request the status of an IngressRoute, and write Events for new reasons."""
         status, obj = self._judged(key), self._source.objects.get(key)
         if status is None or obj is None or not self._is_selected(key):
-            self._reported.pop(key, None)
+            self._events.forget(key)
             self.counts.put(key, None)
             self.writer.discard(key)
             return
         self.counts.put(key, status, is_root=obj.virtual_host is not None)
         self.writer.submit(key, obj.uid, {"currentStatus": status.current,
                                           "description": printable(status.description)})
-        reasons = self._reasons(key, status)
-        if self._reported.get(key, ()) == reasons:
-            return
-        self._reported[key] = reasons
         about = Involved(INGRESS_ROUTES.api_version, KIND, key, obj.uid, obj.resource_version)
-        for reason, text in reasons:
-            log.warning("ingressroute", extra={"ingressroute": str(key), "reason": reason, "text": text})
-            self._events.warn_about(about, reason, text)
+        self._events.report(about, self._problems(key, status))
 
     def _is_selected(self, key: Key) -> bool:
         """True if the namespace of an object is selected, or that of a root that reaches it.
@@ -104,17 +93,21 @@ class IngressRouteReporter:
                       and rejection.message != host_holding.REFUSAL]
         if len(rejections) < len(routes) and self._source.objects[key].virtual_host is None:
             rejections = [rejection for rejection in rejections if rejection.reason != CLAIMED]
-        return status._replace(current=INVALID, description=rejections[0].message) if rejections else status
+        if not rejections:
+            return status
+        first, is_root = rejections[0], key in self._source.graphs
+        text = first.claimant_message if is_root and first.claimant_message else first.message
+        return status._replace(current=INVALID, description=text)
 
-    def _reasons(self, key: Key, status: GraphStatus) -> tuple[tuple[str, str], ...]:
-        """Return the reasons and texts of Events: why it is invalid, what the BIG-IP refused, warnings."""
-        reasons = [(REASON, status.description)] if status.current == INVALID else []
-        reasons += [(DEVICE_REJECTED, self._refused[route]) for route in sorted(self._source.routes_of(key))
-                    if route in self._refused][:1]
-        warnings = [(WARNING, text) for text in self._source.warnings(key)]
-        more = len(warnings) - MOST_WARNINGS
-        return (*reasons, *warnings[:MOST_WARNINGS], *(
-            ((WARNING, f"there are {more} more warnings; f5router explain shows them"),) if more > 0 else ()))
+    def _problems(self, key: Key, status: GraphStatus) -> Iterable[Problem]:
+        """Return what Events are about: why it is invalid, what the BIG-IP refused, warnings."""
+        if status.current == INVALID:
+            yield Problem(REASON, status.description)
+        refused = (route for route in sorted(self._source.routes_of(key)) if route in self._refused)
+        if (first := next(refused, None)) is not None:
+            yield Problem(DEVICE_REJECTED, self._refused[first])
+        for text in self._source.warnings(key):
+            yield Problem(WARNING, text)
 
 
 def _objects_of(route: Route) -> Iterable[Key]:

@@ -175,8 +175,8 @@ class _HostBuilder:
             self._warn(route, text)
         if (pending := evaluated.pending_secret) and pending.problem:
             own = route.claim_namespace == route.key.namespace
-            self._warn(route, "spec.tls.externalCertificate: "
-                              f"{pending.problem if own else 'the certificate of the host cannot be read'}")
+            self._warn(route, f"spec.tls.externalCertificate: {pending.problem}" if own else
+                              "spec.tls: the certificate of the host cannot be read")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
         self._warn(route, route_tls.pods_warning(evaluated, self.config))

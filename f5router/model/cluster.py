@@ -66,7 +66,6 @@ class PodAuthority(NamedTuple):
     """A Secret with the authorities by which the pods of a virtual Route are verified."""
 
     secret: Key
-    """Its name may be one that no Secret can have."""
     entry: str
     """Key of its data: TLS_CRT or CA_CRT."""
     field: str
@@ -120,6 +119,8 @@ class Origin:
     """Field that the Host comes from, such as spec.rules[0].host."""
     claimant: Key | None = None
     """The object that claims the Host, where it is another one: the root of an IngressRoute."""
+    tls_field: str = ""
+    """Field of the claimant with the Secret, such as spec.tls[0].secretName."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +162,7 @@ class Route:
     redirect_status: int = 302
     """Status of the response that sends a client to port 443."""
     minimum_tls: str = ""
-    """Lowest version of TLS that clients may use, one of client_tls.VERSIONS; "" as the router is
-    configured."""
+    """Lowest version of TLS that clients may use, one of client_tls.VERSIONS; "" for the router's."""
     origin: Origin | None = None
     """None for a Route of the cluster."""
     owner_ingress: str = ""

@@ -64,4 +64,5 @@ def build(root: IngressRoute, owner: Key, entry: RouteEntry, checked: CheckedEnt
         minimum_tls=_minimum(host.minimum_version) if tls and not passthrough else "",
         options=checked.options,
         origin=Origin(KIND, owner, "spec.tcpproxy" if passthrough else f"route {quoted(entry.match)}",
-                      "spec.virtualhost.fqdn", claimant=root.key))
+                      "spec.virtualhost.fqdn", claimant=root.key,
+                      tls_field="spec.virtualhost.tls.secretName"))

@@ -56,6 +56,8 @@ class HostTLS(NamedTuple):
 
     tls: RouteTLS
     secret: Key | None
+    field: str = ""
+    """The one that names the Secret."""
 
 
 def services(ingress: Ingress) -> set[Key]:
@@ -191,7 +193,8 @@ class _Conversion:
             tls=secured.tls if secured else None, tls_secret=secured.secret if secured else None,
             pod_authority=self._pod_authority(),
             unsupported=self._ingress.unsupported,
-            origin=Origin(KIND, self._ingress.key, where, f"{rule}.host"), **options._asdict())
+            origin=Origin(KIND, self._ingress.key, where, f"{rule}.host",
+                          tls_field=secured.field if secured else ""), **options._asdict())
 
     def _match(self, path: IngressPath, where: str) -> tuple[PathMatch, str] | None:
         """Return how a path matches; None if it cannot be served."""
@@ -234,15 +237,16 @@ class _Conversion:
         for all that are left: an Ingress that asks for TLS is never served in clear text. (OpenShift's
         controller compares hosts by their text, and serves such a host without TLS.)
         """
-        entries = self._ingress.tls
-        named = next((entry for wanted in (host, hostnames.wildcard(host)) for entry in entries
-                      if wanted in entry.hosts), None)
-        entry = named or next((entry for entry in entries if not entry.hosts), None)
+        entries = list(enumerate(self._ingress.tls))
+        named = next((pair for wanted in (host, hostnames.wildcard(host)) for pair in entries
+                      if wanted in pair[1].hosts), None)
+        number, entry = named or next((pair for pair in entries if not pair[1].hosts), (0, None))
         if entry is None and not self._termination:
             return None
         termination = self._termination or "edge"
         secret = Key(self._ingress.key.namespace, entry.secret) if entry and entry.secret else None
-        return HostTLS(RouteTLS(termination, "Redirect"), None if termination == "passthrough" else secret)
+        return HostTLS(RouteTLS(termination, "Redirect"), None if termination == "passthrough" else secret,
+                       f"spec.tls[{number}].secretName")
 
     def _pod_authority(self) -> PodAuthority | None:
         """Return the Secret by which the pods are verified; None without one.

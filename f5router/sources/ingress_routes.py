@@ -15,7 +15,7 @@ from f5router.model.ingress_route import CertificateDelegation, IngressRoute
 from f5router.sources import contour_entries, contour_routes, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
 from f5router.sources.delegation_graph import Graph
-from f5router.sources.problem import Problem
+from f5router.sources.problem import WARNING, Problem
 
 _T = TypeVar("_T")
 
@@ -25,7 +25,7 @@ CLASS = "contour"
 """Class of objects that are taken where none is configured. Source: projectcontour/contour v1.5.1,
 internal/annotation/annotations.go: MatchesIngressClass."""
 
-REASON, WARNING = "InvalidIngressRoute", "Warning"
+REASON = "InvalidIngressRoute"
 
 _Place = tuple[str, str]
 """The namespace that roots compete in, "" for all of them, and their host."""

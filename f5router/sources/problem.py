@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+WARNING = "Warning"
+"""Reason of what keeps nothing from being served."""
+
 
 class Problem(NamedTuple):
     """A reason, for the Events and the status of the object."""

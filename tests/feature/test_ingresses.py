@@ -81,6 +81,8 @@ def test_a_secret_decides(site):
     router = site.router(sources=SOURCES, allow_external_certificates="false")
     site.converge(router)
     assert entries(site) == []
+    assert {event["message"] for event in site.kube.list("Event")} == {
+        "spec.tls[0].secretName: Secret 'pair' not found"}
     assert not [item for item in site.bigip.items("ltm/policy/rules") if "-i-" in item.name]
     site.apply(tls_secret("pair", PAIR))
 

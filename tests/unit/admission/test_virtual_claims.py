@@ -13,7 +13,7 @@ from f5router.model.hostnames import Naming
 from f5router.model.ingress import TERMINATION
 from f5router.sources import ingress_conversion
 from tests import manifests
-from tests.builders import route, secret, virtual
+from tests.builders import Identity, route, secret, virtual
 from tests.unit.sources.contour_objects import entry, ingress_route, service, source
 
 ROOT = Key("shop", "root")
@@ -143,12 +143,29 @@ def test_messages_name_the_field_of_the_object(changes, message):
 
 
 @pytest.mark.parametrize("unusable", [
-    secret(problem="Secret tls of shop not unusable"), secret(type="Opaque"), secret(name="NO NAME")])
+    secret(problem="the router may not read tls; oc create role read-tls"), secret(type="Opaque"),
+    secret(name="NO NAME"), secret(identity=Identity("no PEM", "no key")), secret()])
 def test_a_team_learns_nothing_of_the_secret_of_the_host_it_serves(unusable):
     theirs = replace(vertex("bank", "/v"), tls=RouteTLS("edge"), tls_secret=unusable.key)
     for each in (theirs, replace(theirs, key=Key("bank", names.virtual_route("IngressRoute", "w", "")))):
-        message = admission.check(each, AdmissionPolicy(), {unusable.key: unusable}).rejection.message
-        assert message == "spec.rules[0].http.paths[0]: the certificate of the host cannot be used"
+        rejection = admission.check(each, AdmissionPolicy(), {unusable.key: unusable}).rejection
+        assert rejection.message == "spec.rules[0].http.paths[0]: the certificate of the host cannot be used"
+        assert str(unusable.key.name) in rejection.claimant_message or "tls.crt" in rejection.claimant_message
+
+
+def test_problems_of_a_path_beside_those_of_the_secret_of_its_host():
+    unusable = secret(identity=Identity("no PEM", "no key"))
+    theirs = replace(vertex("bank", "no-slash"), tls=RouteTLS("edge"), tls_secret=unusable.key)
+    rejection = admission.check(theirs, AdmissionPolicy(), {unusable.key: unusable}).rejection
+    place = "spec.rules[0].http.paths[0]"
+    assert rejection.message == (
+        f"{place}: 'no-slash' must begin with '/'; {place}: the certificate of the host cannot be used")
+    assert rejection.claimant_message.endswith("tls.crt: it is not PEM")
+    own = replace(theirs, origin=replace(theirs.origin, claimant=None, tls_field="spec.tls[1].secretName"),
+                  tls_secret=Key("bank", "tls"))
+    rejection = admission.check(own, AdmissionPolicy(), {own.tls_secret: unusable}).rejection
+    assert rejection.message.endswith("; spec.tls[1].secretName: tls.crt: it is not PEM")
+    assert not rejection.claimant_message
 
 
 def test_labels():

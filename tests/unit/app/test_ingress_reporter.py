@@ -6,8 +6,10 @@ from unittest.mock import Mock
 import pytest
 
 from f5router.app.ingress_reporter import IngressReporter, load_balancer_status
+from f5router.app.object_events import MOST
 from f5router.model.cluster import Key
 from f5router.reconcile.report import Report
+from f5router.sources.problem import Problem
 from f5router.status import condition
 from f5router.status.condition import Verdict
 from tests.builders import route, virtual
@@ -26,12 +28,15 @@ def site():
     cluster = Mock(**{"objects.return_value": source, "ingress.return_value": SimpleNamespace(
         uid="u", resource_version="1", load_balancer=(ENTRY,))})
     reconciler = Mock(**{"engine.route.return_value": PAGE})
-    return IngressReporter(cluster, reconciler, Mock(), Mock(), hostname=ENTRY["hostname"])
+    statuses, events = Mock(), Mock()
+    return SimpleNamespace(
+        source=source, statuses=statuses, events=events,
+        reporter=IngressReporter(cluster, reconciler, statuses, events, hostname=ENTRY["hostname"]))
 
 
 def passed(site, verdict=None):
     verdicts = {} if verdict is None else {PAGE.key: verdict}
-    site.passed(Report(outcome=None, full=True, verdicts=verdicts, warnings={}))
+    site.reporter.passed(Report(outcome=None, full=True, verdicts=verdicts, warnings={}))
     return [call.args[2] for call in site.statuses.submit.call_args_list]
 
 
@@ -44,3 +49,19 @@ def test_a_status_stays_until_each_route_is_judged(site, first):
 
 def test_a_status_goes_with_the_last_route(site):
     assert passed(site, BAD) == [load_balancer_status(())]
+
+
+def test_events(site):
+    """Each problem once; of very many the first ones, and how many there are more."""
+    site.source.condition.return_value = tuple(
+        Problem("ServiceNotFound", f"Service {number}") for number in range(1000))
+    for verdict in (BAD, BAD, GOOD):
+        passed(site, verdict)
+    written = [call.args[1:] for call in site.events.warn_about.call_args_list]
+    shown = [("ServiceNotFound", f"Service {number}") for number in range(MOST)]
+    assert written == [*shown, ("Warning", "there are 991 more problems"),
+                       ("Warning", "there are 990 more problems")]
+    site.source.condition.return_value = (Problem("ServiceNotFound", "Service 3"), Problem("NoHost", "none"))
+    passed(site, GOOD)
+    assert site.events.warn_about.call_args.args[1:] == ("NoHost", "none")
+    assert site.events.warn_about.call_count == len(written) + 1

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.admission.admission import Rejection
-from f5router.app.ingress_route_reporter import MOST_WARNINGS, IngressRouteReporter
+from f5router.app.ingress_route_reporter import IngressRouteReporter
+from f5router.app.object_events import MOST
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.reconcile.report import Report
@@ -93,6 +94,15 @@ def test_a_root_of_others_that_does_not_get_its_host(site):
         "shop": "valid", "bank": "valid", "evil": "invalid"}
 
 
+def test_a_certificate_of_the_root_that_does_not_fit(site):
+    """Its team sees the problem; the owner of a path below it only that there is one."""
+    site.rejections[site.owned[VERTEX]] = Rejection(
+        "ExtendedValidationFailed", "it cannot be used", claimant_message="tls.crt: no")
+    site.reporter.passed(report(full=True))
+    assert site.written.statuses == {
+        ROOT: ("invalid", "tls.crt: no"), VERTEX: ("invalid", "it cannot be used")}
+
+
 def test_what_the_device_refuses(site):
     """An Event, no status; the next one comes after it was served in between."""
     key = site.owned[ROOT]
@@ -125,8 +135,8 @@ def test_gone(site):
 
 def test_many_warnings(site):
     site.source.apply(delta(ingress_route(
-        "root", *(entry(f"/{number}") for number in range(MOST_WARNINGS + 5)), fqdn="www.example.com")))
+        "root", *(entry(f"/{number}") for number in range(MOST + 5)), fqdn="www.example.com")))
     site.reporter.passed(report())
     texts = [text for _, reason, text in site.written.events if reason == "Warning"]
-    assert len(texts) == MOST_WARNINGS + 1
-    assert texts[-1] == "there are 5 more warnings; f5router explain shows them"
+    assert len(texts) == MOST + 1
+    assert texts[-1] == "there are 5 more problems; f5router explain shows them"

@@ -176,6 +176,9 @@ def test_tls(tls, annotations, host, termination, secret):
     assert {problem.reason for problem in result.problems} <= {"UnusedTLSHost"}
     assert (route.tls.termination if route.tls else None) == termination
     assert route.tls_secret == (Key("shop", secret) if secret else None)
+    if secret:
+        (number,) = [number for number, (_, name) in enumerate(tls) if name == secret][:1]
+        assert route.origin.tls_field == f"spec.tls[{number}].secretName"
     if route.tls:
         assert (route.tls.insecure_policy, route.redirect_status) == ("Redirect", 302)
 
