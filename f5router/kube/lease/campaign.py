@@ -74,11 +74,6 @@ class Campaign:
         """Identity of the leader, as the Lease was seen last; "" if nobody leads, or that is not known."""
         return self._elector.holder
 
-    @property
-    def term(self) -> int:
-        """Number of times that this router has become the leader."""
-        return self._elector.term
-
     def left_s(self) -> float:
         """Return for how long this router may write; 0 or less if it is not the leader."""
         return self._elector.leads_until - self._clock()

@@ -58,8 +58,6 @@ class Elector:
         self.identity, self.timing = identity, timing
         self.leads_until = -math.inf
         """End of leadership unless it is renewed; in the past if this candidate does not lead."""
-        self.term = 0
-        """Number of times that leadership began."""
         self._standing = False
         self._seen = NO_LEASE
         """The Lease as it was seen last."""
@@ -139,8 +137,6 @@ class Elector:
         until = sent_at + self.timing.renew_deadline_s
         if lease.record.holder != self.identity or not self._standing or now >= until:
             return
-        if self.leads_until == -math.inf:
-            self.term += 1
         self.leads_until = until
 
     def conflicted(self, now: float) -> None:
