@@ -17,6 +17,7 @@ from f5router.model.hostnames import quote
 from f5router.model.ingress_route import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
 from f5router.model.path_rewrite import PathRewrite
 from f5router.model.route_options import DEFAULTS, RouteOptions
+from f5router.sources import path_text
 
 STRATEGIES = {"": "roundrobin", "RoundRobin": "roundrobin", "WeightedLeastRequest": "leastconn",
               "Random": "random", "Cookie": "roundrobin"}
@@ -73,8 +74,10 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
     if entry.match and not (_MATCH.fullmatch(entry.match) and len(entry.match) <= priority.MAX_PATH):
         return CheckedEntry(error=f"{place}: match must begin with / and may have at most "
                             f"{priority.MAX_PATH} characters, of printable ASCII without ? and #")
+    expression = path_text.resembles_expression(entry.match)
+    text = (f"{place}: match {path_text.WARNING}",) if expression else ()
     if entry.delegate:
-        return CheckedEntry()
+        return CheckedEntry(warnings=text)
     try:
         ports = [_port(obj, service, services, place) for service in entry.services]
         options, warnings = _options(obj, entry, ports, place)
@@ -83,7 +86,7 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
         authority = _authority(obj, entry, place) if reencrypt else None
     except _Invalid as exc:
         return CheckedEntry(error=str(exc))
-    return CheckedEntry(warnings=tuple(warnings), backends=backends, options=options, reencrypt=reencrypt,
+    return CheckedEntry(warnings=(*text, *warnings), backends=backends, options=options, reencrypt=reencrypt,
                         authority=authority)
 
 

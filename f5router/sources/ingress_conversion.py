@@ -24,7 +24,7 @@ from f5router.model.cluster import (
 )
 from f5router.model.hostnames import quote
 from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
-from f5router.sources import host_holding
+from f5router.sources import host_holding, path_text
 from f5router.sources.problem import Problem
 
 KIND = "Ingress"
@@ -38,6 +38,7 @@ INVALID = "InvalidIngress"
 OWNED = "ServedByRoute"
 UNUSED = "UnusedTLSHost"
 UNUSED_AUTHORITY = "UnusedAnnotation"
+TEXT = "PathIsText"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
 
@@ -105,6 +106,7 @@ class _Conversion:
         """Convert all rules; a Host of which nothing is served is held."""
         self._convert()
         self._find_unused_tls()
+        self._find_expressions()
         ingress, served = self._ingress, {route.host for route in self._result.routes.values()}
         for number, rule in enumerate(ingress.rules):
             host, wildcard = _route_host(rule.host)
@@ -269,6 +271,17 @@ class _Conversion:
             more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
             self._problem(
                 UNUSED, f"spec.tls: no rule has the host {quote(unused[0])}{more}; it has no effect")
+
+    def _find_expressions(self) -> None:
+        """Report paths that look like regular expressions: those who wrote them expect other requests."""
+        meant = [(f"spec.rules[{number}].http.paths[{count}].path", path.path)
+                 for number, rule in enumerate(self._ingress.rules)
+                 for count, path in enumerate(rule.paths or ())
+                 if path_text.resembles_expression(path.path)]
+        if meant:
+            (field, first), *others = meant
+            more = f"; so are {len(others)} more" if others else ""
+            self._problem(TEXT, f"{field}: {quote(first)} {path_text.WARNING}{more}")
 
     def _annotated(self, termination: str) -> AnnotatedOptions:
         if termination not in self._options:
