@@ -73,6 +73,7 @@ class StatusReporter:
             self._report(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
         for key, texts in report.warnings.items():
             self._report(key, WARNING, tuple((WARNING, text) for text in texts))
+        self._claims.write()
         if self._ingresses is not None:
             self._ingresses.passed(report)
         if self._ingress_routes is not None:
@@ -124,6 +125,7 @@ class StatusReporter:
             if self.statuses.submit_new(key, route.uid, verdict, route.host):
                 reasons = ((verdict.reason, verdict.message),)
                 self._report(key, ADMITTED, reasons, log_it=rejection is not None)
+        self._claims.write()
 
     def _report(self, key: Key, kind: str, reasons: Reasons, *, log_it: bool = True) -> None:
         """Report reasons and texts, in the log and as Events: once, until they change.

@@ -1,5 +1,6 @@
 """claim_reporter.py: reports of Hosts that several objects claim."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -20,17 +21,23 @@ class World:
 
     def __init__(self, *routes):
         self.events, self.routes = [], {each.key: each for each in routes}
-        verdicts = host_claims.resolve(
-            [admission.check(each, AdmissionPolicy()) for each in routes], ownership=True).verdicts
+        checked = [admission.check(each, AdmissionPolicy(wildcards=True)) for each in routes]
+        verdicts = host_claims.resolve(checked, ownership=True).verdicts
         engine = SimpleNamespace(rejection=verdicts.get, route=self.routes.get)
         events = SimpleNamespace(
             warn=lambda about, *texts: self.events.append(("Route", about.key, *texts)),
             warn_about=lambda about, *texts: self.events.append((about.kind, about.key, *texts)))
         self.reporter = ClaimReporter(engine, events, lambda: OLDER_INGRESSES, lambda: 0.0)
 
-    def judge(self):
+    def judge(self, *names):
+        """Make a pass. Args: names: the Routes that it judges; all without any."""
         for key in self.routes:
-            self.reporter.judged(key)
+            if not names or key.name in names:
+                self.reporter.judged(key)
+        self.reporter.write()
+
+    def texts(self):
+        return [event[3] for event in self.events]
 
 
 def claim_of(kind, name, **more):
@@ -72,3 +79,51 @@ def test_news(caplog):
     world.reporter.removed(world.routes.values())
     world.judge()
     assert (len(world.events), len(caplog.records)) == (2, 3)
+
+
+def contested(*hosts):
+    """Return an Ingress with these Hosts and, for each, a Route of another namespace, named as the Host."""
+    return World(*(replace(claim_of("Ingress", "a", host=host), key=Key("shop", f"-i-{host}"))
+                   for host in hosts),
+                 *(claim_of("Route", host, host=host, namespace="bank", age=1) for host in hosts))
+
+
+def hosts(count, suffix=".example.com"):
+    return [f"h{number:02}{suffix}" for number in range(count)]
+
+
+@pytest.mark.parametrize(("hosts", "named"), [
+    (hosts(2), "h00.example.com and h01.example.com"),
+    (hosts(10), f"{', '.join(hosts(9))} and h09.example.com"),
+    (hosts(13), f"{', '.join(hosts(10))} and 3 more"),
+    pytest.param(hosts(5, f".{'.'.join(['x' * 60] * 4)}"[:250]),
+                 f"{', '.join(hosts(3, '.' + '.'.join(['x' * 60] * 4)))} and 2 more", id="long names"),
+])
+def test_several_hosts(hosts, named):
+    """One Event for all of a pass, which an Event's 1,024 characters have room for; nothing later."""
+    world = contested(*reversed(hosts))
+    world.judge()
+    assert world.texts() == [f"other objects claim {named}, too; this one is older and holds them"]
+    assert len(world.texts()[0]) < 1024
+    world.judge()
+    assert len(world.events) == 1
+
+
+def test_hosts_that_are_contested_later():
+    """An Event names those that none has named, until 10 are named: a tenant can make losers without end."""
+    world = contested(*hosts(12))
+    for name in hosts(12):
+        world.judge(name)
+    assert world.texts() == [f"another object claims {name}, too; this one is older and holds it"
+                             for name in hosts(10)]
+    world.reporter.removed(route for key, route in world.routes.items() if route.host == "h03.example.com")
+    world.judge("h03.example.com")
+    world.judge("h04.example.com")
+    assert world.texts()[10:] == [world.texts()[3]]
+
+
+def test_a_wildcard():
+    world = World(claim_of("Ingress", "a", host="wildcard.example.com", wildcard=True),
+                  claim_of("Route", "b", namespace="bank", age=1))
+    world.judge()
+    assert world.texts() == ["another object claims *.example.com, too; this one is older and holds it"]

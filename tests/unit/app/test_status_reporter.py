@@ -13,7 +13,7 @@ from f5router.network.diagnostics import Findings
 from f5router.reconcile.report import Report
 from f5router.status import condition
 from f5router.status.condition import Verdict
-from tests.builders import route
+from tests.builders import route, virtual
 
 A, B = route("a"), route("b")
 ADMITTED = Verdict(True)
@@ -150,6 +150,20 @@ def test_a_lost_host_is_logged_with_its_holder(caplog):
     world.passed({A: Verdict(False, rejection.reason, rejection.message)})
     assert [record.holder for record in caplog.records if record.getMessage() == "host already claimed"] == [
         "bank/first"]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_holder_of_a_lost_host_has_an_event(failed):
+    """After a failed pass, too: who holds a Host does not depend on the BIG-IP."""
+    loser = virtual(B)
+    rejection = Rejection(CLAIMED, "spec.rules[0].host: route a already exposes it", A.key)
+    world = World(A, loser, rejections={loser.key: rejection})
+    world.statuses.known.add(A.key)
+    if failed:
+        world.reporter.failed()
+    else:
+        world.passed({loser: Verdict(False, rejection.reason, rejection.message)})
+    assert [event[:2] for event in world.events] == [("a", "HostContested")]
 
 
 def test_a_failed_pass(caplog):
