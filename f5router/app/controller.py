@@ -34,6 +34,7 @@ from f5router.reconcile.report import Report
 
 log = logging.getLogger(__name__)
 
+POLL_S = 0.01
 LISTING_S = 1.0
 """Longest wait for events while the first lists of the cluster are not complete."""
 
@@ -217,8 +218,21 @@ class Controller:
         if self.replica.is_elected:
             self.replica.hand_over(self._timing.exit_s)
             return
+        self._end_member_writes()
         self.settling.finish_at_exit()
         self.reporter.flush(self._timing.exit_s / 2)
+
+    def _end_member_writes(self) -> None:
+        """Wait for writes of members, but for none that hangs: the configuration is saved with them."""
+        end = time.monotonic() + self.reconciler.members.patience_s
+        try:
+            while not self.reconciler.members.is_quiet(self._record_change):
+                if time.monotonic() >= end:
+                    self.settling.record_write()  # it may have been done
+                    return
+                time.sleep(POLL_S)
+        except BigIPError:
+            self.settling.record_write()
 
     def watch_stop(self, stop: threading.Event) -> None:
         """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""

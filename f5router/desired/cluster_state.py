@@ -34,9 +34,9 @@ class ClusterState:
         """True if all slices are known; where Nodes are pool members, they may be forbidden."""
         self.nodes: dict[Key, Node] = {}
         self.nodes_listed = False
+        """True if every Node is known: before that, no FDB record or static route is one too many."""
         self.sources_unread: frozenset[str] = frozenset()
         """Kinds of objects that stand for Routes and are not known."""
-        """True if every Node is known: before that, no FDB record or static route is one too many."""
         self.candidates: dict[str, Candidate] = {}
         """Nodes that may be pool members, by name."""
         self.host_subnets: dict[Key, HostSubnet] = {}

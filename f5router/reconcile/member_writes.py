@@ -114,9 +114,9 @@ class MemberWrites:
         for ref in self._writing:
             self._retry.record_hanging(ref)
 
-    def is_quiet(self) -> bool:
+    def is_quiet(self, on_change: OnChange = lambda change: None) -> bool:
         """True if no write is under way any more, and all results are recorded. Raises: BigIPError."""
-        self._take_results(lambda change: None)
+        self._take_results(on_change)
         return not self._writing
 
     def _is_waiting(self) -> bool:
