@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 
-from f5router.admission.admission import CLAIMED
+from f5router.admission.admission import CLAIMED, Rejection
 from f5router.app.object_events import ObjectEvents
 from f5router.desired.engine import Engine
 from f5router.kube.status.events import EventWriter, Involved
@@ -81,23 +81,28 @@ class IngressRouteReporter:
     def _judged(self, key: Key) -> GraphStatus | None:
         """Return the status, with the reason why admission rejects a Route of a valid object.
 
-        Anybody's root may delegate to a vertex: one that does not get its Host is no reason against a vertex
-        that another root serves.
+        Anybody's root may delegate to a vertex. The oldest one counts, of those that get their Host.
         """
         status = self._source.status(key)
         if status is None or status.current != VALID:
             return status
-        routes = sorted(self._source.routes_of(key))
-        rejections = [rejection for route in routes
-                      if (rejection := self._engine.rejection(route)) is not None
-                      and rejection.message != host_holding.REFUSAL]
-        if len(rejections) < len(routes) and self._source.objects[key].virtual_host is None:
-            rejections = [rejection for rejection in rejections if rejection.reason != CLAIMED]
-        if not rejections:
-            return status
-        first, is_root = rejections[0], key in self._source.graphs
-        text = first.claimant_message if is_root and first.claimant_message else first.message
-        return status._replace(current=INVALID, description=text)
+        owned, is_root, lost = self._source.routes_of(key), key in self._source.graphs, None
+        for root in [key] if is_root else self._source.roots(key):
+            routes = sorted(self._source.graphs[root].routes.keys() & set(owned))
+            first = next(filter(None, map(self._rejection, routes)), None)
+            if first is not None and first.reason == CLAIMED and not is_root:
+                lost = lost or first
+            elif first is not None:
+                text = first.claimant_message if is_root and first.claimant_message else first.message
+                return status._replace(current=INVALID, description=text)
+            elif routes:
+                return status
+        return status._replace(current=INVALID, description=lost.message) if lost else status
+
+    def _rejection(self, route: Key) -> Rejection | None:
+        """Return why a Route is not admitted; None if it is, or if there is nothing but a held Host."""
+        rejection = self._engine.rejection(route)
+        return rejection if rejection and rejection.message != host_holding.REFUSAL else None
 
     def _problems(self, key: Key, status: GraphStatus) -> Iterable[Problem]:
         """Return what Events are about: why it is invalid, what the BIG-IP refused, warnings."""

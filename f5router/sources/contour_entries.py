@@ -110,6 +110,8 @@ def check_proxy(obj: IngressRoute, services: Mapping[Key, Service]) -> CheckedEn
     options, warnings = _balance(obj, proxy.services, "tcpproxy")
     if any(service.health_check or obj.health_check for service in proxy.services):
         warnings.append("tcpproxy: healthCheck has no effect: the pods are not asked over HTTP")
+    if any(service.ca_secret or service.subject_name for service in proxy.services):
+        warnings.append("tcpproxy: validation has no effect: it is for clients to verify the pods")
     return CheckedEntry(warnings=tuple(warnings), backends=backends, options=RouteOptions(
         balance=options.balance))
 

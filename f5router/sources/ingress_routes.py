@@ -107,7 +107,8 @@ class IngressRoutes:
     def status(self, key: Key) -> GraphStatus | None:
         """Return the status of an IngressRoute; None for one that does not exist, or of another class.
 
-        If roots disagree, invalid counts before valid, and the first root by namespace and name.
+        If roots disagree, the oldest one counts: anybody may delegate to a vertex, and nobody who comes later
+        gives it another status.
         """
         obj = self.objects.get(key)
         if obj is None:
@@ -117,18 +118,24 @@ class IngressRoutes:
             return self._judged(graph.objects[key], graph.fqdn)
         if obj.problem:
             return GraphStatus(INVALID, obj.problem)
-        roots = [root for root in sorted(self._reached.get(key, ())) if key in self.graphs[root].objects]
-        if not roots:
-            return GraphStatus(ORPHANED, NO_ROOT)
-        return self._judged(next(filter(None, (self.graphs[root].objects[key] for root in roots)), ""))
+        roots = self.roots(key)
+        return self._judged(self.graphs[roots[0]].objects[key]) if roots else GraphStatus(ORPHANED, NO_ROOT)
 
     def warnings(self, key: Key) -> tuple[str, ...]:
-        """Return what has no effect, or no target, in an IngressRoute."""
+        """Return what has no effect, or no target, in an IngressRoute, or is not served below a younger root.
+
+        What the oldest root says comes first.
+        """
         if (obj := self.objects.get(key)) is None:
             return ()
-        roots = {key} if obj.virtual_host is not None else set()
-        texts = [text for root in sorted(self._reached.get(key, roots) | roots)
-                 for text in self.graphs[root].warnings.get(key, ())]
+        if obj.virtual_host is not None:
+            return tuple(self.graphs[key].warnings.get(key, ()))
+        texts: list[str] = []
+        for number, root in enumerate(self.roots(key)):
+            graph = self.graphs[root]
+            if number and graph.objects[key]:
+                texts.append(f"not served below root {root}: {graph.objects[key]}")
+            texts += graph.warnings.get(key, ())
         return tuple(dict.fromkeys(texts))
 
     def condition(self, key: Key) -> tuple[Problem, ...]:
@@ -144,8 +151,9 @@ class IngressRoutes:
         return self._owned.get(key, ())
 
     def roots(self, key: Key) -> list[Key]:
-        """Return the roots that reach an IngressRoute, itself included."""
-        return [root for root in sorted(self._reached.get(key, ())) if key in self.graphs[root].objects]
+        """Return the roots that reach an IngressRoute, itself included, the oldest one first."""
+        roots = (root for root in self._reached.get(key, ()) if key in self.graphs[root].objects)
+        return sorted(roots, key=self._age)
 
     def wanted_secrets(self) -> set[Key]:
         """Return the Secrets that roots name and may use."""

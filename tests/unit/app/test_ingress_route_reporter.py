@@ -82,14 +82,19 @@ def test_a_rejected_route(site):
     assert site.written.events == [(name, "InvalidIngressRoute", told[1]) for name in (VERTEX, ROOT)]
 
 
-def test_a_root_of_others_that_does_not_get_its_host(site):
+@pytest.mark.parametrize(("reason", "created"), [
+    pytest.param("HostAlreadyClaimed", "2025-01-01T00:00:00Z", id="its host, older"),
+    pytest.param("HostAlreadyClaimed", "2026-01-02T00:00:00Z", id="its host, younger"),
+    pytest.param("ExtendedValidationFailed", "2026-01-02T00:00:00Z", id="a certificate that fits"),
+])
+def test_a_root_of_others_that_lacks(site, reason, created):
     """Whoever delegates to a vertex costs it no status that its own root gives it."""
     site.selected.add("evil")
     site.routes |= site.source.apply(delta(ingress_route(
-        "evil/root", entry("/v", to="bank/v"), fqdn="www.example.com")))
+        "evil/root", entry("/v", to="bank/v"), fqdn="www.example.com", created=created)))
     [theirs] = [key for key, route in site.routes.items() if route.claimant.namespace == "evil"]
-    site.rejections[theirs] = Rejection("HostAlreadyClaimed", "taken")
-    site.reporter.passed(report({theirs: Verdict(False, "HostAlreadyClaimed", "taken")}))
+    site.rejections[theirs] = Rejection(reason, "no")
+    site.reporter.passed(report({theirs: Verdict(False, reason, "no")}))
     assert {key.namespace: status for key, (status, _) in site.written.statuses.items()} == {
         "shop": "valid", "bank": "valid", "evil": "invalid"}
 

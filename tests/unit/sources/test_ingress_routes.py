@@ -152,11 +152,17 @@ CASES = {
     "a missing vertex, and an entry with nothing": (
         [root(entry("/a", to="v"), entry("/b", "web"), entry("/c"))], {"shop/root": OK}, ["/b"]),
     "no routes": ([root()], {"shop/root": OK}, []),
-    "two roots that disagree about a vertex": (
-        [root(entry("/a", to="v")), root(entry("/b", to="v"), name="other", fqdn="other.example.com"),
+    "two roots that disagree about a vertex: the older one counts": (
+        [root(entry("/a", to="v")),
+         root(entry("/b", to="v"), name="other", fqdn="other.example.com", created=LATER),
          ingress_route("v", entry("/b", "web"))],
         {"shop/root": OK, "shop/other": OK,
          "shop/v": bad('the path prefix "/b" does not match the parent\'s path prefix "/a"')}, ["/b"]),
+    "a younger root of others that delegates what a vertex does not serve": (
+        [root(entry("/b", to="v")), service("evil/web"),
+         root(entry("/a", to="shop/v"), name="evil/a", fqdn="evil.example.com", created=LATER),
+         ingress_route("v", entry("/b", "web"))],
+        {"shop/root": OK, "evil/a": OK, "shop/v": OK}, ["/b"]),
     "a path of no request": (
         [root(entry("^/x.*", "web"))],
         {"shop/root": bad('route "^/x.*": match must begin with / and may have at most 2000 characters, of '
@@ -255,6 +261,14 @@ def test_passthrough_and_plain_routes():
     assert routes[HOST, "/a"].tls is None
 
 
+def test_what_has_no_effect_in_a_tcpproxy():
+    asking = service_of("web", validation={"caSecret": "ca", "subjectName": "a.b"}, healthCheck={"path": "/"})
+    ingress_routes, _ = source(WEB, root(tls={"passthrough": True}, tcpproxy={"services": [asking]}))
+    assert ingress_routes.warnings(Key("shop", "root")) == (
+        "tcpproxy: healthCheck has no effect: the pods are not asked over HTTP",
+        "tcpproxy: validation has no effect: it is for clients to verify the pods")
+
+
 def test_the_later_entry_of_a_match_counts():
     ingress_routes, routes = source(
         service("shop/web", 80, 81, 82, 83),
@@ -272,6 +286,19 @@ def test_warnings():
     assert ingress_routes.warnings(Key("shop", "root")) == (
         'route "/a": delegates to IngressRoute bank/v, which does not exist',
         'route "/b": retryPolicy has no effect: a request is sent once')
+
+
+def test_warnings_of_younger_roots_come_last():
+    """Roots that anybody adds do not drive out those of the first one."""
+    ingress_routes, _ = source(
+        WEB, service("aaa/web"), root(entry("/v", to="v")),
+        ingress_route("v", entry("/v", "web"), entry("/v/x")),
+        root(entry("/v", to="shop/v"), entry("/v", "web"), name="aaa/r", fqdn="a.example.com", created=LATER),
+        root(entry("/b", to="shop/v"), name="aaa/s", fqdn="b.example.com", created=LATER))
+    assert ingress_routes.warnings(Key("shop", "v")) == (
+        'route "/v/x": neither services nor delegate: it serves nothing',
+        'route "/v": not served: another entry of IngressRoute aaa/r has the same match and comes later',
+        'not served below root aaa/s: the path prefix "/v" does not match the parent\'s path prefix "/b"')
 
 
 def test_pods_with_tls_below_a_root_without():
