@@ -7,7 +7,7 @@ The rules are those of client-go (tools/leaderelection/leaderelection.go):
   rates by less than the lease duration differs from the renew deadline.
 - Every write has the resourceVersion that was read as its condition: of two candidates one gets 409.
 
-It is stricter in four points, because a write by a deposed leader would cost traffic:
+It is stricter in five points, because a write by a deposed leader would cost traffic:
 
 - Leadership ends by a deadline that is counted from before the request that renewed it was sent, whatever the
   thread of the election is doing then: nobody has to notice it.
@@ -15,6 +15,8 @@ It is stricter in four points, because a write by a deposed leader would cost tr
 - A deposed leader does not stand again before its work has ended (`stand`).
 - A Lease that is missing is created in the name of nobody known, and waited for like any other: whoever led
   when it was deleted may not have noticed.
+- A Lease that was edited by hand, or created again, shortens no wait: it is never shorter than this candidate's
+  own duration, and a holder that vanishes without a release is waited for.
 """
 
 import math
@@ -63,6 +65,8 @@ class Elector:
         """The Lease as it was seen last."""
         self._seen_at = -math.inf
         """Time at which this version of it was seen first."""
+        self._is_bereft = False
+        """True if it lost its holder, another candidate, without a release."""
         self._is_known = False
         """True if the Lease may still be as it was seen last."""
         self._tried_at = -math.inf
@@ -122,6 +126,8 @@ class Elector:
         """Take a Lease that was read. Args: now: after the reply, so later than the renewal that it shows."""
         if lease.version != self._seen.version:
             self._seen_at = now
+            lost = self.holder not in ("", self.identity) or self._is_bereft
+            self._is_bereft = lost and not lease.record.holder and lease.record.duration_s != RELEASED_S
         self._seen, self._is_known = lease, True
         if lease.record.holder != self.identity:
             self._depose()
@@ -133,7 +139,7 @@ class Elector:
 
     def confirmed(self, lease: Lease, *, sent_at: float, now: float) -> None:
         """Take the reply to a write that was done. Args: sent_at: before the request was sent."""
-        self._seen, self._seen_at, self._is_known = lease, now, True
+        self._seen, self._seen_at, self._is_known, self._is_bereft = lease, now, True, False
         until = sent_at + self.timing.renew_deadline_s
         if lease.record.holder != self.identity or not self._standing or now >= until:
             return
@@ -156,9 +162,9 @@ class Elector:
 
     def _free_at(self) -> float:
         """Return when the Lease may be taken over, if nobody renews it, or created."""
-        if not self.holder:
+        if not self.holder and not self._is_bereft:
             return -math.inf
-        return self._seen_at + (self._seen.record.duration_s or math.ceil(self.timing.duration_s))
+        return self._seen_at + max(self._seen.record.duration_s, math.ceil(self.timing.duration_s))
 
     def _end_term(self, now: float) -> None:
         if self.leads_until != -math.inf and now >= self.leads_until:

@@ -1,6 +1,6 @@
 """One candidate in tables; several of them, with any delays, lost replies and clocks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
@@ -129,6 +129,42 @@ def test_a_missing_lease_is_created_and_waited_for():
     while not isinstance(request := elector.request(now := elector.due_at(), "w"), Write):
         elector.received(Lease(LeaseRecord(UNKNOWN, 15.0), "1", "u"), now)
     assert (now, request.record.holder) == (115.2, "me")
+
+
+def taken_at(elector: Elector, now: float) -> float:
+    """Return when a Lease that nobody changes any more is taken over."""
+    while not isinstance(elector.request(now := max(now, elector.due_at()), "w"), Write):
+        elector.received(elector._seen, now)
+    return now
+
+
+@pytest.mark.parametrize("record", [
+    LeaseRecord("other", 0.0), LeaseRecord("other", 1.0), LeaseRecord("other", -5.0), LeaseRecord("", 15.0),
+    LeaseRecord(), LeaseRecord("somebody", 1.0)], ids=str)
+def test_an_edit_by_hand_does_not_shorten_the_wait(record):
+    """The leader may lead until its deadline; it learns of the edit with its next renewal only."""
+    elector = candidate()
+    elector.request(100.0, "w")
+    elector.received(OTHERS, 100.0)
+    elector.request(102.0, "w")
+    elector.received(Lease(record, "8", "v"), 102.0)
+    assert taken_at(elector, 102.0) == 117.0
+    elector.received(Lease(replace(record, transitions=9), "9", "v"), 117.0)
+    assert taken_at(elector, 117.0) == 132.0, "edited again"
+
+
+def test_a_longer_wait_is_kept():
+    """The leader may have another setting. It undoes an edit with its next renewal."""
+    elector = candidate()
+    elector.request(100.0, "w")
+    elector.received(Lease(LeaseRecord("other", 200.0), "7", "u"), 100.0)
+    assert taken_at(elector, 100.0) == 300.0
+    elector = leader()
+    elector.request(102.0, "w")
+    elector.conflicted(102.0)
+    elector.request(102.0, "w")
+    elector.received(Lease(LeaseRecord("me", 1e6), "9", "u"), 102.0)
+    assert elector.request(104.0, "w").record.duration_s == 15
 
 
 def test_a_leader_whose_lease_is_deleted_does_not_lead():
