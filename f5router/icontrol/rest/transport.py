@@ -90,20 +90,32 @@ class Reply:
 class _Connection(HTTPSConnection):
     """A connection that sends no write without permission.
 
-    The permission is asked for when the connection is there, and the next thing to happen is the sending:
-    whatever came before, a login, a queue, a slow handshake or a process that was stopped, may have taken
-    longer than the permission lasts. A login changes nothing that is served.
+    The permission is asked for when the connection is there, before the headers and again before the body,
+    without which a BIG-IP carries out nothing: whatever came before, a login, a queue, a slow handshake or a
+    process that was stopped, may have taken longer than the permission lasts. A login changes nothing that is
+    served.
     """
 
     def __init__(self, *args: Any, permit: WritePermit, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._permit = permit
+        self._write: tuple[str, str] | None = None
+        """Method and path of the write that is being sent."""
 
     def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
         """Send a request. Raises: NotLeader: it is a write, and there is no permission."""
-        if method != "GET" and not url.startswith(_LOGIN_PATHS) and not self._permit.is_given():
-            raise NotLeader(method, url, WHY_NOT)
-        super().request(method, url, *args, **kwargs)
+        is_write = method != "GET" and not url.startswith(_LOGIN_PATHS)
+        self._write = (method, url) if is_write else None
+        try:
+            super().request(method, url, *args, **kwargs)
+        finally:
+            self._write = None
+
+    def send(self, data: Any) -> None:
+        """Send a part of a request. Raises: NotLeader: it is a write, and there is no permission."""
+        if self._write is not None and not self._permit.is_given():
+            raise NotLeader(*self._write, WHY_NOT)
+        super().send(data)
 
 
 class _Adapter(requests.adapters.HTTPAdapter):

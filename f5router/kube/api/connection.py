@@ -213,8 +213,6 @@ class Connection:
     def _request(self, method: str, path: str, query: dict[str, Any] | None, body: object, content_type: str,
                   timeout_s: float | None, accept: str) -> urllib3.BaseHTTPResponse:
         """Send a request and return the reply, its body not read yet."""
-        if method != "GET" and not path.startswith(REVIEWS) and not self._permit.is_given():
-            raise KubeNotLeader(f"{method} {path}: {WHY_NOT}")
         used = self._client
         response = self._send(used, method, path, query, body, content_type, timeout_s, accept)
         if response.status != 401:
@@ -248,6 +246,8 @@ class Connection:
         url = f"{self._base}{path}{'?' + urlencode(query) if query else ''}"
         with self._lock:  # the refresh of an expired token is not thread-safe
             headers |= self._authorization()
+        if method != "GET" and not path.startswith(REVIEWS) and not self._permit.is_given():
+            raise KubeNotLeader(f"{method} {path}: {WHY_NOT}")  # also before a repetition after 401
         try:
             return client.pool_manager.request(
                 method, url, headers=headers, retries=False, redirect=False, preload_content=False,

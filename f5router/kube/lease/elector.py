@@ -15,8 +15,8 @@ It is stricter in five points, because a write by a deposed leader would cost tr
 - A deposed leader does not stand again before its work has ended (`stand`).
 - A Lease that is missing is created in the name of nobody known, and waited for like any other: whoever led
   when it was deleted may not have noticed.
-- A Lease that was edited by hand, or created again, shortens no wait: it is never shorter than this candidate's
-  own duration, and a holder that vanishes without a release is waited for.
+- A Lease that was edited by hand, or created again, shortens no wait: that is never shorter than this
+  candidate's own duration, and a holder that vanishes without a release is waited for.
 """
 
 import math

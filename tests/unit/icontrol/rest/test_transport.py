@@ -10,9 +10,19 @@ import pytest
 import urllib3.exceptions
 
 from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.transport import _Connection
 from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import ConfigError, Unreachable, Unsupported, Untrusted
-from tests.unit.icontrol.scripted import PASSWORD, Answer, authority, closed_port, connected, running
+from f5router.model.write_permit import ALWAYS, WritePermit
+from tests.unit.icontrol.scripted import (
+    PASSWORD,
+    Answer,
+    authority,
+    closed_port,
+    connected,
+    running,
+    settings_for,
+)
 from tests.waiting import DEADLINE_S
 
 
@@ -311,3 +321,19 @@ def test_headers():
         for request in device.requests:
             assert request.headers["User-Agent"].startswith("f5router/")
             assert ("Content-Type" in request.headers) == (request.method == "POST")
+
+
+@pytest.mark.parametrize(("permit", "limit_ms"), [(ALWAYS, 0), (WritePermit(lambda: 1.0, 5.0), 5000)])
+def test_undelivered_requests_are_given_up(monkeypatch, permit, limit_ms):
+    """The kernel would deliver a write of a leader that ended for minutes."""
+    limits = []
+    connect = _Connection.connect
+
+    def connect_and_look(connection):
+        connect(connection)
+        limits.append(connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+
+    monkeypatch.setattr(_Connection, "connect", connect_and_look)
+    with running() as device, Client(settings_for(device.url), permit=permit) as client:
+        client.get("ltm/pool")
+    assert set(limits) == {limit_ms}

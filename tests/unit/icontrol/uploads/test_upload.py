@@ -12,8 +12,9 @@ import paramiko
 import pytest
 
 from f5router.icontrol.uploads.ssh import load_private_key
-from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S
-from f5router.model.errors import UploadAuthFailed, UploadError
+from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S, SSHUploader
+from f5router.model.errors import NotLeader, UploadAuthFailed, UploadError
+from f5router.model.write_permit import WritePermit
 from mocks.bigip.store import DiskFile
 from tests.unit.icontrol.uploads.conftest import PASSWORD
 from tests.waiting import DEADLINE_S
@@ -374,3 +375,24 @@ def test_nothing_secret_is_told(server, settings, uploader, keys, caplog, tmp_pa
     assert "paramiko.transport" in text
     for secret in (PASSWORD, "Rm9vdHByaW50", *key.splitlines()[1:-1]):
         assert secret not in text
+
+
+def test_commands_need_permission(server, settings):
+    """It is asked for before each command, a repetition included; a file that stays is removed later."""
+    left = [1.0]
+    uploader = SSHUploader(settings, permit=WritePermit(lambda: left.pop() if left else 0.0))
+    with uploader.staged(PATH, DATA):
+        seen = len(server.log)
+        with pytest.raises(NotLeader):
+            uploader.put(PATH.replace("a.key", "b.key"), DATA)
+    assert len(server.log) == seen
+    assert uploader.leftovers == (PATH,)
+    left.append(1.0)
+    uploader.retry()
+    assert server.disk == {}
+    left.append(1.0)
+    server.inject("drop-mid-transfer")
+    with pytest.raises(NotLeader):
+        uploader.put(PATH, DATA)
+    assert [line.split()[0] for line in server.log[seen:]] == ["rm", "rm", "scp"]
+    uploader.close()

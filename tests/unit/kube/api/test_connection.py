@@ -9,17 +9,20 @@ import pytest
 from urllib3 import HTTPResponse
 
 from f5router.kube.api.api_errors import error_for, error_in_stream
-from f5router.kube.api.connection import LineStream, Page
+from f5router.kube.api.connection import LineStream, Page, connect
+from f5router.kube.settings import KubeSettings
 from f5router.model.errors import (
     KubeConflict,
     KubeError,
     KubeForbidden,
     KubeInvalid,
     KubeNotFound,
+    KubeNotLeader,
     KubeUnreachable,
     ResourceExpired,
     ResourceUnavailable,
 )
+from f5router.model.write_permit import WritePermit
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import watching
 from tests.waiting import DEADLINE_S
@@ -194,6 +197,17 @@ def test_token_is_tried_twice(connection, kube):
     kube.inject("401")
     assert connection.request("GET", ROUTES)
     assert [entry.status for entry in kube.log] == [401, 200]
+
+
+def test_a_repetition_needs_permission(kube, kubeconfig):
+    """The leadership may end while the token is read again."""
+    left = [1.0]
+    connection = connect(KubeSettings(kubeconfig=kubeconfig),
+                         WritePermit(lambda: left.pop() if left else 0.0))
+    kube.inject("401")
+    with pytest.raises(KubeNotLeader):
+        connection.request("POST", "/api/v1/namespaces/shop/events", body={})
+    assert [entry.status for entry in kube.log] == [401]
 
 
 def test_wrong_token(connection, kube, caplog):
