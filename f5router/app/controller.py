@@ -62,7 +62,7 @@ class Controller:
         self.destination_ca_file = FileWatch(
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
             config.default_destination_ca, period_s=timing.files_s, clock=clock)
-        self.replica = Replica(campaign, reconciler, monitor, reporter, settling, self.backoff,
+        self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
                                observe_interval_s=config.observe_interval_s, clock=clock)
         self._observed_at = float("-inf")
         self._loaded = False
@@ -135,7 +135,7 @@ class Controller:
             if self.device.unconfirmed:
                 self.settling.record_write()  # some of it may have been written
             self.device.observe()
-            self._observed_at = self._clock()
+            self._observed_at, self.replica.has_read = self._clock(), True
             self.monitor.health.reached()
         report = self.reconciler.run(full=full, most=most, on_change=self._record_change)
         if full:
@@ -150,9 +150,10 @@ class Controller:
     def program_endpoints(self) -> None:
         """Program endpoints whose turn it is, whatever is under way. Raises: BigIPError.
 
-        No other event delays them: an address may be another tenant's pod's by now.
+        No other event delays them: an address may be another tenant's pod's by now. Only a new leader reads
+        the BIG-IP first: what the leader before has written is right.
         """
-        if self._clock() < self._endpoints_at or not self.replica.leads:
+        if self._clock() < self._endpoints_at or not (self.replica.leads and self.replica.has_read):
             return
         late = self._pace.begin()
         if delta := self.cluster.drain_endpoints(self._pace.is_held, settled=not late):

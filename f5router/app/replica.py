@@ -8,6 +8,7 @@ from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.errors import BigIPError
 from f5router.reconcile.reconciler import Reconciler
@@ -16,15 +17,19 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.05
 
+LISTS_S = 30.0
+"""Longest wait of a new leader for new lists of the cluster. Without them, as where a kind may not be read
+any more, it goes on with what it knows, as a router without replicas does."""
+
 
 class Replica:
     """Follows the election. The thread of the loop uses it."""
 
-    def __init__(self, campaign: Campaign | None, reconciler: Reconciler, monitor: Monitor,
-                 reporter: StatusReporter, settling: Settling, backoff: PassBackoff, *,
+    def __init__(self, campaign: Campaign | None, cluster: ClusterWatcher, reconciler: Reconciler,
+                 monitor: Monitor, reporter: StatusReporter, settling: Settling, backoff: PassBackoff, *,
                  observe_interval_s: float, clock: Callable[[], float]):
         """Args: campaign: None for a router without replicas, which always leads."""
-        self.campaign, self._reconciler, self._monitor = campaign, reconciler, monitor
+        self.campaign, self._cluster, self._reconciler, self._monitor = campaign, cluster, reconciler, monitor
         self._reporter, self._settling, self._backoff = reporter, settling, backoff
         self._observe_interval_s, self._clock = observe_interval_s, clock
         self.is_elected = campaign is not None
@@ -32,21 +37,43 @@ class Replica:
         monitor.health.follows = self.is_elected
         self.leads = campaign is None
         """True if the loop writes."""
+        self.has_read = True
+        """False for a leader that has not read the BIG-IP since it began to lead."""
         self._observed_at = float("-inf")
+        self._lists_until: float | None = None
+        """End of the wait for new lists of the cluster; None for a router that has not been elected."""
 
     @property
     def has_changed(self) -> bool:
         """True if leadership has begun or ended, and `update` is due."""
-        return self.campaign is not None and self.leads != self.campaign.leads()
+        if self.campaign is None or self.leads == self.campaign.leads():
+            return False
+        if self.leads or self._lists_until is None:
+            return True
+        return self._clock() >= self._lists_until or self._cluster.relisted()
 
     def update(self) -> None:
-        """Begin to lead, or to follow, as the election has decided. No pass is under way."""
-        if not self.has_changed:
+        """Begin to lead, or to follow, as the election has decided. No pass is under way.
+
+        A follower may not have noticed that its watches are dead. With an old view it would delete what is
+        newer, and lead requests to addresses that other pods have by now. So it lists everything again first.
+        """
+        if self.campaign is None:
             return
+        if not self.campaign.leads():
+            self._lists_until = None  # elected again, it lists again
+        elif not self.leads and self._lists_until is None:
+            self._lists_until = self._clock() + LISTS_S
+            self._cluster.relist()
+        if not self.has_changed or (self._lists_until is None and not self.leads):
+            return
+        if not self.leads and not self._cluster.relisted():
+            log.warning("leading with an old view of the cluster", extra={"waited_s": LISTS_S})
         self.leads = not self.leads
         self._reconciler.device.stale = True
         self._monitor.health.follows = not self.leads
         if self.leads:
+            self.has_read = False
             self._backoff.block(0.0)
             self._settling.record_write()  # the leader before may have ended between a write and its saving
         else:
@@ -54,12 +81,13 @@ class Replica:
             self._reporter.statuses.drop_requests()
 
     def due_at(self) -> float:
-        """Return when a follower reads the BIG-IP again."""
-        return self._observed_at + self._observe_interval_s
+        """Return when a follower has something to do, if no event comes."""
+        observe_at = self._observed_at + self._observe_interval_s
+        return observe_at if self._lists_until is None else min(observe_at, self._lists_until)
 
     def follow(self) -> None:
         """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
-        if self._clock() >= self.due_at():
+        if self._clock() >= self._observed_at + self._observe_interval_s:
             self._observed_at = self._clock()
             try:
                 self._reconciler.warm_up()

@@ -17,6 +17,7 @@ from f5router.kube.lease.campaign import running_clock
 from f5router.model.errors import ConfigError, KubeNotLeader, NotLeader
 from f5router.model.write_permit import WritePermit
 from tests import manifests
+from tests.feature.test_loop import pool
 from tests.waiting import DEADLINE_S, until
 
 LEASE = {"leader_elect": "true", "leader_elect_lease_duration": "2s",
@@ -29,6 +30,7 @@ class Forwarder:
 
     def __init__(self, address: tuple[str, int]):
         self._address, self._sockets, self._cut = address, [], threading.Event()
+        self._frozen: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -45,7 +47,11 @@ class Forwarder:
     def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
-                self._cut.is_set() or target.sendall(data)
+                self._cut.is_set() or source in self._frozen or target.sendall(data)
+
+    def freeze(self) -> None:
+        """Swallow what comes over the connections that there are, as a firewall that has forgotten them."""
+        self._frozen = set(self._sockets)
 
     def cut(self) -> None:
         """Swallow everything: nobody gets an answer, nor an end of a connection."""
@@ -118,7 +124,10 @@ def admitted(lab, name: str) -> bool:
 
 
 def test_a_leader_that_ends_hands_over_at_once(lab, replicas):
-    """The follower is ready, writes nothing, and writes nothing again at its takeover."""
+    """The follower is ready, writes nothing, and writes nothing again at its takeover.
+
+    Not even members of which it has the newest, and an old reading of the BIG-IP.
+    """
     lab.apply(manifests.route("a"))
     long = {"leader_elect_lease_duration": "200s", "leader_elect_renew_deadline": "100s"}
     first = replicas(**long)
@@ -130,6 +139,8 @@ def test_a_leader_that_ends_hands_over_at_once(lab, replicas):
     assert second.notes()["leader-election"] == f"follower of {first.campaign.identity}"
     lab.apply(manifests.route("b", host="b.example.com"))
     until(lambda: admitted(lab, "b"))
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.4",)))
+    until(lambda: pool(lab) == {"10.1.1.4:8080"})
     assert second.writes() == 0
     until(lambda: second.router.cluster.pending() == 0)
     lab.clear()
@@ -171,6 +182,28 @@ def test_a_leader_without_the_api_server_stops_before_the_next_one_starts(lab, r
         assert first.writes() == before
         until(lambda: not first.router.replica.leads)
         first.stopping.set()
+
+
+def test_a_follower_whose_watches_have_died_lists_again_before_it_writes(lab, replicas):
+    """With its old view it would take a newer Route off the BIG-IP, and a pod out of its pool."""
+    lab.apply(manifests.route("a"))
+    host, _, port = lab.kube.url.removeprefix("https://").rpartition(":")
+    with closing(Forwarder((host, int(port)))) as forwarder:
+        first = replicas()
+        until(lambda: admitted(lab, "a"))
+        second = replicas(master=f"https://127.0.0.1:{forwarder.port}")
+        until(second.is_ready)
+        forwarder.freeze()
+        lab.apply(manifests.route("b", host="b.example.com"))
+        lab.apply(*manifests.service("shop", "web", pods=("10.1.1.3",)))
+        until(lambda: admitted(lab, "b"))
+        until(lambda: pool(lab) == {"10.1.1.3:8080"})
+        lab.clear()
+        first.stop()
+        until(second.leads)
+        until(lambda: second.router.replica.leads and second.is_ready())
+        assert [path for _, path in lab.writes() if not path.endswith("sys/config")] == []
+        second.stopping.set()
 
 
 def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(lab, replicas, tmp_path):
