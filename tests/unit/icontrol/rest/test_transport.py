@@ -8,9 +8,9 @@ import warnings
 
 import pytest
 import urllib3.exceptions
+from urllib3.connection import HTTPSConnection
 
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.transport import _Connection
 from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import ConfigError, Unreachable, Unsupported, Untrusted
 from f5router.model.write_permit import ALWAYS, WritePermit
@@ -327,13 +327,13 @@ def test_headers():
 def test_undelivered_requests_are_given_up(monkeypatch, permit, limit_ms):
     """The kernel would deliver a write of a leader that ended for minutes."""
     limits = []
-    connect = _Connection.connect
+    connect = HTTPSConnection.connect
 
     def connect_and_look(connection):
         connect(connection)
         limits.append(connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
 
-    monkeypatch.setattr(_Connection, "connect", connect_and_look)
+    monkeypatch.setattr(HTTPSConnection, "connect", connect_and_look)
     with running() as device, Client(settings_for(device.url), permit=permit) as client:
         client.get("ltm/pool")
     assert set(limits) == {limit_ms}

@@ -131,10 +131,11 @@ def test_a_missing_lease_is_created_and_waited_for():
     assert (now, request.record.holder) == (115.2, "me")
 
 
-def taken_at(elector: Elector, now: float) -> float:
+def wait_for(elector: Elector, lease: Lease, now: float) -> float:
     """Return when a Lease that nobody changes any more is taken over."""
+    elector.received(lease, now)
     while not isinstance(elector.request(now := max(now, elector.due_at()), "w"), Write):
-        elector.received(elector._seen, now)
+        elector.received(lease, now)
     return now
 
 
@@ -147,18 +148,15 @@ def test_an_edit_by_hand_does_not_shorten_the_wait(record):
     elector.request(100.0, "w")
     elector.received(OTHERS, 100.0)
     elector.request(102.0, "w")
-    elector.received(Lease(record, "8", "v"), 102.0)
-    assert taken_at(elector, 102.0) == 117.0
-    elector.received(Lease(replace(record, transitions=9), "9", "v"), 117.0)
-    assert taken_at(elector, 117.0) == 132.0, "edited again"
+    assert wait_for(elector, Lease(record, "8", "v"), 102.0) == 117.0
+    assert wait_for(elector, Lease(replace(record, transitions=9), "9", "v"), 117.0) == 132.0, "edited again"
 
 
 def test_a_longer_wait_is_kept():
     """The leader may have another setting. It undoes an edit with its next renewal."""
     elector = candidate()
     elector.request(100.0, "w")
-    elector.received(Lease(LeaseRecord("other", 200.0), "7", "u"), 100.0)
-    assert taken_at(elector, 100.0) == 300.0
+    assert wait_for(elector, Lease(LeaseRecord("other", 200.0), "7", "u"), 100.0) == 300.0
     elector = leader()
     elector.request(102.0, "w")
     elector.conflicted(102.0)
