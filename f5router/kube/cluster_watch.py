@@ -237,13 +237,9 @@ class ClusterWatcher:
 
     def drain_endpoints(self, is_held: Callable[[Key], bool] = lambda service: False, *,
                         settled: bool = False) -> Delta:
-        """Return the changes of endpoints alone, once the first drain has returned the Routes.
-
-        Args: is_held, settled: see Store.drain_slices.
-        """
-        if not self.synced() or self._first:
-            return Delta()
-        return self._store.drain_slices(is_held, settled=settled)
+        """See Store.drain_slices; nothing before the first drain has returned the Routes."""
+        begun = self.synced() and not self._first
+        return self._store.drain_slices(is_held, settled=settled) if begun else Delta()
 
     def has_endpoints(self) -> bool:
         """True if `drain_endpoints` may return a change."""
