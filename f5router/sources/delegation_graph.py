@@ -30,6 +30,9 @@ MOST_DEPTH = 256
 MOST_PREFIXES = 16
 """Different prefixes with which a root reaches an object. All begin the matches of the object, and it is
 checked for each: without a bound two large objects cost their product."""
+MOST_ROUTES = 10_000
+"""Routes of a namespace below one root: those who add roots for the same objects multiply these. It costs no
+other namespace."""
 MOST_PATH_SHOWN = 20
 """Objects that the text about a cycle names."""
 
@@ -251,13 +254,25 @@ def _check(root: IngressRoute, view: View, graph: Graph) -> None:
     stack: list[tuple[Visit, Iterator[Visit]]] = []
     path: dict[Key, None] = {}
     prefixes: Counter[Key] = Counter()
+    sizes: Counter[str] = Counter()
+    counted: set[Key] = set()
 
     def enter(visit: Visit) -> None:
         graph.visits[visit] = ""
         path[visit.key] = None
         prefixes[visit.key] += 1
-        graph.visits[visit] = _error(visit, path, view) if prefixes[visit.key] <= MOST_PREFIXES else (
-            f"more than {MOST_PREFIXES} different path prefixes are delegated to it")
+        size = visit.key not in counted and sum(
+            bool(entry.services) for entry in view.objects[visit.key].routes)
+        if prefixes[visit.key] > MOST_PREFIXES:
+            error = f"more than {MOST_PREFIXES} different path prefixes are delegated to it"
+        elif sizes[visit.key.namespace] + size > MOST_ROUTES:
+            error = f"namespace {visit.key.namespace} has more than {MOST_ROUTES} routes below one root"
+        else:
+            error = _error(visit, path, view)
+        if not error:
+            counted.add(visit.key)
+            sizes[visit.key.namespace] += size
+        graph.visits[visit] = error
         targets = [] if graph.visits[visit] else list(_targets(visit.key, view, graph))
         if graph.visits[visit]:  # a target may be the reason
             obj = view.objects[visit.key]

@@ -7,6 +7,7 @@ internal/dag/status_test.go and builder_test.go.
 """
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from f5router.model.cluster import Key, PathMatch
 from f5router.sources import delegation_graph
+from f5router.sources.contour_entries import CheckedEntry
 from f5router.sources.ingress_routes import NO_ROOT
 from tests.unit.sources.contour_objects import (
     Source,
@@ -382,6 +384,26 @@ def test_a_root_of_5000():
     assert loaded.take_changed() == {Key("shop", "v1-1")}
     assert loaded.status(Key("shop", "v1-1")).current == "invalid"
     assert loaded.status(Key("shop", "v1-2")).current == "valid"
+
+
+def test_a_namespace_with_too_many_routes_below_a_root():
+    """Anybody may have roots for objects that are there: the product has a bound, which costs no others.
+
+    An object counts once, with however many prefixes.
+    """
+    routes = ingress_route("v", *[entry("/a/v", "web")] * 1000).routes
+    above = root(*(entry(prefix, to=f"{space}/v{at}") for prefix in ("/", "/a") for at in range(11)
+                   for space in ("bank", "other")[:1 + (at < 10)]))
+    objects = {each.key: each for each in [above, *(
+        replace(ingress_route(f"{space}/v{at}"), routes=routes)
+        for at in range(11) for space in ("bank", "other"))]}
+    graph = delegation_graph.build(above, SimpleNamespace(
+        objects=objects, entries=lambda key: [CheckedEntry()] * len(objects[key].routes),
+        may_have_roots=lambda namespace: True, holder=lambda root: root.key))
+    assert {visit: error for visit, error in graph.visits.items() if error} == dict.fromkeys(
+        [(Key("bank", "v10"), "/"), (Key("bank", "v10"), "/a")],
+        "namespace bank has more than 10000 routes below one root")
+    assert len(graph.visits) == 43
 
 
 def test_a_target_that_is_no_root_any_more():
