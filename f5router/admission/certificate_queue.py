@@ -34,10 +34,12 @@ class _CheckJob:
     route: Key
     texts: Texts
     steps: Steps[Certificates]
+    owners: tuple[str, str]
+    """Namespaces of the Route and of the object that claims its Host: either brings certificates."""
 
 
 class CheckQueue:
-    """Checks of certificates, by namespace in turn; verdicts are kept as long as the texts are the same.
+    """Checks of certificates, by owners in turn; verdicts are kept as long as the texts are the same.
 
     The loop's thread calls everything; a second one works inside `beside`. Without it `work` checks all.
     """
@@ -50,8 +52,8 @@ class CheckQueue:
         self._verdicts: dict[Key, tuple[Texts, Certificates]] = {}
         self._jobs: dict[Key, _CheckJob] = {}
         """Checks that are wanted; other verdicts are obsolete."""
-        self._waiting: dict[str, OrderedDict[Key, _CheckJob]] = {}
-        """Checks that nobody works on, by namespace in the order of their turns."""
+        self._waiting: dict[tuple[str, str], OrderedDict[Key, _CheckJob]] = {}
+        """Checks that nobody works on, by owners in the order of their turns."""
         self._finished: set[Key] = set()
         self._asked = self._news = self._stopped = False
         self._announced_at, self._later_s = -math.inf, at_once_s
@@ -61,8 +63,11 @@ class CheckQueue:
         """True if `work` should be called for verdicts that came beside the loop."""
         return self._news
 
-    def ask(self, route: Key, texts: Texts) -> Certificates | None:
-        """Return the verdict on the certificates of a Route; None while it is not known."""
+    def ask(self, route: Key, texts: Texts, *, claimant: str = "") -> Certificates | None:
+        """Return the verdict on the certificates of a Route; None while it is not known.
+
+        Args: claimant: namespace that claims its Host, where that is another one.
+        """
         if not texts:
             self.forget(route)
             return Certificates()
@@ -73,8 +78,9 @@ class CheckQueue:
                 return known[1]
             if job is None or job.texts != texts:
                 self._drop(route)
-                self._jobs[route] = job = _CheckJob(route, texts, certificates.check_in_steps(texts))
-                self._waiting.setdefault(route.namespace, OrderedDict())[route] = job
+                job = _CheckJob(route, texts, certificates.check_in_steps(texts),
+                                (route.namespace, claimant or route.namespace))
+                self._jobs[route] = self._waiting.setdefault(job.owners, OrderedDict())[route] = job
                 self._asked = True
         return None
 
@@ -145,7 +151,7 @@ class CheckQueue:
         return True
 
     def turn(self) -> bool:
-        """Check for TURN_S, for the namespace whose turn it is; False if nothing waits."""
+        """Check for TURN_S, for the owners whose turn it is; False if nothing waits."""
         if (job := self._next()) is None:
             return False
         end, verdict = self._clock() + TURN_S, None
@@ -159,7 +165,7 @@ class CheckQueue:
             if self._jobs.get(job.route) is not job:
                 return True
             if verdict is None:
-                jobs = self._waiting.setdefault(job.route.namespace, OrderedDict())
+                jobs = self._waiting.setdefault(job.owners, OrderedDict())
                 jobs[job.route] = job
                 jobs.move_to_end(job.route, last=False)
             else:
@@ -172,16 +178,16 @@ class CheckQueue:
         with self._changed:
             if not self._waiting:
                 return None
-            namespace = next(iter(self._waiting))
-            jobs = self._waiting.pop(namespace)
+            owners = next(iter(self._waiting))
+            jobs = self._waiting.pop(owners)
             _, job = jobs.popitem(last=False)
             if jobs:
-                self._waiting[namespace] = jobs
+                self._waiting[owners] = jobs
             return job
 
     def _drop(self, route: Key) -> None:
-        self._jobs.pop(route, None)
-        if (jobs := self._waiting.get(route.namespace)) is not None:
+        job = self._jobs.pop(route, None)
+        if job is not None and (jobs := self._waiting.get(job.owners)) is not None:
             jobs.pop(route, None)
             if not jobs:
-                del self._waiting[route.namespace]
+                del self._waiting[job.owners]

@@ -298,7 +298,7 @@ class Engine:
     def _evaluate(self, key: Key, route: Route) -> None:
         """Take a Route as it is now. Its last checked version stays until new certificates are checked."""
         checked = admission.check(route, self._config.admission, self.cluster.secrets,
-                                  functools.partial(self.checks.ask, key),
+                                  functools.partial(self.checks.ask, key, claimant=route.claim_namespace),
                                   refusal=self._limits.refusal(key))
         self._undecided.pop(key, None)
         if checked.pending and checked.pending_authority is None:

@@ -94,6 +94,21 @@ def test_namespaces_take_turns():
     assert B in queue.work()
 
 
+def test_hosts_of_others_take_no_turns():
+    """Certificates of a stranger, who publishes the paths of a team on hosts of his, wait for themselves."""
+    queue = stepping()
+    for number in range(1000):
+        queue.ask(Key("b", f"r{number}"), BOMB, claimant="a")
+    for _ in range(100):
+        queue.turn()
+    queue.ask(B, CHEAP)
+    for _ in range(2 * (sum(1 for _ in certificates.check_in_steps(CHEAP)) + 1)):
+        queue.turn()
+    assert B in queue.work()
+    queue.forget(Key("b", "r7"))
+    assert queue.pending() == 999
+
+
 def test_routes_of_a_namespace_are_checked_one_after_the_other():
     """So the queue holds the memory of one unfinished check for a namespace."""
     queue, routes = stepping(), [Key("a", f"r{number}") for number in range(5)]
