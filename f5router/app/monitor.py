@@ -71,7 +71,8 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded, standby=failover.obstacle,
                     held=lambda: f"{count} are held back" if (count := len(guard.held)) else "",
-                    election=campaign.state if campaign else lambda: "")
+                    election=campaign.state if campaign else lambda: "",
+                    refusal=campaign.refusal if campaign else lambda: "")
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,

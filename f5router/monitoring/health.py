@@ -71,18 +71,20 @@ class Health:
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
                  degraded: Callable[[], Sequence[str]] = lambda: (),
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
-                 election: Callable[[], str] = lambda: "", stopping: Callable[[], bool] = lambda: False):
+                 election: Callable[[], str] = lambda: "", refusal: Callable[[], str] = lambda: "",
+                 stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: kinds whose lists are not complete, with the reason; () for none.
         degraded: kinds that cannot be read although the router is ready, with the reason.
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         held: what is held back although the router is ready, "" if nothing is.
         election: the part of this router among its replicas, "" without leader election.
+        refusal: why it can never lead, "" if it can.
         stopping: True while the router ends.
         """
         self.heartbeat = heartbeat
         self._missing, self._degraded = missing, degraded
-        self._standby, self._held, self._election = standby, held, election
+        self._standby, self._held, self._election, self._refusal = standby, held, election, refusal
         self.stopping = stopping
         self._unreached = "not reached yet"
         self._loaded = False
@@ -122,7 +124,7 @@ class Health:
             Check("bigip-reached", excerpt(self._unreached)),
             Check("bigip-active", excerpt(self._standby())),
             Check("has-synced", unread or unloaded),
-            *((Check("leader-election", note=excerpt(election)),) if election else ()),
+            *((Check("leader-election", excerpt(self._refusal()), excerpt(election)),) if election else ()),
             *((Check("deletes", note=excerpt(held)),) if held else ()),
         ]
 

@@ -83,8 +83,11 @@ class Replica:
     def leads(self) -> bool:
         return self.campaign.leads()
 
+    def problems(self) -> dict[str, str]:
+        return {check.name: check.problem for check in self.router.monitor.health.ready() if check.problem}
+
     def is_ready(self) -> bool:
-        return not any(check.problem for check in self.router.monitor.health.ready())
+        return not self.problems()
 
     def notes(self) -> dict[str, str]:
         return {check.name: check.note for check in self.router.monitor.health.ready()}
@@ -258,6 +261,22 @@ def test_writes_need_permission(lab):
     with pytest.raises(KubeNotLeader):
         connection.request("POST", "/api/v1/namespaces/default/events", body={})
     assert connection.request("GET", "/api/v1/namespaces")["items"]
+
+
+@pytest.mark.parametrize("verbs", [("get",), ("update",)], ids=str)
+def test_a_router_without_the_right_to_the_lease_is_not_ready(lab, replicas, caplog, verbs):
+    """It writes nothing, logs once how to grant the right, and goes on when it is granted."""
+    lab.apply(manifests.route("a"))
+    lab.kube.forbid("leases", verbs)
+    router = replicas()
+    until(lambda: f'cannot {verbs[0]} resource "leases"' in router.problems().get("leader-election", ""))
+    until(lambda: sum(entry.path.endswith("/leases/f5router-public") for entry in lab.kube.log) > 5)
+    (problem,) = [record.problem for record in caplog.records if record.message == "leader election"]
+    assert problem.endswith("as docs/deploy/replicas/10-lease.yaml does")
+    assert router.writes() == 0
+    lab.kube.allow("leases")
+    until(lambda: admitted(lab, "a"))
+    until(router.is_ready)
 
 
 def test_one_pass_does_not_stand_for_election(lab):

@@ -18,7 +18,7 @@ from f5router.kube.lease.elector import Elector, Read, Write
 from f5router.kube.lease.record import decode, encode, micro_time
 from f5router.kube.settings import ElectionTiming, KubeSettings, LeaseSettings
 from f5router.logs.persistent_log import PersistentLog
-from f5router.model.errors import KubeConflict, KubeError, KubeNotFound
+from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,8 @@ class Campaign:
         self._stopped = False
         self._led, self._holder = False, ""
         self._log = PersistentLog("leader election")
+        self._refusal: tuple[type[Read | Write], str] | None = None
+        """Request that was refused for want of a right, and why, until it is granted."""
         self._thread = threading.Thread(target=self._work, daemon=True, name="leader-election")
         self.transitions = 0
         """Number of times that this router became or ceased to be the leader."""
@@ -88,6 +90,10 @@ class Campaign:
             return "leader"
         holder = self.holder
         return f"follower of {holder}" if holder not in ("", self.identity) else "follower, without a leader"
+
+    def refusal(self) -> str:
+        """Return why this router may not read or write the Lease, so that it never writes; "" if it may."""
+        return "" if (refusal := self._refusal) is None else refusal[1]
 
     def start(self) -> None:
         """Begin to follow the Lease; it is not taken before `stand`."""
@@ -164,10 +170,14 @@ class Campaign:
                 self._elector.confirmed(lease, sent_at=sent_at, now=now)
             else:
                 self._elector.received(lease, now)
-        self._log.update((), ())
+        if self._refusal is not None and (isinstance(request, Write) or self._refusal[0] is Read):
+            self._refusal = None
+        self._log.update(filter(None, [self.refusal()]), ())
 
     def _take_error(self, request: Read | Write, exc: KubeError) -> None:
         absent = isinstance(exc, KubeNotFound)
+        if isinstance(exc, KubeForbidden):
+            self._refusal = type(request), str(exc)
         with self._changed:
             if absent:
                 self._elector.missing()
@@ -177,7 +187,7 @@ class Campaign:
                 self._elector.failed()
         creating = isinstance(request, Write) and not request.replaced.version
         expected = isinstance(exc, KubeConflict) or (absent and not creating)
-        self._log.update(() if expected else (str(exc),), ())
+        self._log.update(filter(None, [self.refusal(), "" if expected else str(exc)]), ())
 
     def _report(self) -> None:
         """Log and report that leadership has begun or ended, or that another router leads."""
