@@ -84,6 +84,11 @@ class ClaimReporter:
         if winner != _claimant(loser) and not winner[0] == _claimant(loser)[0] == ROUTE:
             self._news.setdefault(winner, {})[host] = holder
 
+    def forget(self) -> None:
+        """Forget what was reported."""
+        for known in (self._lost, self._named, self._news):
+            known.clear()
+
     def _warn(self, holder: Route, text: str) -> None:
         kind, key = _claimant(holder)
         if kind == ROUTE:

@@ -25,8 +25,7 @@ class EndpointPace:
         Returns: True if it takes the endpoints of Services that have changed themselves, too.
         """
         now, first = self._clock(), self._signal.unseen()
-        while self._held and (soonest := next(iter(self._held.items())))[1] <= now:
-            del self._held[soonest[0]]
+        self._expire(now)
         if late := first is not None and now >= first + self._hold_off_s:
             self._signal.look()
         return late
@@ -37,7 +36,9 @@ class EndpointPace:
 
     def record(self, services: Iterable[Key]) -> None:
         """Note Services whose endpoints are programmed now."""
-        until = self._clock() + self._hold_off_s
+        now = self._clock()
+        self._expire(now)  # a follower begins no drain
+        until = now + self._hold_off_s
         for service in services:
             self._held.pop(service, None)
             self._held[service] = until
@@ -49,3 +50,7 @@ class EndpointPace:
         if pending and self._held:
             times.append(next(iter(self._held.values())))
         return min(times, default=None)
+
+    def _expire(self, now: float) -> None:
+        while self._held and (soonest := next(iter(self._held.items())))[1] <= now:
+            del self._held[soonest[0]]

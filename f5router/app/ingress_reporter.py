@@ -39,6 +39,8 @@ class IngressReporter:
         """Those that are judged and not served; a report need not have all of an Ingress."""
         self._texts: dict[Key, dict[Key, tuple[Problem, ...]]] = {}
         """By Ingress and by virtual Route; those of the Ingress itself under its own key."""
+        self._unreported: dict[Key, None] = {}
+        """Ingresses that changed while another replica led."""
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
@@ -63,12 +65,27 @@ class IngressReporter:
             warnings = tuple(Problem(WARNING, text) for text in report.warnings.get(key, ()))
             self._set_texts(ingress, key, (*refusal, *warnings))
         if (source := self._cluster.objects(INGRESS)) is not None:
-            for ingress in source.take_changed():
+            changed, self._unreported = {**self._unreported, **dict.fromkeys(source.take_changed())}, {}
+            for ingress in changed:
                 touched[ingress] = None
                 self._set_texts(ingress, ingress, source.condition(ingress))
         for ingress in touched:
             self._report(ingress)
             self._submit(ingress)
+
+    def follow(self) -> None:
+        """Take what changed while another replica leads; Ingresses that are gone are forgotten."""
+        if (source := self._cluster.objects(INGRESS)) is not None:
+            for key in source.take_changed():
+                self._unreported.pop(key, None)
+                if self._cluster.ingress(key) is not None:
+                    self._unreported[key] = None
+
+    def forget(self) -> None:
+        """Forget what was reported; a report of all Routes follows."""
+        for known in (self._served, self._unserved, self._texts):
+            known.clear()
+        self._events.clear()
 
     def _route(self, key: Key) -> Route | None:
         route = self._reconciler.engine.route(key)

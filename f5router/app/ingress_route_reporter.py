@@ -56,6 +56,15 @@ class IngressRouteReporter:
         if changed:
             self.counts.publish(self._wall())
 
+    def follow(self) -> None:
+        """Drop what changed while another replica leads: a full report has every object."""
+        self._source.take_changed()
+
+    def forget(self) -> None:
+        """Forget what was reported; a full report follows."""
+        self._refused.clear()
+        self._events.clear()
+
     def _report(self, key: Key) -> None:
         """Request the status of an IngressRoute, and write Events for new reasons."""
         status, obj = self._judged(key), self._source.objects.get(key)

@@ -35,6 +35,10 @@ class ObjectEvents:
                     about.kind.lower(): str(about.key), "reason": problem.reason, "text": problem.message})
                 self._events.warn_about(about, problem.reason, problem.message)
 
+    def clear(self) -> None:
+        """Drop all objects."""
+        self._reported.clear()
+
     def forget(self, key: Key) -> None:
         """Drop an object that is gone."""
         self._reported.pop(key, None)

@@ -79,6 +79,7 @@ class Replica:
         else:
             self._observed_at = float("-inf")
             self._reporter.statuses.drop_requests()
+            self._reporter.forget()
 
     def due_at(self) -> float:
         """Return when a follower has something to do, if no event comes."""
@@ -98,6 +99,8 @@ class Replica:
                 self._monitor.health.reached()
                 self._monitor.health.warmed_up = True
                 self._backoff.succeeded()
+        self._reconciler.forget_changes()
+        self._reporter.follow()
         if self.campaign is not None and self._is_quiet():
             self.campaign.stand()
 

@@ -79,6 +79,22 @@ class StatusReporter:
         if self._ingress_routes is not None:
             self._ingress_routes.passed(report)
 
+    def follow(self) -> None:
+        """Take what changed while another replica leads and reports; only what still exists is kept."""
+        if self._ingresses is not None:
+            self._ingresses.follow()
+        if self._ingress_routes is not None:
+            self._ingress_routes.follow()
+
+    def forget(self) -> None:
+        """Forget what was reported: another replica leads, and this one may not see objects go."""
+        self._reported.clear()
+        self._claims.forget()
+        if self._ingresses is not None:
+            self._ingresses.forget()
+        if self._ingress_routes is not None:
+            self._ingress_routes.forget()
+
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
         written = self.statuses.flush(timeout_s)

@@ -94,10 +94,15 @@ class Reconciler:
         for _ in self.engine.rebuild_pools():
             self.device.calls.look()
         self._collect()
-        # The full pass of a takeover finds all of this again, except Routes that are gone by then.
+
+    def forget_changes(self) -> None:
+        """Forget what is to be written and reported: another router does so.
+
+        The full pass of a takeover finds all of it again, except Routes that are gone by then.
+        """
         self._backlog.clear()
         self._removed.clear()
-        self._routes.discard_gone()
+        self._routes.clear()
         self.retention.draining.expire(self._clock())
 
     def set_tls_files(self, files: TLSFiles) -> None:

@@ -59,9 +59,9 @@ class ChangedRoutes:
         self.add({key for key in self._engine.routes()
                   if not refs.isdisjoint(self._engine.closure(self._engine.uses(key)))})
 
-    def discard_gone(self) -> None:
-        """Forget Routes that are gone: nothing is reported of them."""
-        self._keys = {key: None for key in self._keys if key in self._engine.routes()}
+    def clear(self) -> None:
+        """Forget all Routes."""
+        self._keys.clear()
 
     def take(self, portion: Iterable[Ref]) -> list[Key]:
         """Return the Routes to report: those of a portion, and as many others as take no time.

@@ -42,6 +42,16 @@ def test_when_the_next_drain_is_due(clock):
     assert pace.due_at(pending=True) == held_until
 
 
+def test_nothing_is_remembered_of_services_that_were_quiet_since(clock):
+    """A follower takes all changes, and begins no drain."""
+    pace = EndpointPace(EventSignal(clock), hold_off_s=HOLD_OFF_S, clock=clock)
+    pace.record({WEB})
+    clock.now += HOLD_OFF_S
+    pace.record({API})
+    assert not pace.is_held(WEB)
+    assert pace.is_held(API)
+
+
 @given(st.lists(st.tuples(st.sampled_from([WEB, API]), st.integers(0, 150)), max_size=60))
 def test_it_keeps_the_pace_and_nothing_waits_longer_than_the_hold_off(changes):
     """The loop wakes at each event and when a drain is due."""

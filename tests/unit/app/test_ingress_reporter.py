@@ -30,7 +30,7 @@ def site():
     reconciler = Mock(**{"engine.route.return_value": PAGE})
     statuses, events = Mock(), Mock()
     return SimpleNamespace(
-        source=source, statuses=statuses, events=events,
+        cluster=cluster, source=source, statuses=statuses, events=events,
         reporter=IngressReporter(cluster, reconciler, statuses, events, hostname=ENTRY["hostname"]))
 
 
@@ -49,6 +49,24 @@ def test_a_status_stays_until_each_route_is_judged(site, first):
 
 def test_a_status_goes_with_the_last_route(site):
     assert passed(site, BAD) == [load_balancer_status(())]
+
+
+def test_what_changed_while_another_replica_led(site):
+    """The status of before is not that of an Ingress of the same name; one without Routes has its Events."""
+    passed(site, GOOD)
+    site.reporter.forget()
+    site.source.condition.return_value = (Problem("ServiceNotFound", "Service web"),)
+    gone = Key("shop", "gone")
+    site.source.take_changed.return_value = {SITE, gone}
+    ingress = site.cluster.ingress.return_value
+    site.cluster.ingress.side_effect = lambda key: ingress if key == SITE else None
+    site.reporter.follow()
+    site.source.take_changed.return_value = set()
+    site.cluster.ingress.reset_mock()
+    assert passed(site) == [load_balancer_status([ENTRY])], "no second one: no Route is judged"
+    assert all(call.args != (gone,) for call in site.cluster.ingress.call_args_list), "it is not remembered"
+    assert [call.args[1:] for call in site.events.warn_about.call_args_list] == [
+        ("ServiceNotFound", "Service web")]
 
 
 def test_events(site):
