@@ -72,7 +72,11 @@ def site(tmp_path_factory):
         for host, paths in PATHS.items():
             site.apply(manifests.ingress(
                 host, *((host, path, service, 8080, kind) for path, kind, service in paths)))
-        site.apply(secret())
+        site.apply(
+            secret(), manifests.ingress_class("theirs", controller="example.com/other"),
+            manifests.ingress("theirs", ("theirs.example.com", "/", "a", 8080), ingress_class="theirs"),
+            manifests.ingress("annotated", ("annotated.example.com", "/", "a", 8080), ingress_class=None,
+                              annotations={"kubernetes.io/ingress.class": "f5router"}))
         for number, (host, (tls, annotations)) in enumerate(ENCRYPTED.items()):
             site.apply(manifests.ingress(f"tls-{number}", (host, "/", "a", 8080), tls=tls,
                                          annotations=annotations))
@@ -86,6 +90,12 @@ def test_paths(site, host, path, name):
     reply = clients.plain(site.http, host, path)
     assert reply.pod or is_page(reply), reply
     assert service(reply) == name
+
+
+def test_classes(site):
+    """An Ingress of this router's class is served, by whichever of the two ways it is named; others are not."""
+    assert service(clients.plain(site.http, "annotated.example.com")) == "a"
+    assert is_page(clients.plain(site.http, "theirs.example.com"))
 
 
 @pytest.mark.parametrize(("host", "name"), [

@@ -73,7 +73,12 @@ def site(tmp_path_factory):
                           fqdn="ports.example.com"),
             *(ingress_route(name, forward("/", {"name": "a", "port": 8080, "healthCheck": {
                 "path": path, "intervalSeconds": 1, "unhealthyThresholdCount": 1}}),
-                fqdn=f"{name}.example.com") for name, path in CHECKS.items()))
+                fqdn=f"{name}.example.com") for name, path in CHECKS.items()),
+            ingress_route("whole", forward("/", "a"),
+                          forward("/own", {"name": "b", "port": 8080, "healthCheck": {"path": "/up"}}),
+                          fqdn="whole.example.com",
+                          healthCheck={"path": "/up?status=503", "intervalSeconds": 1,
+                                       "unhealthyThresholdCount": 1}))
         assert site.converge(**SOURCES) == []
         yield site
         assert site.faults() == []
@@ -134,9 +139,14 @@ def test_an_upgrade_needs_no_option(site):
 
 
 def test_health_checks(site):
-    """A pod that answers the path with 503 gets no requests by this Host; by others it does."""
+    """A pod that answers the path with 503 gets no requests by this Host; by others it does.
+
+    A check of the whole object counts for services without one of their own.
+    """
     site.bigip.dataplane.speed = SPEED
     until(lambda: not clients.plain(site.http, "sick.example.com").pod)
+    until(lambda: not clients.plain(site.http, "whole.example.com").pod)
+    assert clients.plain(site.http, "whole.example.com", "/own").pod["pod"].startswith("b-")
     until(lambda: clients.plain(site.http, "well.example.com").pod)
     assert clients.plain(site.http, HOST).pod["pod"].startswith("a-")
 

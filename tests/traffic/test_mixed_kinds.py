@@ -52,6 +52,9 @@ def objects() -> list[dict]:
         ingress_route("cookie", forward("/", {"name": "many", "port": 8080, "strategy": "Cookie"}),
                       forward("/least", {"name": "many", "port": 8080, "strategy": "WeightedLeastRequest"}),
                       forward("/any", "many"), fqdn="many.example.com"),
+        ingress_route("whole", forward("/", "many"),
+                      forward("/own", {"name": "many", "port": 8080, "strategy": "RoundRobin"}),
+                      fqdn="whole.example.com", strategy="Cookie"),
         *shared(),
         # One host in two namespaces.
         manifests.route("first", host="r.example.com", service="a"),
@@ -148,6 +151,8 @@ def test_strategies(site):
     modes = [pool.fields["loadBalancingMode"] for pool in site.bigip.items("ltm/pool")
              if "many" in pool.path]
     assert modes.count("least-connections-member") == 1
+    assert "set-cookie" in clients.plain(site.http, "whole.example.com").headers
+    assert "set-cookie" not in clients.plain(site.http, "whole.example.com", "/own").headers
 
 
 def test_one_host_of_three_kinds(site):
