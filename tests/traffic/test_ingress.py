@@ -93,7 +93,7 @@ def test_paths(site, host, path, name):
 
 
 def test_classes(site):
-    """An Ingress of this router's class is served, by whichever of the two ways it is named; others are not."""
+    """An Ingress of this router's class is served, however that is named; others are not."""
     assert service(clients.plain(site.http, "annotated.example.com")) == "a"
     assert is_page(clients.plain(site.http, "theirs.example.com"))
 
