@@ -158,6 +158,7 @@ class Controller:
         late = self._pace.begin()
         if delta := self.cluster.drain_endpoints(self._pace.is_held, settled=not late):
             self._pace.record(self.reconciler.take_endpoints(delta))
+        self._pace.end(pending=self.cluster.has_endpoints())
         self.reconciler.rebuild_pools()
         try:
             self.reconciler.members.program(self._record_change)

@@ -11,24 +11,29 @@ class EndpointPace:
 
     Further changes of a Service are collected until the hold-off is over, so a rolling update is at most one
     write of a pool in a hold-off. Endpoints of a Service that has changed itself, such as its ports, wait for
-    the hold-off from the first event on: the two changes belong together.
+    the hold-off from the first event on: the two changes belong together. So does a slice that loses its last
+    address: its pods may have moved to another slice.
     """
 
     def __init__(self, signal: EventSignal, *, hold_off_s: float, clock: Callable[[], float]):
         self._signal, self._hold_off_s, self._clock = signal, hold_off_s, clock
         self._held: dict[Key, float] = {}
         """By Service whose endpoints were programmed: when it may be its turn again, soonest first."""
+        self._late = False
+        """True while the hold-off is over for something that was left because its Service is held."""
 
     def begin(self) -> bool:
-        """Begin a drain.
-
-        Returns: True if it takes the endpoints of Services that have changed themselves, too.
-        """
+        """Begin a drain; returns True if it takes what waits for the hold-off, too."""
         now, first = self._clock(), self._signal.unseen()
         self._expire(now)
-        if late := first is not None and now >= first + self._hold_off_s:
+        if first is not None and now >= first + self._hold_off_s:
             self._signal.look()
-        return late
+            self._late = True
+        return self._late
+
+    def end(self, *, pending: bool) -> None:
+        """End a drain. Args: pending: endpoints are left, because their Services are held."""
+        self._late = self._late and pending
 
     def is_held(self, service: Key) -> bool:
         """True for a Service that was programmed less than a hold-off ago."""

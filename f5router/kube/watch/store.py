@@ -72,15 +72,13 @@ class Kind:
         known = (self.values.keys() - owned) | {obj for obj, keys in self._value_keys.items() if keys}
         return len(known - objects.keys()), len(known)
 
-    def drain(self, is_ready: Callable[[Value], bool] | None = None) -> dict[Key, Any]:
+    def drain(self, is_ready: Callable[[Any, Any], bool] = lambda old, new: True) -> dict[Key, Any]:
         """Return the values that differ from those at the last drain; None for a removed one.
 
-        Args: is_ready: False for a value, old or new, that stays for another drain; None: none does.
+        Args: is_ready: False for a value, given as it was and as it is, that stays for another drain.
         """
-        before, self._before = self._before, {}
-        if is_ready is not None:
-            self._before = {key: old for key, old in before.items() if not all(
-                is_ready(value) for value in (old, self.values.get(key)) if value is not None)}
+        before = self._before
+        self._before = {key: old for key, old in before.items() if not is_ready(old, self.values.get(key))}
         return {key: new for key, old in before.items()
                 if key not in self._before and (new := self.values.get(key)) != old}
 
@@ -166,16 +164,19 @@ class Store:
 
         Args:
             is_held: True for a Service whose endpoints stay for another drain.
-            settled: leave those of a Service that has changed itself: they may go together.
+            settled: leave those of a Service that has changed itself, and a slice that has lost its last
+                address: another change may belong to it.
         """
-        def is_ready(value: Value) -> bool:
-            if not isinstance(value, Slice):
-                return True
-            service = Key(value.key.namespace, value.service)
-            return not is_held(service) and not (settled and services.is_pending(service))
+        changed = self._kinds["services"]
+
+        def is_ready(old: Slice | None, new: Slice | None) -> bool:
+            services = {Key(value.key.namespace, value.service) for value in (old, new) if value is not None}
+            if any(map(is_held, services)):
+                return False
+            return not settled or not (any(map(changed.is_pending, services)) or (
+                _has_pods(old) and not _has_pods(new)))
 
         with self._lock:
-            services = self._kinds["services"]
             return Delta(slices=self._kinds["slices"].drain(is_ready))
 
     def has_slices(self) -> bool:
@@ -225,3 +226,7 @@ def _older(route: Route, other: Route) -> bool:
     """
     versions = route.resource_version, other.resource_version
     return all(_NUMBER.fullmatch(version) for version in versions) and int(versions[0]) < int(versions[1])
+
+
+def _has_pods(endpoints: Slice | None) -> bool:
+    return endpoints is not None and bool(endpoints.addresses or endpoints.nodes)

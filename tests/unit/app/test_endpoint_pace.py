@@ -26,7 +26,27 @@ def test_the_first_change_is_programmed_at_once_and_the_next_ones_together(clock
     clock.now += HOLD_OFF_S
     assert pace.begin(), "a Service that has changed itself has waited for the hold-off"
     assert not pace.is_held(WEB)
+    pace.end(pending=False)
     assert not pace.begin(), "no event is left"
+
+
+def test_a_change_that_waited_for_its_service_as_well_waits_no_longer(clock):
+    """The hold-off from the event ends just before that of its Service: what is left is not forgotten."""
+    signal = EventSignal(clock)
+    pace = EndpointPace(signal, hold_off_s=HOLD_OFF_S, clock=clock)
+    signal.notify()
+    clock.now += 0.001
+    pace.record({WEB})
+    clock.now += HOLD_OFF_S - 0.001
+    assert pace.begin()
+    assert pace.is_held(WEB)
+    pace.end(pending=True)
+    due = pace.due_at(pending=True)
+    assert due is not None
+    assert due <= clock.now + 0.002
+    clock.now = due
+    assert pace.begin()
+    assert not pace.is_held(WEB)
 
 
 def test_when_the_next_drain_is_due(clock):
