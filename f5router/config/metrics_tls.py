@@ -6,10 +6,13 @@ Source: openshift/router, makeTLSConfig: both files together.
 import re
 import ssl
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from f5router.config import files
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
+from f5router.kube.api.memory_files import MemoryFiles
 
 CERT, KEY = "metrics-tls-cert-file", "metrics-tls-key-file"
 MINIMUM, CIPHERS = "metrics-tls-min-version", "metrics-tls-ciphers"
@@ -33,6 +36,13 @@ class TLS:
     """OpenSSL's names with colons between, for TLS 1.2; "" for its own choice."""
 
 
+class Pair(NamedTuple):
+    """Content of both files."""
+
+    certificate: bytes
+    key: bytes
+
+
 def load(reader: Reader) -> TLS | None:
     """Return the settings of TLS; None without TLS, and after a problem."""
     given = [name for name in (CERT, KEY) if reader.text(name)]
@@ -49,7 +59,7 @@ def load(reader: Reader) -> TLS | None:
     if key is None or not files.parsed_key(reader, KEY, key, openssh=False) or not certificates:
         return None
     try:
-        context(tls)
+        context(tls, read(tls))
     except OSError as exc:
         reader.problem(reason(exc), CERT, KEY)
     return tls
@@ -89,15 +99,21 @@ def _openssl(name: str) -> str:
     return cipher if exchange == "RSA" else f"{exchange.replace('_', '-')}-{cipher}"
 
 
-def context(tls: TLS) -> ssl.SSLContext:
-    """Build the TLS context of connections. Raises: OSError, also ssl.SSLError: see reason."""
+def read(tls: TLS) -> Pair:
+    """Raises: OSError: see reason."""
+    return Pair(Path(tls.cert_file).read_bytes(), Path(tls.key_file).read_bytes())
+
+
+def context(tls: TLS, pair: Pair) -> ssl.SSLContext:
+    """Build the TLS context of connections with this certificate. Raises: ssl.SSLError: see reason."""
     tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls_context.minimum_version = _VERSIONS[tls.minimum]
     tls_context.options |= ssl.OP_NO_RENEGOTIATION
     if tls.ciphers:
         tls_context.set_ciphers(tls.ciphers)
+    files = MemoryFiles()  # those of the settings may have changed since they were read
     # The password keeps OpenSSL from asking for one at the terminal.
-    tls_context.load_cert_chain(tls.cert_file, tls.key_file, password=lambda: "none")
+    tls_context.load_cert_chain(files.path(pair.certificate), files.path(pair.key), password=lambda: "none")
     return tls_context
 
 

@@ -141,7 +141,7 @@ def test_a_list_holds_for_later_requests_of_a_connection(pair):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
 def test_a_check_interval(pair, kind):
-    """With one of two pods gone, the other answers all; on a busy machine it may be down for a moment, too."""
+    """With one of two pods gone, the other answers all, though on a busy machine it may be down at first."""
     name = f"interval-{kind}" if kind else "interval"
     until(lambda: pair.process.checked_down(f"{PREFIXES[kind]}:shop:{name}"))
     host = f"{name}.example.com"

@@ -27,7 +27,7 @@ from urllib3.exceptions import HTTPError
 from f5router import __version__
 from f5router.kube.api import api_errors, kubeconfig
 from f5router.kube.api.documents import Document, Splitter, Unreadable
-from f5router.kube.api.kubeconfig import MemoryFiles
+from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.api.outages import Outages
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnreachable

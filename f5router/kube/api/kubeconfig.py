@@ -8,8 +8,7 @@ import base64
 import fcntl
 import os
 import tempfile
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from kubernetes import config as kube_config
 from kubernetes.client.configuration import Configuration
 from kubernetes.config.kube_config import ConfigNode, KubeConfigMerger
 
+from f5router.kube.api.memory_files import MemoryFiles
 from f5router.model.errors import ConfigError
 
 PATHS = ("ssl_ca_cert", "cert_file", "key_file")
@@ -24,31 +24,6 @@ PATHS = ("ssl_ca_cert", "cert_file", "key_file")
 
 _INLINE = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key")}
 """Fields of a cluster and of a user for which a field with "-data" takes precedence."""
-
-
-class MemoryFiles:
-    """Files with a path, but not on a disk; they end with this object, and with the process.
-
-    Source: memfd_create(2); proc(5), /proc/pid/fd.
-    """
-
-    def __init__(self) -> None:
-        self._descriptors: dict[bytes, int] = {}
-        weakref.finalize(self, _close, self._descriptors)
-
-    def path(self, content: bytes) -> str:
-        """Return the path of a file with this content, for this process alone."""
-        if content not in self._descriptors:
-            descriptor = os.memfd_create("f5router")
-            with open(descriptor, "wb", closefd=False) as file:
-                file.write(content)
-            self._descriptors[content] = descriptor
-        return f"/proc/self/fd/{self._descriptors[content]}"
-
-
-def _close(descriptors: Mapping[bytes, int]) -> None:
-    for descriptor in descriptors.values():
-        os.close(descriptor)
 
 
 def load(result: Configuration, source: str, context: str | None, files: MemoryFiles) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from f5router.config.metrics_tls import context, read
 from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
 from f5router.monitoring import serving_tls
@@ -165,6 +166,15 @@ def test_a_change_is_logged_without_the_lock(files, unlocked):
     assert logged == {
         "changed certificate of metrics and health not used, the one before is served": True,
         "changed certificate of metrics and health is served": True}
+
+
+def test_files_that_change_while_they_are_loaded(files):
+    """Only what was read counts: otherwise a change there and back would leave the wrong one in use."""
+    pair = read(files)
+    Path(files.key_file).write_text(TWO.key)
+    context(files, pair)
+    with pytest.raises(ssl.SSLError):
+        context(files, read(files))
 
 
 def test_rotation_as_kubelet_does_it(tmp_path):
