@@ -1,9 +1,8 @@
 """Desired, kept up to date by recomputing only what an event affects.
 
 Desired is the union of independent parts: the baseline, the objects of each Host, a Pool for each Service
-port and, by settings, an FDB record for each Node or a static route for each network of its pods. Equal refs
-in different parts are equal objects; the engine counts how many parts contribute an object. A property test
-holds `Engine.objects` equal to a build from the whole cluster (tests/reference/full_build.py).
+port and, by settings, an FDB record for each Node or a static route for each network of its pods. A property
+test holds `Engine.objects` equal to a build from the whole cluster (tests/reference/full_build.py).
 """
 
 import functools
@@ -18,6 +17,7 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.admission.namespace_limits import NamespaceLimits
 from f5router.desired import baseline, findings, route_objects
 from f5router.desired.cluster_state import ClusterState
+from f5router.desired.contributions import Contributions
 from f5router.desired.dropped_pools import DroppedPools
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.route_objects import HostObjects
@@ -48,8 +48,7 @@ class Engine:
         self.cluster = ClusterState(config.nodeport)
         self.objects: dict[Ref, Object] = {}
         """Desired."""
-        self._count: dict[Ref, int] = {}
-        """Number of parts that contribute an object."""
+        self._contributions = Contributions(self.objects)
         self._facts, self._tls_files = DeviceFacts(), config.tls_files
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
@@ -312,7 +311,7 @@ class Engine:
 
     def _rebuild_baseline(self) -> None:
         new = baseline.build(self._config, self._facts, self.cluster.networks, self._tls_files)
-        self._swap(self._baseline, new)
+        self._dirty |= self._contributions.swap(self._baseline, new)
         self._baseline = new
 
     def _rebuild_host(self, host: str, checked: Mapping[Key, EvaluatedRoute],
@@ -335,23 +334,10 @@ class Engine:
             if self._pools.use(key, settings, host):
                 self._dropped.discard(names.pool(self._config.folder, *key))
                 self._rebuild_pool(key)
-        self._swap(old.objects, new.objects)
+        self._dirty |= self._contributions.swap(old.objects, new.objects)
         for key in old.pools.keys() - new.pools.keys():
             if (dropped := self._pools.drop(key, host)) is not None:
                 self._drop_pool(key, dropped)
-
-    def _swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> None:
-        for ref, obj in new.items():
-            if ref not in old:
-                self._count[ref] = self._count.get(ref, 0) + 1
-            if self.objects.get(ref) != obj or self.objects[ref].dependencies != obj.dependencies:
-                self._dirty.add(ref)
-            self.objects[ref] = obj
-        for ref in old.keys() - new.keys():
-            self._count[ref] -= 1
-            if not self._count[ref]:
-                del self._count[ref], self.objects[ref]
-                self._dirty.add(ref)
 
     def _drop_pool(self, key: PoolKey, settings: PoolSettings) -> None:
         ref = Ref(Pool.KIND, names.pool(self._config.folder, *key))
@@ -383,7 +369,7 @@ class Engine:
         new = vxlan.record(node, subnet, self._config, self._facts) if node else {}
         if new:
             self._fdb_records[key] = new
-        self._swap(old, new)
+        self._dirty |= self._contributions.swap(old, new)
 
     def _allocate_networks(self, changed: Iterable[Key]) -> None:
         """Decide anew which Node gets which network of pods, if one of them has changed its claims."""
@@ -393,7 +379,7 @@ class Engine:
                 self._node_networks[key] = static_routes.node_networks(node, self._config.folder)
         if any(self._node_networks.get(key) != old for key, old in before.items()):
             old, self._allocation = self._allocation, static_routes.allocate(self._node_networks.values())
-            self._swap(old.routes, self._allocation.routes)
+            self._dirty |= self._contributions.swap(old.routes, self._allocation.routes)
 
     def _objects_of(self, key: Key) -> HostObjects:
         checked = self._claim_index.routes().get(key)

@@ -6,6 +6,7 @@ import pytest
 
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.certificate_queue import CheckQueue
 from f5router.desired import route_tls
 from f5router.desired.engine import Engine
 from f5router.model import file_names, names
@@ -70,6 +71,34 @@ def test_renewed_authorities():
                                                      and ref.path == bundle}
     renewed = DEFAULT.with_default_destination_ca(OTHER + CA)
     assert engine.objects == build(snapshot_of(engine), renewed, FACTS).objects
+
+
+def test_renewed_authorities_while_checks_are_late():
+    """Two Hosts have one Secret. The Route whose check was first is deleted before the other's is made."""
+    pods = secret(name="pods", type="Opaque", authorities=CA)
+    later, checks = by_secret(key=Key("shop", "b"), host="b.com"), CheckQueue(at_once_s=0.0)
+    engine = Engine(DEFAULT, checks)
+    engine.set_facts(FACTS)
+    engine.apply(delta(*((obj, True) for obj in (by_secret(), later, pods, endpoints("10.1.1.1")))))
+    while checks.turn():
+        pass
+    engine.apply(delta())
+    assert verified(engine) == {CA: {"c.example.com", "w.example.com"}}
+    engine.apply(delta((replace(pods, authorities=OTHER), True)))
+    assert checks.pending() == 2
+    checks.turn()
+    while checks.pending() > 1:
+        checks.turn()
+    engine.apply(delta())
+    assert verified(engine) == {OTHER: {"c.example.com", "w.example.com"}}
+    (late,) = engine.undecided()
+    first = by_secret() if late == later.key else later
+    engine.apply(delta((first, False)))
+    assert verified(engine) == {CA: {"c.example.com", "w.example.com"}}
+    while checks.turn():
+        pass
+    engine.apply(delta())
+    assert verified(engine) == {OTHER: {"c.example.com", "w.example.com"}}
 
 
 def by_secret(**changes) -> Route:
