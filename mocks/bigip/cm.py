@@ -94,11 +94,12 @@ def _pick(store: Store, kind: str, items: list[Reply], path: str) -> Reply:
 
 def _devices(store: Store, request: Request) -> list[Reply]:
     own = "active" if store.unit.status == unit.ACTIVE else "standby"
-    devices = [(unit.HOSTNAME, own, "true", "192.0.2.1")]
+    states = {"OFFLINE": "offline", "FORCED OFFLINE": "forced-offline", unit.ACTIVE: "active",
+              "STANDBY": "standby"}
+    devices = [(store.unit.hostname, own, "true", "192.0.2.1")]
     if store.unit.group:
-        other = "standby" if own == "active" else "active"
-        devices.append((unit.PEER, other, "false", "192.0.2.2"))
-    states = {"OFFLINE": "offline", "FORCED OFFLINE": "forced-offline"}
+        other = states.get(store.unit.peer_status, "standby" if own == "active" else "active")
+        devices.append((store.unit.peer, other, "false", "192.0.2.2"))
     return [_item(store, "device", f"/Common/{name}", {
         "configsyncIp": "none" if not store.unit.group else f"198.51.100.{index}",
         "failoverState": states.get(store.unit.status, state) if index == 1 else state,
@@ -131,7 +132,7 @@ def _device_groups(store: Store, request: Request) -> list[Reply]:
 
 
 def _members(store: Store, group: str) -> list[Reply]:
-    hosts = (unit.HOSTNAME, unit.PEER) if store.unit.group else (unit.HOSTNAME,)
+    hosts = (store.unit.hostname, store.unit.peer) if store.unit.group else (store.unit.hostname,)
     base = f"{ROOT}cm/device-group/{names.encode_segment(group)}/devices"
     members = []
     for host in hosts:
@@ -160,7 +161,7 @@ def _traffic_group_stats(store: Store, group: str) -> Reply:
     """Which device is active for a traffic group; recorded on 16.0.0."""
     _pick(store, "traffic-group", _traffic_groups(store, Request("GET", "", {}, {}, b"")), group)
     active = store.unit.status == unit.ACTIVE and group in store.unit.active_for
-    hosts = [(unit.HOSTNAME, active)] + ([(unit.PEER, not active)] if store.unit.group else [])
+    hosts = [(store.unit.hostname, active)] + ([(store.unit.peer, not active)] if store.unit.group else [])
     base = f"{ROOT}cm/traffic-group/{names.encode_segment(group)}"
     entries = {}
     for host, is_active in hosts:

@@ -33,7 +33,7 @@ from mocks.bigip.faults import Faults
 from mocks.bigip.listener import Listener, Outcome
 from mocks.bigip.refusals import Refusal
 from mocks.bigip.requests import LoggedRequest, Request, logged
-from mocks.bigip.store import Item, Store
+from mocks.bigip.store import Item, Key, Store
 from mocks.bigip.tokens import Tokens
 from mocks.bigip.unit import Unit
 
@@ -75,8 +75,7 @@ class FakeBigIP:
         with self.store.lock:
             users.add(self.store, USERNAME, PASSWORD, "admin", description="Admin User")
             catalog.furnish(self.store, partitions)
-            self.store.on_commit.append(
-                lambda written: self.store.unit.changed({kind for kind, _ in written}))
+            self.store.on_commit.append(self.note_changed)
         self.tokens = Tokens(version, clock, lambda name: users.find(self.store, name))
         self.faults = Faults()
         self.log: list[LoggedRequest] = []
@@ -153,6 +152,15 @@ class FakeBigIP:
             self._endpoints.transactions.clear()
             if lose_unsaved:
                 self.store.load_saved()
+
+    @property
+    def is_listening(self) -> bool:
+        """True between `start` and `stop`."""
+        return self._listener is not None
+
+    def note_changed(self, written: set[tuple[str, Key]]) -> None:
+        """Let the sync state follow writes; without a `Pair`, whose units do so themselves."""
+        self.store.unit.changed({kind for kind, _ in written})
 
     # -- addresses ---------------------------------------------------------------------------------
 
@@ -381,6 +389,8 @@ class FakeBigIP:
             own.set(failover=status)
             own.active_for = tuple(active_for)
             own.traffic_groups = tuple(dict.fromkeys((*own.traffic_groups, *own.active_for)))
+        if self.dataplane is not None:
+            self.dataplane.sync()
 
     def join_group(self, name: str, *, auto_sync: bool = False) -> None:
         """Make it a unit of a pair with a sync-failover group of this name, in sync."""

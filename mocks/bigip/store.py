@@ -7,7 +7,7 @@ of a transaction and the saved configuration cost as much as what was written, n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -222,15 +222,23 @@ class Store:
 
     def load_saved(self) -> None:
         """Go back to the last saved configuration; all generations become 1 (bigip-behaviour.md A1)."""
-        saved, before = self._saved, self._tables
+        self.replace(item for table in self._saved.values() for item in table.values())
+        self.generation = 1
+
+    def replace(self, items: Iterable[Item]) -> None:
+        """Have exactly these items, whose generations become 1. They fit together: nothing is checked."""
+        wanted, before = list(items), self._tables
         self._tables, self._children, self._users = {}, {}, {}
         self._unique, self._in_folder = {}, {}
-        self.generation = 1
-        for kind, table in saved.items():
-            for key, item in table.items():
-                self._set(kind, key, Item(kind, key, item.fields, min(item.generation, 1), item.hidden), None)
-        both = (*saved.items(), *before.items())
-        self._committed({(kind, key) for kind, table in both for key in table})
+        for item in wanted:
+            self._set(item.kind, item.key, Item(
+                item.kind, item.key, item.fields, min(item.generation, 1), item.hidden), None)
+        self._committed({(item.kind, item.key) for item in wanted} | {
+            (kind, key) for kind, table in before.items() for key in table})
+
+    def every(self) -> list[Item]:
+        """Every item of every kind."""
+        return [item for table in self._tables.values() for item in table.values()]
 
     # -- indexes -----------------------------------------------------------------------------------
 

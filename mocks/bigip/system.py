@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from mocks.bigip import refusals, unit, versions
+from mocks.bigip import refusals, versions
 from mocks.bigip.rendering import suffix
 from mocks.bigip.requests import Request
 from mocks.bigip.store import Store
@@ -87,7 +87,7 @@ def global_settings(store: Store, request: Request) -> Answer:
     return {
         "kind": "tm:sys:global-settings:global-settingsstate",
         "selfLink": f"https://localhost/mgmt/tm/sys/global-settings{suffix(store)}",
-        "hostname": unit.HOSTNAME,
+        "hostname": store.unit.hostname,
         "guiSetup": "disabled",
         "mgmtDhcp": "enabled",
     }

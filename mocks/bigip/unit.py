@@ -7,7 +7,8 @@ A standby takes writes like an active unit (f5-ansible #1788): nothing here refu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 
 HOSTNAME = "bigip1.example.com"
 PEER = "bigip2.example.com"
@@ -21,8 +22,10 @@ IN_SYNC, PENDING, CONFLICT, PEER_NEWER = "in-sync", "pending", "conflict", "peer
 INITIAL, SYNCING, DISCONNECTED, FAILED = "initial", "syncing", "disconnected", "failed"
 SYNC_STATES = (IN_SYNC, PENDING, CONFLICT, PEER_NEWER, INITIAL, SYNCING, DISCONNECTED, FAILED)
 
-NOT_SYNCED = frozenset(("net/fdb/tunnel", "net/fdb/tunnel/records", "net/self"))
-"""Writes of these leave the sync state alone: FDB, and self IPs that do not float (K13946 and its like)."""
+NOT_SYNCED = frozenset(("net/fdb/tunnel", "net/fdb/tunnel/records", "net/self", "net/vlan",
+                        "net/vlan/interfaces"))
+"""Writes of these leave the sync state alone: FDB, VLANs, and self IPs that do not float (K13946 and its
+like)."""
 
 
 @dataclass
@@ -30,6 +33,11 @@ class Unit:
     """State that the fake reports below `cm/`. Change it under the store's lock."""
 
     status: str = ACTIVE
+    hostname: str = HOSTNAME
+    peer: str = PEER
+    """Name of the other unit."""
+    peer_status: str = ""
+    """Failover state of the other unit, where a `Pair` has one; "": the opposite of `status`."""
     active_for: tuple[str, ...] = (TRAFFIC_GROUP,)
     traffic_groups: tuple[str, ...] = (TRAFFIC_GROUP,)
     group: str = ""
@@ -40,6 +48,8 @@ class Unit:
     """Commands of config sync that were accepted."""
     overwritten: int = 0
     """How often config sync replaced changes that only the peer had."""
+    sync_to_peer: Callable[[], bool] | None = None
+    """Copies the configuration to the other unit of a `Pair`; False if that cannot be reached."""
 
     def set(self, *, failover: str | None = None, sync: str | None = None, group: str | None = None) -> None:
         """Change what is given. Raises: ValueError: there is no such state."""
@@ -70,7 +80,12 @@ class Unit:
         if self.sync in (DISCONNECTED, FAILED):
             return
         self.overwritten += self.sync in (CONFLICT, PEER_NEWER)
-        self.sync = IN_SYNC
+        if self.sync_to_peer is None or self.sync_to_peer():
+            self.sync = IN_SYNC
+
+    def shown(self) -> dict[str, object]:
+        """Return the state as JSON has it."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "sync_to_peer"}
 
     def failover_texts(self) -> tuple[dict[str, str], list[str]]:
         """Fields and details of cm/failover-status."""
@@ -85,23 +100,23 @@ class Unit:
     def sync_texts(self) -> tuple[dict[str, str], list[str]]:
         """Fields and details of cm/sync-status."""
         if not self.group:
-            fields = {"color": "green", "mode": "standalone", "status": "Standalone", "summary": " "}
-            return fields, ["Optional action: Add a device to the trust domain"]
-        conflict = f"There is a possible change conflict between {PEER} and {HOSTNAME}."
+            alone = {"color": "green", "mode": "standalone", "status": "Standalone", "summary": " "}
+            return alone, ["Optional action: Add a device to the trust domain"]
+        conflict = f"There is a possible change conflict between {self.peer} and {self.hostname}."
         pending = "One or more devices in the device group have changes pending"
         color, status, summary, source = {
             IN_SYNC: ("green", "In Sync", "All devices in the device group are in sync", ""),
-            PENDING: ("yellow", "Changes Pending", pending, HOSTNAME),
-            PEER_NEWER: ("yellow", "Changes Pending", pending, PEER),
-            CONFLICT: ("red", "Changes Pending", conflict, HOSTNAME),
+            PENDING: ("yellow", "Changes Pending", pending, self.hostname),
+            PEER_NEWER: ("yellow", "Changes Pending", pending, self.peer),
+            CONFLICT: ("red", "Changes Pending", conflict, self.hostname),
             INITIAL: ("blue", "Awaiting Initial Sync", "The device group is awaiting the initial config sync",
-                      HOSTNAME),
+                      self.hostname),
             SYNCING: ("blue", "Syncing", "The device group is syncing", ""),
             DISCONNECTED: ("red", "Disconnected", "One or more devices are disconnected", ""),
             FAILED: ("red", "Sync Failure", "A device could not load the configuration", ""),
         }[self.sync]
         link = "disconnected" if self.sync == DISCONNECTED else "connected"
-        details = [f"{PEER}: {link}", f"{self.group} ({status}): {summary}"]
+        details = [f"{self.peer}: {link}", f"{self.group} ({status}): {summary}"]
         if source:
             details.append(f" - Recommended action: Synchronize {source} to group {self.group}")
         return {"color": color, "mode": "high-availability", "status": status, "summary": summary}, details

@@ -76,7 +76,7 @@ class Control:
                 plane.pods.stop(address, int(port))
                 return {}
             case "GET", ["unit"]:
-                return dataclasses.asdict(plane.store.unit)
+                return plane.store.unit.shown()
             case "PUT", ["unit"]:
                 with plane.store.lock:
                     plane.store.unit.set(**body)

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from mocks.bigip import addresses
+from mocks.bigip import addresses, unit
 from mocks.bigip.dataplane import config, wire
 from mocks.bigip.dataplane.balancing import Balancer
 from mocks.bigip.dataplane.contexts import Contexts
@@ -94,7 +94,9 @@ class DataPlane:
 
     async def _listen_for_all(self) -> None:
         with self.store.lock:
-            items = [item for item in self.store.all("ltm/virtual") if config.carried(item)]
+            # Their addresses float: a standby does not answer for them.
+            items = [item for item in self.store.all("ltm/virtual") if config.carried(item)
+                     ] if self.store.unit.status == unit.ACTIVE else []
             wanted = {item.path: item.fields["destination"].rsplit("/", 1)[1] for item in items}
         for path, (destination, server) in list(self._listening.items()):
             if wanted.get(path) != destination:

@@ -1,0 +1,164 @@
+"""Two fake devices as a pair: failover, config sync from one to the other, a unit that reboots.
+
+Sources: F5's manual "BIG-IP Device Service Clustering: Administration", 14.1, Managing Configuration
+Synchronization (a sync replaces the configuration of the other units; with auto-sync a change is copied at
+once) and Managing Failover; K13946 (self IPs that do not float and VLANs stay on their unit). After a reboot
+of a unit F5's units have been seen to report a conflict, or one unit as the newer one: tests choose.
+"""
+
+from __future__ import annotations
+
+from mocks.bigip import unit
+from mocks.bigip.server import FakeBigIP
+from mocks.bigip.store import Item, Key
+
+HOSTNAMES = (unit.HOSTNAME, unit.PEER)
+_LOCAL_KINDS = frozenset(("auth/user", "sys/db", "sys/provision", "net/vlan", "net/vlan/interfaces",
+                          "net/fdb/tunnel", "net/fdb/tunnel/records"))
+LOCAL_ONLY = "/Common/traffic-group-local-only"
+
+
+class Pair:
+    """Joins two devices of one version into a sync-failover group; the first one is active.
+
+    The first device's configuration is copied to the second one. Make it before requests come in: both share
+    one lock from then on. Their failover states are changed here, not on the devices.
+    """
+
+    def __init__(self, first: FakeBigIP, second: FakeBigIP, group: str = "pair", *, auto_sync: bool = False):
+        self.units = first, second
+        self._changed = [False, False]
+        """True for a unit with changes that the other one lacks."""
+        self._copying = False
+        self._down = False
+        """True while one of them is down."""
+        second.store.lock = first.store.lock
+        with first.store.lock:
+            for number, big in enumerate(self.units):
+                own = big.store.unit
+                own.hostname, own.peer = HOSTNAMES[number], HOSTNAMES[1 - number]
+                own.sync_to_peer = lambda number=number: self._copy(number)
+                big.join_group(group, auto_sync=auto_sync)
+                big.store.on_commit = [told for told in big.store.on_commit if told != big.note_changed]
+                big.store.on_commit.append(
+                    lambda written, number=number: self._note(number, {kind for kind, _ in written}))
+            self._copy(0)
+            for big in self.units:
+                big.store.save()
+        self.set(unit.ACTIVE, "STANDBY")
+
+    # -- failover --------------------------------------------------------------------------------
+
+    def set(self, *states: str) -> None:
+        """Set the failover states of both, also impossible ones: two active units, or none."""
+        for number, big in enumerate(self.units):
+            with big.store.lock:
+                big.store.unit.peer_status = states[1 - number]
+            big.set_failover(states[number])
+
+    def fail_over(self) -> None:
+        """Let the unit that is active become the standby, and the other one take over."""
+        self.set(*reversed([big.unit.status for big in self.units]))
+
+    @property
+    def active(self) -> FakeBigIP:
+        """The only active unit. Raises: ValueError: there is none, or there are two."""
+        (big,) = [big for big in self.units if big.unit.status == unit.ACTIVE and big.is_listening]
+        return big
+
+    @property
+    def standby(self) -> FakeBigIP:
+        """The other unit."""
+        return self.units[1 - self.units.index(self.active)]
+
+    def endpoint(self, virtual: str) -> tuple[str, int]:
+        """Where a virtual server of a floating address answers: on the active unit."""
+        return self.active.endpoint(virtual)
+
+    def crash(self, big: FakeBigIP) -> None:
+        """A unit goes down: nothing answers there, and the other one is active."""
+        number = self.units.index(big)
+        big.stop()
+        self._down = True
+        self.set(*["OFFLINE" if each == number else unit.ACTIVE for each in (0, 1)])
+        self._show()
+
+    def boot(self, big: FakeBigIP, *, conflict: bool = False) -> None:
+        """It comes back as the standby, with its last saved configuration; auto-sync brings it up to date.
+
+        Args: conflict: both units count as changed afterwards, and auto-sync does nothing.
+        """
+        number = self.units.index(big)
+        self._copying = True
+        try:
+            big.restart(lose_unsaved=True)
+        finally:
+            self._copying = False
+        with big.store.lock:
+            if conflict:
+                self._changed = [True, True]
+            elif self._synced_items(0) != self._synced_items(1):
+                self._changed[number], self._changed[1 - number] = False, True
+        states = [unit.ACTIVE, unit.ACTIVE]
+        states[number] = "STANDBY"
+        self.set(*states)
+        self._down = False
+        big.start()
+        if big.unit.auto_sync and not conflict and self._changed[1 - number]:
+            self._copy(1 - number)
+        self._show()
+
+    # -- config sync -----------------------------------------------------------------------------
+
+    def are_equal(self) -> bool:
+        """True if both have the same configuration, apart from what each has of its own."""
+        with self.units[0].store.lock:
+            return self._synced_items(0) == self._synced_items(1)
+
+    def _note(self, number: int, kinds: set[str]) -> None:
+        """Note what was written on a unit; the store's lock is held."""
+        if self._copying or not kinds - unit.NOT_SYNCED:
+            return
+        self._changed[number] = True
+        if self.units[number].unit.auto_sync and not self._changed[1 - number]:
+            self._copy(number)
+        self._show()
+
+    def _copy(self, source: int) -> bool:
+        """Replace the configuration of the other unit; False if it does not listen."""
+        target = self.units[1 - source].store
+        with target.lock:
+            if self._down:
+                return False
+            self._copying = True
+            try:
+                own = [item for item in target.every() if _is_local(item)]
+                synced = [item for item in self.units[source].store.every() if not _is_local(item)]
+                target.replace([*synced, *own])
+            finally:
+                self._copying = False
+            self._changed = [False, False]
+            self._show()
+            return True
+
+    def _show(self) -> None:
+        """Let both units report the state of the sync."""
+        connected = not self._down
+        for number, big in enumerate(self.units):
+            if self._changed[0] and self._changed[1]:
+                state = unit.CONFLICT
+            elif any(self._changed):
+                state = unit.PENDING if self._changed[number] else unit.PEER_NEWER
+            else:
+                state = unit.IN_SYNC
+            big.store.unit.sync = state if connected else unit.DISCONNECTED
+
+    def _synced_items(self, number: int) -> dict[tuple[str, Key], object]:
+        return {(item.kind, item.key): item.fields for item in self.units[number].store.every()
+                if not _is_local(item)}
+
+
+def _is_local(item: Item) -> bool:
+    """True for an object that config sync leaves out."""
+    return item.kind in _LOCAL_KINDS or (
+        item.kind == "net/self" and item.fields.get("trafficGroup", LOCAL_ONLY) == LOCAL_ONLY)
