@@ -106,10 +106,12 @@ class Backlog:
         self._take_turns(chosen, most)
         refs = chosen.refs | {ref for ref in self._namespace if _is_urgent(ref, desired, observed)}
         held = option_records.stays_with((ref for ref in self._namespace if ref not in refs), observed)
+        while staying := {ref for ref in refs if ref not in desired and ref in held}:
+            refs -= staying
+            held |= option_records.stays_with(staying, observed)
         idle = [ref for ref in self._namespace
                 if ref not in refs and ref not in held and not self._has_turn(ref, desired)]
         refs.update(idle[:most])
-        refs -= {ref for ref in refs if ref not in desired and ref in held}
         if any(ref.kind == Rule.KIND and ref not in refs for ref in self._namespace):
             # A strategy is changed when all Rules are in place under either.
             refs -= {ref for ref in refs if ref.kind == Policy.KIND and ref in desired and ref in observed}

@@ -95,6 +95,20 @@ def test_portions_lead_to_desired_and_never_break_references(first, second, thir
     assert not step(router.state, third, config)[1]
 
 
+@pytest.mark.parametrize("size", range(1, 12))
+def test_what_stays_keeps_what_it_needs(size):
+    """An iRule that stays because it is attached to another virtual server keeps its data-group."""
+    limited = RouteOptions(request_rate=100)
+    plain = replace(route("plain", host="a.b"), options=limited)
+    through = replace(route("through", host="api.example.com", kind="passthrough"), options=limited)
+    router = Router({}, Settings())
+    for cluster in ([plain, through], []):
+        router.take(cluster)
+        while router.backlog:
+            for _ in router.portion(size):
+                check_references(router.state)
+
+
 @settings(max_examples=40, deadline=None)
 @given(changes(), CONFIGS, st.data())
 def test_portions_never_lead_a_request_astray(clusters, config, data):
