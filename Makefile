@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 SEED ?= 1
+RUNS ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -17,7 +18,7 @@ ACCEPTED := CVE-2026-44405
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: help demo test lint bench attack lock audit clean environment
+.PHONY: help demo test lint bench attack explore lock audit clean environment
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +28,7 @@ help:
 	@echo 'make lint         the linters and the type checker alone'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
+	@echo 'make explore      the properties of the tests with other examples; stops at the first that fails'
 	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make clean        remove the environment and what tools leave behind'
@@ -66,6 +68,12 @@ attack: environment
 	@$(BIN)/python -m benchmarks.attacks api --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks hostile --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks soak --seed $(SEED)
+
+# RUNS=100 make explore: more of them. A failure prints how to repeat it.
+explore: environment
+	@for run in $$(seq $(RUNS)); do \
+	  $(BIN)/pytest --numprocesses $$(nproc) -m hypothesis --hypothesis-profile explore --maxfail 1 || exit 1; \
+	done
 
 # The newest versions within the bounds of setup.cfg and pyproject.toml, for every Python and machine that the
 # image is for; fails where one of these has no wheel.
