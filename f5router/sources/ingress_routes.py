@@ -4,7 +4,7 @@ A change costs the graphs of the roots that see it. `IngressRoutes` made from th
 the definition; a property test compares the two.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from f5router.model.cluster import Delta, Key, Route, Secret, Service
 from f5router.model.ingress_route import CertificateDelegation, IngressRoute
 from f5router.sources import contour_entries, contour_routes, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
-from f5router.sources.delegation_graph import Graph
+from f5router.sources.graph_parts import MOST_ROUTES, Budget, Graph
 from f5router.sources.problem import WARNING, Problem
 
 _T = TypeVar("_T")
@@ -29,6 +29,9 @@ REASON = "InvalidIngressRoute"
 
 _Place = tuple[str, str]
 """The namespace that roots compete in, "" for all of them, and their host."""
+
+_Changes = dict[Key, tuple[Route | None, Route | None]]
+"""Routes before and after."""
 
 NO_ROOT = "this IngressRoute is not part of a delegation chain from a root IngressRoute"
 
@@ -53,6 +56,9 @@ class IngressRoutePolicy:
     ownership: bool = True
     """A host belongs to one namespace, which claims to Hosts decide: only roots of the same namespace compete
     here. Otherwise a root that lost its Host to a Route would take down roots of the Route's namespace."""
+
+    most_routes: int = MOST_ROUTES
+    """Routes of the roots of a namespace by delegation to one namespace."""
 
     def takes(self, obj: IngressRoute) -> bool:
         """True if an object is not left to another controller."""
@@ -91,6 +97,10 @@ class IngressRoutes:
         """Roots by their Secret."""
         self._foreign: dict[str, set[Key]] = defaultdict(set)
         """Roots that name a Secret of another namespace, by that."""
+        self._spent: dict[str, Counter[str]] = defaultdict(Counter)
+        """Routes by namespace of roots, then by tenant."""
+        self._cut: dict[str, set[Key]] = defaultdict(set)
+        """Roots below which a tenant has more routes than he may, by namespace."""
         self._owned: dict[Key, set[Key]] = defaultdict(set)
         """Routes by the object that has the entry."""
         self._changed: set[Key] = set()
@@ -151,9 +161,12 @@ class IngressRoutes:
         return self._owned.get(key, ())
 
     def roots(self, key: Key) -> list[Key]:
-        """Return the roots that reach an IngressRoute, itself included, the oldest one first."""
+        """Return the roots that reach an IngressRoute, itself included, the oldest one first.
+
+        Those that have no routes left for it are behind: they decide about its status if no other does.
+        """
         roots = (root for root in self._reached.get(key, ()) if key in self.graphs[root].objects)
-        return sorted(roots, key=self._age)
+        return sorted(roots, key=lambda root: (key in self.graphs[root].cut_objects, self._age(root)))
 
     def wanted_secrets(self) -> set[Key]:
         """Return the Secrets that roots name and may use."""
@@ -234,10 +247,14 @@ class IngressRoutes:
             else:
                 self._delegations[key.namespace][key] = delegation
             dirty |= self._foreign.get(key.namespace, set())
-        changes: dict[Key, Route | None] = {}
+        changes: _Changes = {}
         for root in sorted(dirty):
             self._rebuild(root, changes)
-        return changes
+        for namespace in sorted({root.namespace for root in dirty}):
+            self._settle(namespace, changes)
+            if not self._spent[namespace]:
+                del self._spent[namespace]
+        return {key: new for key, (old, new) in changes.items() if new is not old and new != old}
 
     def _put_objects(self, objects: Mapping[Key, IngressRoute | None]) -> Iterator[Key]:
         """Take changed objects, and yield the roots whose graphs they change."""
@@ -289,14 +306,42 @@ class IngressRoutes:
                self.proxy(key) if old[1] is not None else None)
         return old != new
 
-    def _rebuild(self, root: Key, changes: dict[Key, Route | None]) -> None:
+    def _settle(self, namespace: str, changes: _Changes) -> None:
+        """Give the oldest roots of a namespace the routes of a tenant who has more than he may.
+
+        A root was built with what all others had left, which may be less than the older ones leave. Where
+        nothing is beyond it, that makes no difference.
+        """
+        most = self._policy.most_routes
+        if namespace not in self._cut and max(self._spent[namespace].values(), default=0) <= most:
+            return
+        spent: Counter[str] = Counter()
+        for root in sorted((key for key in self.graphs if key.namespace == namespace), key=self._age):
+            graph = self.graphs[root]
+            if any(most - spent[tenant] < size for tenant, size in graph.spent.items()) or any(
+                    most - spent[tenant] != left for tenant, left in graph.cut.items()):
+                self._rebuild(root, changes, spent)
+            spent.update(self.graphs[root].spent)
+
+    def _rebuild(self, root: Key, changes: _Changes, spent: Mapping[str, int] | None = None) -> None:
+        """Build the graph of a root anew. Args: spent: routes of others by tenant, None: those of all."""
         obj, old = self.objects.get(root), self.graphs.pop(root, None)
-        new = delegation_graph.build(obj, self, old) if obj is not None and _is_root(obj) else None
+        total = self._spent[root.namespace]
+        if old is not None:
+            total.subtract(old.spent)
+        budget = Budget(self._policy.most_routes, total if spent is None else spent)
+        new = delegation_graph.build(obj, self, budget, old) if obj is not None and _is_root(obj) else None
         if new is not None:
             self.graphs[root] = new
+            total.update(new.spent)
+        for tenant in old.spent if old is not None else ():
+            if not total[tenant]:
+                del total[tenant]
+        _move(self._cut, root, {root.namespace} if old and old.cut else set(),
+              {root.namespace} if new and new.cut else set())
         before, after = old or Graph(root), new or Graph(root)
         for key in before.routes.keys() - after.routes.keys():
-            changes[key] = None
+            changes[key] = changes.get(key, (before.routes[key], None))[0], None
             owner = _owner(before.routes[key])
             self._owned[owner].discard(key)
             _drop_empty(self._owned, owner)
@@ -305,8 +350,8 @@ class IngressRoutes:
         if before.secret != after.secret:
             self._secrets_changed.add(root)
         for key, route in after.routes.items():
-            if (known := before.routes.get(key)) is not route and known != route:
-                changes[key] = route
+            if (known := before.routes.get(key)) is not route:
+                changes[key] = changes.get(key, (known, None))[0], route
         _move(self._reached, root, {*before.objects, *before.missing}, {*after.objects, *after.missing})
         _move(self._secret_users, root, _secrets(before), _secrets(after))
         _move(self._foreign, root, _namespace(before), _namespace(after))

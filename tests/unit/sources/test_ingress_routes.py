@@ -7,15 +7,13 @@ internal/dag/status_test.go and builder_test.go.
 """
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.model.cluster import Key, PathMatch
-from f5router.sources import delegation_graph
-from f5router.sources.contour_entries import CheckedEntry
+from f5router.sources import delegation_walk, graph_parts
 from f5router.sources.ingress_routes import NO_ROOT
 from tests.unit.sources.contour_objects import (
     Source,
@@ -131,9 +129,9 @@ CASES = {
         {"shop/root": OK, "bank/v": bad("Service [web:80] is invalid or missing")}, []),
     "delegation to a root": (
         [root(entry("/", to="other")), root(entry("/", "web"), name="other", fqdn="other.example.com")],
-        {"shop/root": bad(delegation_graph.TO_ROOT), "shop/other": OK}, [""]),
+        {"shop/root": bad(delegation_walk.TO_ROOT), "shop/other": OK}, [""]),
     "delegation to itself": (
-        [root(entry("/", to="root"))], {"shop/root": bad(delegation_graph.TO_ROOT)}, []),
+        [root(entry("/", to="root"))], {"shop/root": bad(delegation_walk.TO_ROOT)}, []),
     "vertex that delegates to itself": (
         [root(entry("/", to="v")), ingress_route("v", entry("/", to="v"))],
         {"shop/root": OK,
@@ -359,9 +357,9 @@ def test_a_long_chain_and_a_lattice():
     """A chain has a limit; a lattice of 60 levels has 2^60 paths, and costs its edges."""
     chain = [ingress_route(f"v{number}", entry("/", to=f"v{number + 1}")) for number in range(300)]
     ingress_routes, _ = source(root(entry("/", to="v0")), *chain)
-    last = Key("shop", f"v{delegation_graph.MOST_DEPTH - 2}")
+    last = Key("shop", f"v{graph_parts.MOST_DEPTH - 2}")
     assert ingress_routes.status(last).description == (
-        f"more than {delegation_graph.MOST_DEPTH} IngressRoutes delegate one to another")
+        f"more than {graph_parts.MOST_DEPTH} IngressRoutes delegate one to another")
     assert ingress_routes.status(Key("shop", "v200")).current == "valid"
     lattice = [ingress_route(f"{side}{level}", *(entry("/", to=f"{to}{level + 1}") for to in "ab"))
                for level in range(60) for side in "ab"]
@@ -386,31 +384,11 @@ def test_a_root_of_5000():
     assert loaded.status(Key("shop", "v1-2")).current == "valid"
 
 
-def test_a_namespace_with_too_many_routes_below_a_root():
-    """Anybody may have roots for objects that are there: the product has a bound, which costs no others.
-
-    An object counts once, with however many prefixes.
-    """
-    routes = ingress_route("v", *[entry("/a/v", "web")] * 1000).routes
-    above = root(*(entry(prefix, to=f"{space}/v{at}") for prefix in ("/", "/a") for at in range(11)
-                   for space in ("bank", "other")[:1 + (at < 10)]))
-    objects = {each.key: each for each in [above, *(
-        replace(ingress_route(f"{space}/v{at}"), routes=routes)
-        for at in range(11) for space in ("bank", "other"))]}
-    graph = delegation_graph.build(above, SimpleNamespace(
-        objects=objects, entries=lambda key: [CheckedEntry()] * len(objects[key].routes),
-        may_have_roots=lambda namespace: True, holder=lambda root: root.key))
-    assert {visit: error for visit, error in graph.visits.items() if error} == dict.fromkeys(
-        [(Key("bank", "v10"), "/"), (Key("bank", "v10"), "/a")],
-        "namespace bank has more than 10000 routes below one root")
-    assert len(graph.visits) == 43
-
-
 def test_a_target_that_is_no_root_any_more():
     """An object that delegated to a root becomes valid when the target becomes a vertex."""
     other = root(entry("/", "web"), name="other", fqdn="other.example.com")
     loaded, _ = source(WEB, root(entry("/", to="other")), other)
-    assert loaded.status(Key("shop", "root")).description == delegation_graph.TO_ROOT
+    assert loaded.status(Key("shop", "root")).description == delegation_walk.TO_ROOT
     loaded.take_changed()
     loaded.apply(delta(ingress_route("other", entry("/", "web"))))
     assert statuses(loaded) == {"shop/root": OK, "shop/other": OK}
@@ -475,9 +453,10 @@ OBJECTS = st.one_of(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(OBJECTS, st.booleans()), max_size=14), st.booleans())
-def test_changes_give_what_the_whole_cluster_gives(events, ownership):
-    ingress_routes, routes, known = Source(ownership=ownership), {}, {}
+@given(st.lists(st.tuples(OBJECTS, st.booleans()), max_size=14), st.booleans(),
+       st.sampled_from([1, 3, 10_000]))
+def test_changes_give_what_the_whole_cluster_gives(events, ownership, most_routes):
+    ingress_routes, routes, known = Source(ownership=ownership, most_routes=most_routes), {}, {}
     told = {}
     for obj, deleted in events:
         pair = type(obj), obj.key
@@ -487,7 +466,7 @@ def test_changes_give_what_the_whole_cluster_gives(events, ownership):
         routes |= ingress_routes.apply(delta(*([] if deleted else [obj]), gone=[obj] if deleted else []))
         told |= {key: (ingress_routes.status(key), ingress_routes.warnings(key))
                  for key in ingress_routes.take_changed()}
-    whole = Source(ownership=ownership)
+    whole = Source(ownership=ownership, most_routes=most_routes)
     expected = whole.apply(delta(*known.values()))
     assert {key: route for key, route in routes.items() if route is not None} == expected
     assert {key: value for key, value in told.items() if value[0] is not None} == {

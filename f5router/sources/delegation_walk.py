@@ -1,0 +1,142 @@
+"""Visits what a root of IngressRoutes reaches by the delegations of its routes, and checks it.
+
+Nothing is walked twice with the same prefix on behalf of one tenant, and prefixes are bounded: a lattice
+costs its edges, not its paths. What one tenant delegates to decides nothing about the same object below
+another one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from f5router.model.cluster import Key
+from f5router.model.ingress_route import Delegate, IngressRoute
+from f5router.sources.contour_entries import quoted
+from f5router.sources.graph_parts import MOST_DEPTH, Budget, Graph, View, Visit, chain, target
+
+MOST_PREFIXES = 16
+"""Different prefixes with which a root reaches an object. All begin the matches of the object, and it is
+checked for each: without a bound two large objects cost their product."""
+
+TO_ROOT = "root ingressroute cannot delegate to another root ingressroute"
+
+
+class Walk:
+    """One walk: depth first, in the order of spec.routes."""
+
+    def __init__(self, root: IngressRoute, view: View, graph: Graph, budget: Budget):
+        self._root, self._view, self._graph, self._budget = root.key, view, graph, budget
+        self._path: dict[Key, None] = {}
+        """Objects from the root to the current one."""
+        self._seen: set[tuple[str, Visit]] = set()
+        """By tenant."""
+        self._prefixes: Counter[tuple[str, Key]] = Counter()
+        self._counted: set[tuple[str, Key]] = set()
+
+    def run(self) -> None:
+        """Record the visits of a root, with their errors."""
+        stack = [self._enter(Visit(self._root), self._root.namespace)]
+        while stack:
+            visit, tenant, targets = stack[-1]
+            following = next(targets, None)
+            if following is None:
+                stack.pop()
+                del self._path[visit.key]
+                continue
+            charged = following.key.namespace if tenant == self._root.namespace else tenant
+            if (charged, following) not in self._seen:
+                stack.append(self._enter(following, charged))
+
+    def _enter(self, visit: Visit, tenant: str) -> tuple[Visit, str, Iterator[Visit]]:
+        """Check an object; returns the visits that it leads to. Args: tenant: who is charged for it."""
+        graph = self._graph
+        self._seen.add((tenant, visit))
+        self._path[visit.key] = None
+        self._prefixes[tenant, visit.key] += 1
+        error, targets = self._charge(visit, tenant), list[Visit]()
+        if not error:
+            targets = list(_targets(visit.key, self._view, graph))
+        else:  # a target may be the reason
+            obj = self._view.objects[visit.key]
+            graph.missing |= {target(obj, entry.delegate) for entry in obj.routes if entry.delegate}
+        graph.visits[visit] = error and graph.visits.get(visit, error)
+        return visit, tenant, iter(targets)
+
+    def _charge(self, visit: Visit, tenant: str) -> str:
+        """Return why an object is not served; otherwise count its routes, once for all prefixes."""
+        graph, place, size = self._graph, (tenant, visit.key), 0
+        if visit.key != self._root and place not in self._counted:
+            size = sum(bool(entry.services) for entry in self._view.objects[visit.key].routes)
+        left = self._budget.most - self._budget.spent.get(tenant, 0)
+        if self._prefixes[place] > MOST_PREFIXES:
+            return f"more than {MOST_PREFIXES} different path prefixes are delegated to it"
+        if error := _error(visit, self._path, self._view):
+            return error
+        if size and graph.spent[tenant] + size > left:
+            graph.cut[tenant] = left
+            graph.cut_visits.add(visit)
+            return (f"the roots of namespace {self._root.namespace} have more than {self._budget.most} "
+                    f"routes by delegation to namespace {tenant}")
+        self._counted.add(place)
+        graph.spent[tenant] += size
+        return ""
+
+
+def is_below(match: str, prefix: str) -> bool:
+    """True if a match lies in the space of a prefix, by segments: /foo has /foo and /foo/x, not /foobar.
+
+    Source: projectcontour/contour v1.5.1, internal/dag/builder.go: matchesPathPrefix.
+    """
+    if not prefix:
+        return True
+    return bool(match) and f"{match.rstrip('/') if match.endswith('/') else match}/".startswith(
+        prefix if prefix.endswith("/") else f"{prefix}/")
+
+
+def _error(visit: Visit, path: Mapping[Key, None], view: View) -> str:
+    """Return the first error of an object, in the order of spec.routes; "" for none."""
+    obj = view.objects[visit.key]
+    if obj.problem:
+        return obj.problem
+    for entry, checked in zip(obj.routes, view.entries(visit.key), strict=True):
+        if error := checked.conflict:
+            return error
+        if not (entry.services or entry.delegate):
+            continue
+        if not is_below(entry.match, visit.prefix):
+            return (f"the path prefix {quoted(entry.match)} does not match the parent's path prefix "
+                    f"{quoted(visit.prefix)}")
+        if error := checked.error or (_delegate_error(obj, entry.delegate, path, view) if entry.delegate
+                                      else ""):
+            return error
+    return ""
+
+
+def _delegate_error(obj: IngressRoute, delegate: Delegate, path: Mapping[Key, None], view: View) -> str:
+    key = target(obj, delegate)
+    known = view.objects.get(key)
+    if known is None:
+        return ""
+    if known.virtual_host is not None:
+        return TO_ROOT
+    if key in path:
+        return f"route creates a delegation cycle: {chain([*path], key)}"
+    if len(path) >= MOST_DEPTH:
+        return f"more than {MOST_DEPTH} IngressRoutes delegate one to another"
+    return ""
+
+
+def _targets(key: Key, view: View, graph: Graph) -> Iterator[Visit]:
+    """Yield the visits that a valid object leads to, and record the warnings of the object."""
+    obj = view.objects[key]
+    for entry, checked in zip(obj.routes, view.entries(key), strict=True):
+        for text in checked.warnings:
+            graph.warn(key, text)
+        if entry.delegate is None:
+            continue
+        following = target(obj, entry.delegate)
+        if following in view.objects:
+            yield Visit(following, entry.match)
+        else:
+            graph.missing.add(following)
+            graph.warn(key, f"route {quoted(entry.match)}: delegates to IngressRoute {following}, which does "
+                       "not exist")
