@@ -8,15 +8,19 @@ expires). A Secret's volume changes by a symbolic link, for which reading is the
 import logging
 import math
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from f5router.admission.pem import MAX_TEXT, PEMError
 from f5router.config import files, tls_files
+from f5router.config.device import BigIPPaths
 from f5router.config.tls_files import TLSPaths
+from f5router.icontrol.settings import Login
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model.client_tls import TLSFiles
+from f5router.model.errors import ConfigError
 
 Content = TypeVar("Content")
 Read = Callable[[Content], Content]
@@ -38,9 +42,13 @@ class FileWatch(Generic[Content]):
         self.due_at = clock() + period_s if read else math.inf
         """When the files are to be read again."""
 
-    def has_changed(self) -> bool:
-        """Read the files if that is due; returns True if they hold something else."""
-        if self._read is None or self._clock() < self.due_at:
+    def is_due(self) -> bool:
+        """True if the files are to be read again."""
+        return self._clock() >= self.due_at
+
+    def has_changed(self, *, now: bool = False) -> bool:
+        """Read the files if that is due, or now; returns True if they hold something else."""
+        if self._read is None or not (now or self.is_due()):
             return False
         self.due_at = self._clock() + self._period_s
         try:
@@ -54,6 +62,30 @@ class FileWatch(Generic[Content]):
         log.info("%s is used", self._subject)
         self.content = content
         return True
+
+
+class SharedFiles(Generic[Content]):
+    """The same for several threads: whoever needs the content looks if the files are due."""
+
+    def __init__(self, subject: str, read: Read[Content] | None, content: Content, *, period_s: float,
+                 clock: Callable[[], float]):
+        """Args: as of FileWatch; content: if there are no files.
+
+        Raises: ConfigError: the files cannot be used.
+        """
+        try:
+            content = read(content) if read else content
+        except (OSError, ValueError) as exc:
+            raise ConfigError([f"{subject}: {tls_files.reason(exc)}"]) from None
+        self._watch = FileWatch(subject, read, content, period_s=period_s, clock=clock)
+        self._lock = threading.Lock()
+
+    def get(self, *, now: bool = False) -> Content:
+        """Return the newest usable content. Args: now: read the files even if that is not due."""
+        if now or self._watch.is_due():
+            with self._lock:
+                self._watch.has_changed(now=now)
+        return self._watch.content
 
 
 def client_tls(paths: TLSPaths) -> Read[TLSFiles] | None:
@@ -75,6 +107,25 @@ def destination_ca(path: str) -> Read[str] | None:
             if isinstance(exc, OSError):
                 raise
             raise PEMError(f"{path!r}: {tls_files.reason(exc)}") from None
+    return read if path else None
+
+
+def login(paths: BigIPPaths) -> Read[Login] | None:
+    """Return how user name and password are read; None if they are in no file."""
+    return (lambda before: paths.login(_text, before)) if paths.username or paths.password else None
+
+
+def authorities(path: str) -> Read[str] | None:
+    """Return how the authorities of the BIG-IP are read; None without a file."""
+    return (lambda before: files.whole_certificates(path, _text(path))) if path else None
+
+
+def ssh_key(path: str) -> Read[str] | None:
+    """Return how the private key for SSH is read; None without a file."""
+    def read(before: str) -> str:
+        text = _text(path)
+        files.check_ssh_key(path, text)
+        return text
     return read if path else None
 
 

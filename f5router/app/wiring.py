@@ -6,7 +6,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from f5router.app import file_watch
 from f5router.app.config_sync import ConfigSyncer
+from f5router.app.file_watch import SharedFiles
 from f5router.app.ingress_reporter import load_balancer_status
 from f5router.app.ingress_route_reporter import IngressRouteReporter
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
@@ -16,6 +18,7 @@ from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.rest.client import Client
+from f5router.icontrol.settings import Login, Renewable, SSHSettings
 from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
@@ -47,11 +50,17 @@ def build_device(
     permit: WritePermit = ALWAYS,
 ) -> Device:
     """Build the device of a Config; the stack closes it. Args: sleep: None for waits that give_up ends."""
+    login = SharedFiles("changed login for the BIG-IP", file_watch.login(config.bigip_paths),
+                        config.bigip.login, period_s=timing.files_s, clock=clock)
+    authorities = SharedFiles(
+        "changed CA bundle for the BIG-IP", file_watch.authorities(config.bigip_paths.ca_bundle), "",
+        period_s=timing.files_s, clock=clock)
+    uploader = _uploader(config, permit, login, timing, clock)
     client = stack.enter_context(
         Client(config.bigip, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep,
-               permit=permit))
+               permit=permit, login=login, authorities=authorities))
     device = Device(
-        client, FileWriter(client, _uploader(config, permit), origin=Origin(config.folder), sleep=time.sleep),
+        client, FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep),
         Failover(client, fresh_s=timing.failover_fresh_s, clock=clock), folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
@@ -63,13 +72,21 @@ def build_device(
     return device
 
 
-def _uploader(config: Config, permit: WritePermit) -> "SSHUploader | None":
+def _uploader(config: Config, permit: WritePermit, login: Renewable[Login], timing: Timing,
+              clock: Callable[[], float]) -> "SSHUploader | None":
     """Return what uploads over SSH, if the Config says so; else none of it is loaded: 8 MB, 0.1 s."""
     if config.cert_upload != "ssh":
         return None
     from f5router.icontrol.uploads.ssh_upload import SSHUploader
 
-    return SSHUploader(config.ssh, permit=permit)
+    key = SharedFiles("changed private key for SSH", file_watch.ssh_key(config.ssh.private_key or ""), "",
+                      period_s=timing.files_s, clock=clock)
+
+    def newest(settings: SSHSettings) -> SSHSettings:
+        return replace(settings, username=login.get().username, private_key=None,
+                       private_key_text=key.get(now=True) or None)
+
+    return SSHUploader(config.ssh, permit=permit, newest=newest)
 
 
 def build_campaign(config: Config, wake: Callable[[], None], stack: ExitStack) -> Campaign | None:

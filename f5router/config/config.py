@@ -25,6 +25,7 @@ from f5router.config import (
     tls_files,
     tls_settings,
 )
+from f5router.config.device import BigIPPaths
 from f5router.config.metrics_tls import TLS
 from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
@@ -49,6 +50,8 @@ class Config(pod_network.PodNetwork):
     """Configuration of the router: all settings, checked. docs/configuration.md explains them."""
 
     bigip: ClientSettings
+    bigip_paths: BigIPPaths
+    """Where the login and the authorities are read again."""
     ssh: SSHSettings
     """How certificate files are copied where cert_upload is "ssh"."""
     kube: KubeSettings
@@ -194,7 +197,7 @@ def load(
 def _config(reader: Reader) -> Config:
     """Return the Config as far as the settings are right; the reader has what is wrong."""
     host = device.host(reader)
-    bigip = device.bigip(reader, host)
+    bigip, bigip_paths = device.bigip(reader, host)
     ssh, cert_upload = device.upload(reader, host, bigip)
     folder, http_virtual, https_virtual = device.places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
@@ -202,7 +205,7 @@ def _config(reader: Reader) -> Config:
     files_of_tls, tls_paths = tls_files.load(reader)
     network, destination_ca = pod_network.load(reader), files.destination_ca(reader)
     return Config(
-        bigip=bigip, ssh=ssh, cert_upload=cert_upload,
+        bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
         kube=kube_settings(reader, sdn=network["vxlan"] is not None),
         folder=folder, node_partition=device.node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
@@ -314,8 +317,8 @@ def _metrics_login(reader: Reader) -> tuple[str, str] | None:
     user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
     if not any(reader.text(name) for name in (*user, *password)):
         return None
-    return (files.sourced(reader, "the user for the metrics", user[0], {user[1]: ""}),
-            files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
+    return (files.sourced(reader, "the user for the metrics", user[0], {user[1]: ""})[0],
+            files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""})[0])
 
 
 def kube_settings(reader: Reader, *, sdn: bool = True) -> KubeSettings:

@@ -1,25 +1,50 @@
 """Settings of the BIG-IP: its connection, SSH, and where the router's objects are."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from f5router.config import files, parsers
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
-from f5router.icontrol.settings import ClientSettings, SSHSettings
+from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
 
 MAX_RETRY_S = 30.0
 """Longest time of one repeated read of the BIG-IP."""
 
 
+@dataclass(frozen=True, slots=True)
+class BigIPPaths:
+    """Files with the login and the authorities of the BIG-IP; "" for none."""
+
+    username: str = ""
+    password: str = ""
+    ca_bundle: str = ""
+
+    def login(self, read_file: Callable[[str], str], before: Login) -> Login:
+        """Read the login. Args: before: has what is in no file. Raises: OSError; ValueError."""
+        def value(name: str, path: str, otherwise: str) -> str:
+            if not path:
+                return otherwise
+            try:
+                return str(files.parsed(name, read_file(path)))
+            except files.FileProblem as exc:
+                raise files.FileProblem(f"{path!r}: {exc}") from None
+        return Login(value("f5-username", self.username, before.username),
+                     value("f5-password", self.password, before.password))
+
+
 def host(reader: Reader) -> parsers.Host:
     """Return the BIG-IP's host, one that cannot be reached after a problem."""
     files.check_directory(reader, "f5-credentials-dir")
-    host: parsers.Host | str = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    host, _ = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
     return host if isinstance(host, parsers.Host) else parsers.Host("bigip.invalid", "bigip.invalid")
 
 
-def bigip(reader: Reader, host: parsers.Host) -> ClientSettings:
-    username = files.sourced(
+def bigip(reader: Reader, host: parsers.Host) -> tuple[ClientSettings, BigIPPaths]:
+    """Return the settings of the connection, and where those are that may change."""
+    username, username_path = files.sourced(
         reader, "F5 username", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
-    password = files.sourced(
+    password, password_path = files.sourced(
         reader, "F5 password", "f5-password", {"f5-password-file": "", "f5-credentials-dir": "password"})
     verify: bool | str = True
     bundle = reader.text("f5-ca-bundle")
@@ -31,12 +56,13 @@ def bigip(reader: Reader, host: parsers.Host) -> ClientSettings:
         if bundle:
             reader.warn("not used, because nothing is verified", "f5-ca-bundle")
     timeout_s = reader.value("f5-timeout")
-    return ClientSettings(
+    settings = ClientSettings(
         base_url=f"https://{host.netloc}", username=username, password=password,
         verify=verify, auth=reader.value("f5-auth"),
         connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=timeout_s,
         max_in_flight=reader.value("f5-max-in-flight"), retry_s=min(MAX_RETRY_S, timeout_s),
     )
+    return settings, BigIPPaths(username_path, password_path, verify if isinstance(verify, str) else "")
 
 
 def upload(reader: Reader, host: parsers.Host, bigip: ClientSettings) -> tuple[SSHSettings, str]:

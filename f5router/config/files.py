@@ -28,8 +28,14 @@ SERVICE_CA = "/var/run/secrets/kubernetes.io/serviceaccount/service-ca.crt"
 """The authority of OpenShift's Service certificates, in every pod. Source: docs.openshift.com, Service
 serving certificate secrets."""
 
+_BEGIN = "-----BEGIN CERTIFICATE-----"
+
 NO_CA = "none"
 """Word in the place of a file: pods are not verified."""
+
+
+class FileProblem(ValueError):
+    """A file cannot be used; the message has nothing of its content."""
 
 
 class DestinationCA(NamedTuple):
@@ -54,8 +60,10 @@ def check_directory(reader: Reader, name: str) -> None:
         reader.problem(f"the directory {path!r} does not exist", name)
 
 
-def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> Any:
-    """Return the value of a setting that files can hold too; "" after a problem.
+def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> tuple[Any, str]:
+    """Return the value of a setting that files can hold too, and the file that has it; "" for none of them.
+
+    The value is "" after a problem.
 
     The flag with the text itself goes before every file, the flag of a file before a variable. Sources of
     one rank that differ are a problem: neither is more explicit than the other.
@@ -74,17 +82,23 @@ def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> 
         if not values:
             continue
         if "" in values.values():
-            return ""  # the problem with it is noted
+            return "", ""  # the problem with it is noted
         if len(set(values.values())) > 1:
             reader.problem("their values differ; set only one of them", *values)
-            return ""
+            return "", ""
         for unused in (name for later in by_rank if later > rank for name in by_rank[later]):
             if not files.get(unused):
                 reader.warn(f"not used: {OPTIONS[next(iter(values))].label} goes before it", unused)
-        return next(iter(values.values()))
+        name, value = next(iter(values.items()))
+        return value, "" if name == plain else _path(reader, name, files[name])
     directory = [name for name in given if files.get(name)]
     reader.problem(f"{what} must be specified", plain, *directory)
-    return ""
+    return "", ""
+
+
+def _path(reader: Reader, name: str, inside: str) -> str:
+    """Return the path of a setting, or of a file in the directory that it names."""
+    return posixpath.join(reader.text(name), inside) if inside else reader.text(name)
 
 
 def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, str]) -> dict[str, object]:
@@ -99,20 +113,25 @@ def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, st
 
 def _filed(reader: Reader, name: str, inside: str, plain: str) -> Any:
     """Read the value of OPTIONS[plain] from a file. Raises: FileNotFoundError: none in the directory."""
-    path = posixpath.join(reader.text(name), inside) if inside else ""
-    text = reader.read(name, path, missing_ok=bool(inside))
+    text = reader.read(name, _path(reader, name, inside), missing_ok=bool(inside))
     if text is None:
         return ""
-    text = text.strip("\r\n")
-    where = f"file {inside}: " if inside else ""
-    if not text:
-        reader.problem(f"{where}it is empty", name)
+    try:
+        return parsed(plain, text)
+    except FileProblem as exc:
+        reader.problem(f"file {inside}: {exc}" if inside else str(exc), name)
         return ""
+
+
+def parsed(plain: str, text: str) -> Any:
+    """Return the value of OPTIONS[plain] that a file has. Raises: FileProblem."""
+    text = text.strip("\r\n")
+    if not text:
+        raise FileProblem("it is empty")
     try:
         return OPTIONS[plain].parse(text)
     except ValueError as exc:
-        reader.problem(f"{where}{exc}", name)
-        return ""
+        raise FileProblem(str(exc)) from None
 
 
 def private_key(reader: Reader) -> str | None:
@@ -129,24 +148,40 @@ def private_key(reader: Reader) -> str | None:
         return None
     if text is None:
         return None
-    key = parsed_key(reader, "f5-private-key", text, openssh=True)
-    if key is None or isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
-        return path if key else None
-    reader.problem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519", "f5-private-key")
-    return None
+    try:
+        check_ssh_key(path, text)
+    except FileProblem as exc:
+        reader.problem(str(exc), "f5-private-key")
+        return None
+    return path
 
 
-def parsed_key(reader: Reader, name: str, text: str, *, openssh: bool) -> PrivateKeyTypes | None:
-    """Return the private key of a file; None after a problem. Args: openssh: it may have OpenSSH's form."""
+def check_ssh_key(path: str, text: str) -> None:
+    """Raises: FileProblem: the text of this file is no private key for SSH."""
+    key = _key(path, text, openssh=True)
+    if not isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
+        raise FileProblem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519")
+
+
+def parsed_key(reader: Reader, name: str, text: str) -> PrivateKeyTypes | None:
+    """Return the private key of a file, in PEM; None after a problem."""
+    try:
+        return _key(reader.text(name), text, openssh=False)
+    except FileProblem as exc:
+        reader.problem(str(exc), name)
+        return None
+
+
+def _key(path: str, text: str, *, openssh: bool) -> PrivateKeyTypes:
+    """Return a private key. Args: openssh: it may have OpenSSH's form. Raises: FileProblem."""
     load = load_ssh_private_key if openssh and "BEGIN OPENSSH PRIVATE KEY" in text else load_pem_private_key
     try:
         return load(text.encode(), password=None)
     except TypeError:
-        reader.problem(f"the key in {reader.text(name)!r} has a passphrase; give one without", name)
+        raise FileProblem(f"the key in {path!r} has a passphrase; give one without") from None
     except (ValueError, UnsupportedAlgorithm):
         form = "PEM or OpenSSH" if openssh else "PEM"
-        reader.problem(f"{reader.text(name)!r} is not a private key in {form} form", name)
-    return None
+        raise FileProblem(f"{path!r} is not a private key in {form} form") from None
 
 
 def certificates(reader: Reader, name: str) -> str:
@@ -161,6 +196,17 @@ def _encoded(reader: Reader, name: str, path: str, text: str) -> str:
     except ValueError as exc:
         reader.problem(f"{exc}, in {path!r}", name)
         return ""
+
+
+def whole_certificates(path: str, text: str) -> str:
+    """Return the certificates as encode_certificates. Raises: FileProblem: also if the last is cut off."""
+    try:
+        certificates = encode_certificates(text)
+    except PEMError as exc:
+        raise FileProblem(f"{path!r}: {exc}") from None
+    if text.count(_BEGIN) != certificates.count(_BEGIN):
+        raise FileProblem(f"{path!r}: a certificate in it is cut off")
+    return certificates
 
 
 def encode_certificates(text: str) -> str:

@@ -56,7 +56,7 @@ def load(reader: Reader) -> TLS | None:
         return None
     tls = TLS(reader.text(CERT), reader.text(KEY), minimum, ciphers)
     certificates, key = files.certificates(reader, CERT), reader.read(KEY)
-    if key is None or not files.parsed_key(reader, KEY, key, openssh=False) or not certificates:
+    if key is None or not files.parsed_key(reader, KEY, key) or not certificates:
         return None
     try:
         context(tls, read(tls))

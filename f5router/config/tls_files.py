@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from f5router.admission import pem
+from f5router.config.files import FileProblem
 from f5router.config.reader import Reader
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.steps import finish
@@ -152,4 +153,4 @@ def reason(exc: OSError | ValueError) -> str:
     """Return why files cannot be used, without their content."""
     if isinstance(exc, OSError):
         return f"cannot read {exc.filename!r}: {exc.strerror or type(exc).__name__}"
-    return str(exc) if isinstance(exc, pem.PEMError) else "it is not text in UTF-8"
+    return str(exc) if isinstance(exc, pem.PEMError | FileProblem) else "it is not text in UTF-8"

@@ -4,10 +4,41 @@ Nothing is imported here that takes long, so that the command line can read its 
 """
 
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 SSH_FOLDER = "/var/tmp"
 """Folder of the device's disk for files that are uploaded over SSH."""
+
+
+Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
+
+
+class Renewable(Protocol[Value_co]):
+    """A value that files hold, which may change; for several threads."""
+
+    def get(self, *, now: bool = False) -> Value_co:
+        """Return the newest usable value. Args: now: look at the files even if that is not due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Generic[Value]):
+    """A value that does not change."""
+
+    value: Value = field(repr=False)
+
+    def get(self, *, now: bool = False) -> Value:
+        """Return the value."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """As whom to log in to the BIG-IP."""
+
+    username: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +61,11 @@ class ClientSettings:
     max_in_flight: int = 4
     retry_s: float = 30
     """Total time of one repeated read."""
+
+    @property
+    def login(self) -> Login:
+        """User name and password."""
+        return Login(self.username, self.password)
 
     @property
     def host(self) -> str:

@@ -21,7 +21,7 @@ from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.transport import Reply, Transport
-from f5router.icontrol.settings import ClientSettings
+from f5router.icontrol.settings import ClientSettings, Login, Renewable
 from f5router.model import tmos
 from f5router.model.backoff import Backoff
 from f5router.model.errors import (
@@ -91,18 +91,21 @@ class Client:
     Args:
         login_pause_s: time after a refused login for which nothing is sent.
         permit: asked before each write.
+        login, authorities: user name and password, and the certificates by which the device is verified,
+            where these may change; by default, those of the settings.
         clock, sleep: monotonic seconds, and a wait; None for a wait that give_up ends.
     """
 
     def __init__(
         self, settings: ClientSettings, *, login_pause_s: float = REFUSED_S,
         clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
-        permit: WritePermit = ALWAYS,
+        permit: WritePermit = ALWAYS, login: Renewable[Login] | None = None,
+        authorities: Renewable[str] | None = None,
     ):
         self._given_up = threading.Event()
         self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
-        self._transport = Transport(settings, permit)
-        self._session = Session(settings, self._transport, refused_s=login_pause_s,
+        self._transport = Transport(settings, permit, authorities)
+        self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
 

@@ -5,6 +5,9 @@ login. It is not extended by PATCH: a minute before its end a new login replaces
 one is deleted. A user has 100 tokens at most (bigip-behaviour.md A4); a router that is killed again and
 again leaves one each time, and those must die soon by themselves: extended to the possible ten
 hours they would fill the list.
+
+User name and password may change while the router runs, on the device before or after the files. Changed ones
+are tried with the next request; while the device refuses them, the last ones that it accepted are used.
 """
 
 import base64
@@ -20,7 +23,8 @@ from typing import Any
 from urllib.parse import quote
 
 from f5router.icontrol.rest.transport import Reply, Transport, hide_token
-from f5router.icontrol.settings import ClientSettings
+from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
+from f5router.logs.log_output import hide
 from f5router.model.backoff import Backoff
 from f5router.model.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
 from f5router.model.json_types import JSON
@@ -70,7 +74,12 @@ class Token:
 class Basic:
     """User name and password with every request."""
 
-    value: str = field(repr=False)
+    login: Login
+
+    @property
+    def value(self) -> str:
+        """User name and password as they are sent."""
+        return base64.b64encode(f"{self.login.username}:{self.login.password}".encode()).decode()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -83,15 +92,19 @@ class Session:
 
     def __init__(
         self, settings: ClientSettings, transport: Transport, *, refused_s: float = REFUSED_S,
+        login: Renewable[Login] | None = None,
         clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] = time.sleep,
     ):
+        """Args: login: user name and password, if they may change."""
         self._settings, self._transport, self._clock, self._sleep = settings, transport, clock, sleep
         self._refused_s = refused_s
-        pair = base64.b64encode(f"{settings.username}:{settings.password}".encode()).decode()
-        self._basic = Basic(pair)
+        self._logins = login or Fixed(settings.login)
         self._wants_token = settings.auth == "token"
-        self._secrets = _spellings(settings.password, pair)
         self._lock = threading.Lock()  # of all that follows
+        self._newest = self._logins.get()
+        self._accepted: Login | None = None  # the last that the device accepted
+        self._basic = Basic(self._newest)
+        self._secrets = _spellings(self._newest)
         self._by_token = self._wants_token
         self._token: Token | None = None
         self._dropped: Token | None = None
@@ -112,10 +125,13 @@ class Session:
                 error has the login's path, and may_have_applied is False).
         """
         sporadic = renewed = 0
+        tried: list[Login] = []
         while True:
             auth = self._auth()
             reply = self._transport.send(method, path, credentials=auth.headers, **request)
             if reply.status != 401:
+                if auth is self._basic:
+                    self._accepted = auth.login
                 return reply
             text = reply.text()
             if _SPORADIC in text and sporadic < SPORADIC_REPEATS:
@@ -124,6 +140,8 @@ class Session:
             elif isinstance(auth, Token) and not renewed and NO_RIGHT not in text:
                 renewed += 1
                 self._drop(auth)
+            elif isinstance(auth, Basic) and NO_RIGHT not in text and self._has_other(auth, tried):
+                log.info("BIG-IP refuses the login, another one is tried")
             else:
                 error = (self.error if NO_RIGHT in text else self._login_refused)(method, path, reply)
                 if NO_RIGHT not in text and _SPORADIC not in text:
@@ -148,7 +166,7 @@ class Session:
         error = self.error(method, path, reply)
         if _SPORADIC in error.text:
             return error
-        text = (f"user {self._settings.username!r} or its password is refused, see --f5-username and "
+        text = (f"user {self._newest.username!r} or its password is refused, see --f5-username and "
                 f"--f5-password: {error.text}")
         return type(error)(error.method, error.path, text, status=error.status)
 
@@ -174,12 +192,13 @@ class Session:
 
     def _auth(self) -> Token | Basic:
         """Return the credentials for one request; log in if there is no token, or it ends soon."""
-        token, attempts = self._token, self._attempts
-        if token and self._clock() < token.renew_at:
+        login, token, attempts = self._logins.get(), self._token, self._attempts
+        if token and self._clock() < token.renew_at and login == self._newest:
             return token
         with self._lock:
             if self._closed:
                 raise RuntimeError("the client is closed")
+            self._take(login)
             # A thread that waited while another one's login failed reports the same failure.
             waited = self._attempts != attempts
             if self._failure and (waited or self._clock() < self._refused_until):
@@ -190,12 +209,44 @@ class Session:
                 self._login()
             return self._token or self._basic
 
+    def _take(self, login: Login) -> None:
+        """Use another login from the next request on, whatever was refused before. Needs the lock."""
+        if login == self._newest:
+            return
+        self._secrets = _spellings(login, self._newest, self._accepted)
+        for secret in self._secrets:
+            hide(secret)
+        self._newest, self._basic = login, Basic(login)
+        self._token, self._dropped = None, self._token or self._dropped  # deleted after the next login
+        self._failure, self._refused_until = None, float("-inf")
+
+    def _has_other(self, auth: Basic, tried: list[Login]) -> bool:
+        """True if there is a login that this request has not tried; the next request uses it.
+
+        Args: tried: gets the one that was refused.
+        """
+        tried.append(auth.login)
+        login = self._logins.get(now=True)
+        with self._lock:
+            self._take(login)
+            if auth.login == self._accepted:
+                self._accepted = None
+            other = next((each for each in self._candidates() if each not in tried), None)
+            if other is not None:
+                self._basic = Basic(other)
+            return other is not None
+
+    def _candidates(self) -> list[Login]:
+        """Return the logins to try, the newest first. Needs the lock."""
+        return list(dict.fromkeys(filter(None, (self._newest, self._accepted))))
+
     def _login(self) -> None:
         """Replace the token, or fall back to basic authentication. Needs the lock."""
+        self._take(self._logins.get(now=True))
         old, self._dropped = self._token or self._dropped, None
         self._token = self._failure = None
         try:
-            self._token = self._new_token()
+            self._token = self._accepted_token()
         except BigIPError as exc:
             exc.may_have_applied = False  # the caller's own request was not sent
             self._failure, self._dropped = _again(exc), old
@@ -207,11 +258,32 @@ class Session:
         if old and self._token:
             self._delete(old, self._token)
 
-    def _new_token(self) -> Token | None:
+    def _accepted_token(self) -> Token | None:
+        """Log in as the newest or, if that is refused, as the device has accepted last. Needs the lock."""
+        refused: BigIPError | None = None
+        for login in self._candidates():
+            try:
+                token = self._new_token(login)
+            except AuthFailed as exc:
+                if exc.status != 401:
+                    raise
+                if login == self._accepted:
+                    self._accepted = None
+                refused = refused or exc
+                continue
+            if refused:
+                log.warning("BIG-IP refuses the changed login, the one before is used",
+                            extra={"error": str(refused)})
+            if token:
+                self._accepted = login
+            return token
+        assert refused, "there is a candidate"
+        raise refused
+
+    def _new_token(self, login: Login) -> Token | None:
         """Log in; return None if the device has no login end point (11.5)."""
         begin = self._clock()
-        body = {"username": self._settings.username, "password": self._settings.password,
-                "loginProviderName": "tmos"}
+        body = {"username": login.username, "password": login.password, "loginProviderName": "tmos"}
         reply = self._transport.send(
             "POST", LOGIN, credentials={}, headers=JSON_HEADERS, label="login",
             body=json.dumps(body, ensure_ascii=False).encode())
@@ -258,7 +330,7 @@ class Session:
         with self._lock:
             if isinstance(auth, Token) and self._token is not auth:
                 return
-            self._token = None
+            self._token, self._basic = None, Basic(self._newest)
             self._by_token = self._wants_token
             self._failure, self._refused_until = _again(error), self._clock() + self._refused_s
 
@@ -299,11 +371,14 @@ def _again(error: BigIPError) -> BigIPError:
     return type(error)(error.method, error.path, error.text, status=error.status)
 
 
-def _spellings(password: str, pair: str) -> tuple[str, ...]:
-    """Return the password as a device may echo it, longest first.
+def _spellings(*logins: Login | None) -> tuple[str, ...]:
+    """Return the passwords as a device may echo them, longest first.
 
     That is plain, in JSON, in HTML, in a URL, and as basic authentication.
     """
-    escaped = (json.dumps(password)[1:-1], json.dumps(password, ensure_ascii=False)[1:-1])
-    forms = {pair, password, *escaped, html.escape(password), quote(password, safe="")}
+    forms: set[str] = set()
+    for login in filter(None, logins):
+        password = login.password
+        escaped = (json.dumps(password)[1:-1], json.dumps(password, ensure_ascii=False)[1:-1])
+        forms |= {Basic(login).value, password, *escaped, html.escape(password), quote(password, safe="")}
     return tuple(sorted((form for form in forms if form), key=len, reverse=True))

@@ -33,12 +33,12 @@ import requests
 import requests.adapters
 import urllib3.exceptions as wire
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
-from urllib3 import HTTPConnectionPool, Timeout
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Timeout
 from urllib3.connection import HTTPSConnection
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
-from f5router.icontrol.settings import ClientSettings
+from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.model.errors import ConfigError, NotLeader, Unreachable, Untrusted
 from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
 
@@ -135,11 +135,14 @@ class _Adapter(requests.adapters.HTTPAdapter):
         if self._verify is True:
             self._verify = DEFAULT_CA_BUNDLE_PATH
 
-    def pool(self) -> HTTPConnectionPool:
-        """Return the pool of connections; each new one reads the CA bundle."""
+    def pool(self, certificates: str = "") -> HTTPConnectionPool:
+        """Return a pool of connections. Args: certificates: in PEM, instead of those of the settings."""
         request = requests.Request("GET", self._url).prepare()
         pool = self.get_connection_with_tls_context(request, self._verify, self._proxies)
-        assert isinstance(pool, HTTPConnectionPool)
+        assert isinstance(pool, HTTPSConnectionPool)
+        if certificates:
+            pool.ca_certs = pool.ca_cert_dir = None
+            pool.conn_kw["ca_cert_data"] = certificates
         pool.ConnectionCls = functools.partial(  # type: ignore[assignment]  # called as the class would be
             _Connection, permit=self._permit)
         if self._permit.delivery_s < math.inf:
@@ -158,8 +161,12 @@ class Transport:
         counts: requests sent, by method or by the label given to send().
     """
 
-    def __init__(self, settings: ClientSettings, permit: WritePermit = ALWAYS):
-        self._settings = settings
+    def __init__(self, settings: ClientSettings, permit: WritePermit = ALWAYS,
+                 authorities: Renewable[str] | None = None):
+        """Args: authorities: certificates in PEM, if they may change; by default, those of the settings."""
+        self._settings, self._permit, self._authorities = settings, permit, authorities
+        self._trusted = authorities.get() if authorities else ""
+        """Authorities of the connections, in PEM; "" for those of the settings."""
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
         self._beside = threading.BoundedSemaphore(1)
         self._counting = threading.Lock()
@@ -189,23 +196,42 @@ class Transport:
             NotLeader: it is a write, and this router may not write; nothing was sent.
         """
         connect_s = min(self._settings.connect_timeout_s, timeout_s or self._settings.connect_timeout_s)
+        urlopen = {
+            "url": f"{path}{'?' if query else ''}{query}", "body": body,
+            "headers": {**_HEADERS, **(headers or {}), **credentials},
+            "timeout": Timeout(connect=connect_s, read=timeout_s or self._settings.timeout_s)}
         with self._beside if beside else self._slots:
             with self._counting:
                 self.counts[label or method] += 1
-            try:
-                answer = self._connections().urlopen(
-                    method, f"{path}{'?' if query else ''}{query}", body=body,
-                    headers={**_HEADERS, **(headers or {}), **credentials}, retries=False, redirect=False,
-                    timeout=Timeout(connect=connect_s, read=timeout_s or self._settings.timeout_s))
-                return Reply(answer.status, answer.data, _target(answer.headers))
-            except (OSError, wire.HTTPError) as exc:
-                failure = _failure(method, hide_token(path), exc)
-        raise failure  # outside of the handler, so that it does not carry exc as its context
+            trusted = self._newest_authorities()
+            answer = self._attempt(method, path, trusted, urlopen)
+            if isinstance(answer, Untrusted) and (newest := self._newest_authorities(now=True)) != trusted:
+                answer = self._attempt(method, path, newest, urlopen)  # nothing was sent before
+        if isinstance(answer, Unreachable):
+            raise answer
+        return answer
 
-    def _connections(self) -> HTTPConnectionPool:
+    def _attempt(self, method: str, path: str, trusted: str, urlopen: dict[str, Any]) -> Reply | Unreachable:
+        """Send a request; return the exception instead of raising it, so that it has no context."""
+        try:
+            answer = self._connections(trusted).urlopen(method, retries=False, redirect=False, **urlopen)
+            return Reply(answer.status, answer.data, _target(answer.headers))
+        except (OSError, wire.HTTPError) as exc:
+            return _failure(method, hide_token(path), exc)
+
+    def _newest_authorities(self, *, now: bool = False) -> str:
+        """Return certificates in PEM; "" for those of the settings. Args: now: read the file at once."""
+        return self._authorities.get(now=now) if self._authorities else ""
+
+    def _connections(self, certificates: str) -> HTTPConnectionPool:
+        """Return the connections to a device that these authorities know; "" for those of the settings."""
         with self._counting:
+            if certificates != self._trusted:
+                # Not closed: other threads are about to use it. It goes with the last of them.
+                self._adapter, self._pool = _Adapter(self._settings, self._permit), None
+                self._trusted = certificates
             if self._pool is None:
-                self._pool = self._adapter.pool()
+                self._pool = self._adapter.pool(certificates)
             return self._pool
 
     def close(self) -> None:

@@ -47,6 +47,7 @@ class SSHUploader:
     Args:
         settings: see SSHSettings.
         permit: asked before each command.
+        newest: returns the settings for the next connection.
         clock: monotonic seconds.
     Raises: ValueError: host_key_fingerprint has no known form.
     """
@@ -54,9 +55,10 @@ class SSHUploader:
     FOLDER = SSH_FOLDER
 
     def __init__(self, settings: SSHSettings, *, permit: WritePermit = ALWAYS,
+                 newest: Callable[[SSHSettings], SSHSettings] = lambda settings: settings,
                  clock: Callable[[], float] = time.monotonic):
         fingerprints(settings)
-        self._settings = settings
+        self._settings, self._newest = settings, newest
         self._name = host_name(settings.host, settings.port)
         self._clock, self._permit = clock, permit
         self._lock = threading.RLock()
@@ -171,7 +173,7 @@ class SSHUploader:
         if self._transport is not None and not (self._transport.is_active() and idle_s < IDLE_LIMIT_S):
             self._drop()
         if self._transport is None:
-            self._transport = connect(self._settings)
+            self._transport = connect(self._newest(self._settings))
         return self._transport
 
     def _drop(self) -> None:

@@ -85,6 +85,11 @@ def error_in_stream(path: str, status: object) -> KubeError:
                   excerpt(str(details.get("message") or "error without a message")), details, {})
 
 
+def reason(exc: BaseException) -> str:
+    """Return class and first line of an exception; those of urllib3 contain addresses, never headers."""
+    return excerpt(f"{type(exc).__name__}: {exc}")
+
+
 def excerpt(text: str) -> str:
     """Shorten a text: one line, at most EXCERPT characters, nothing of a quoted certificate or key."""
     return " ".join(text.partition("-----BEGIN")[0].split())[:EXCERPT]

@@ -7,9 +7,6 @@ models would take several times the memory, and refuse objects that they do not 
 
 import json
 import logging
-import os
-import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,35 +14,20 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
-import yaml
-from kubernetes import config as kube_config
-from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import RESTClientObject
-from kubernetes.config import incluster_config
+from kubernetes.config import ConfigException
 from urllib3.exceptions import HTTPError
 
 from f5router import __version__
-from f5router.kube.api import api_errors, kubeconfig
+from f5router.kube.api import api_errors
+from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.api.documents import Document, Splitter, Unreadable
-from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.api.outages import Outages
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnreachable
 from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
 
 log = logging.getLogger(__name__)
-
-KEEPALIVE = (
-    *urllib3.connection.HTTPConnection.default_socket_options,
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    # A firewall that drops an idle watch is noticed after 30 + 3 * 10 s.
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
-)
-
-POOL_SIZE = 16
-"""Idle connections kept: for a watch per kind and the writers."""
 
 READ_SIZE = 1 << 16
 
@@ -93,7 +75,7 @@ class LineStream:
         except (HTTPError, OSError, ValueError, AttributeError) as exc:
             # close() removes the connection while it is read, which may fail in many ways.
             if not self._closed.is_set():
-                raise KubeUnreachable(f"{self._request}: {_reason(exc)}") from exc
+                raise KubeUnreachable(f"{self._request}: {api_errors.reason(exc)}") from exc
         finally:
             self._response.close()
 
@@ -108,7 +90,7 @@ class LineStream:
         try:
             self._response.shutdown()
         except (ValueError, RuntimeError, OSError) as exc:  # ended already
-            log.debug("stream was closed before", extra={"error": _reason(exc)})
+            log.debug("stream was closed before", extra={"error": api_errors.reason(exc)})
 
 
 class Page:
@@ -131,7 +113,7 @@ class Page:
             yield from splitter.end()
             around = splitter.around()
         except (HTTPError, OSError) as exc:
-            raise KubeUnreachable(f"{self._request}: {_reason(exc)}") from exc
+            raise KubeUnreachable(f"{self._request}: {api_errors.reason(exc)}") from exc
         except ValueError as exc:
             raise KubeUnreachable(f"{self._request}: the reply is not JSON") from exc
         finally:
@@ -159,14 +141,15 @@ def value(document: Document, request: str) -> object:
 class Connection:
     """Requests to one API server; safe to use from several threads."""
 
-    def __init__(self, load: Callable[[], Configuration], settings: KubeSettings,
-                 permit: WritePermit = ALWAYS):
-        """Args: load: reads the configuration again at each call; permit: asked before each write."""
-        self._load, self._permit = load, permit
+    def __init__(self, credentials: CredentialFiles, settings: KubeSettings, permit: WritePermit = ALWAYS,
+                 clock: Callable[[], float] = time.monotonic):
+        """Args: permit: asked before each write."""
+        self._credentials, self._permit, self._clock = credentials, permit, clock
         self._settings = settings
         self._lock = threading.Lock()
         self.outages = Outages(time.monotonic)
-        self._configuration = load()
+        self._configuration = credentials.load()
+        self._files_due = clock() + PERIOD_S
         # Read once: a refresh of the credentials resets the host of the configuration.
         self._base = self._configuration.host.rstrip("/")
         self._client = RESTClientObject(self._configuration)
@@ -213,7 +196,7 @@ class Connection:
     def _request(self, method: str, path: str, query: dict[str, Any] | None, body: object, content_type: str,
                   timeout_s: float | None, accept: str) -> urllib3.BaseHTTPResponse:
         """Send a request and return the reply, its body not read yet."""
-        used = self._client
+        used = self._renewed()
         response = self._send(used, method, path, query, body, content_type, timeout_s, accept)
         if response.status != 401:
             return response
@@ -231,7 +214,7 @@ class Connection:
                     response.close()
                     raise KubeInvalid(f"{method} {path}: the reply is larger than {MOST_REPLY >> 20} MiB")
         except (HTTPError, OSError) as exc:
-            raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
+            raise KubeUnreachable(f"{method} {path}: {api_errors.reason(exc)}") from exc
         if not 200 <= response.status < 300:
             raise api_errors.error_for(
                 method, path, response.status, bytes(data), response.headers, sdn=self._settings.sdn)
@@ -255,23 +238,34 @@ class Connection:
                 timeout=urllib3.Timeout(connect=self._settings.connect_timeout_s,
                                         read=timeout_s or self._settings.read_timeout_s))
         except (HTTPError, OSError) as exc:
-            raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
+            raise KubeUnreachable(f"{method} {path}: {api_errors.reason(exc)}") from exc
 
     def _authorization(self) -> dict[str, str]:
         """Return the header with the token, which the configuration re-reads when it expires."""
         try:
             settings: Mapping[str, Any] = self._configuration.auth_settings()
-        except (kube_config.ConfigException, OSError) as exc:
-            raise KubeUnreachable(f"credentials cannot be read: {_reason(exc)}") from exc
+        except (ConfigException, OSError) as exc:
+            raise KubeUnreachable(f"credentials cannot be read: {api_errors.reason(exc)}") from exc
         return {item["key"]: _header(item["value"]) for item in settings.values()
                 if item["in"] == "header" and item["value"]}
+
+    def _renewed(self) -> RESTClientObject:
+        """Return a client with the files as they are; open streams keep their connection."""
+        if self._clock() >= self._files_due:
+            with self._lock:
+                if self._clock() >= self._files_due:
+                    self._files_due = self._clock() + PERIOD_S
+                    if (changed := self._credentials.changed(self._base)) is not None:
+                        self._configuration = changed
+                        self._client = RESTClientObject(changed)
+        return self._client
 
     def _reconnected(self, used: RESTClientObject) -> RESTClientObject:
         """Return a client with token and certificates read again; open streams keep their connection."""
         with self._lock:
             if self._client is used:  # else another thread did so since
                 try:
-                    self._configuration = self._load()
+                    self._configuration = self._credentials.load(self._base)
                 except ConfigError as exc:
                     raise KubeUnreachable(f"credentials cannot be read: {exc}") from exc
                 self._client = RESTClientObject(self._configuration)
@@ -283,44 +277,7 @@ def connect(settings: KubeSettings, permit: WritePermit = ALWAYS) -> Connection:
 
     Raises: ConfigError: no configuration, or one that cannot be used.
     """
-    files = MemoryFiles()
-    return Connection(lambda: _configuration(settings, files), settings, permit)
-
-
-def _configuration(settings: KubeSettings, files: MemoryFiles) -> Configuration:
-    result = Configuration()
-    result.socket_options = list(KEEPALIVE)
-    result.connection_pool_maxsize = POOL_SIZE
-    source = settings.kubeconfig or os.environ.get("KUBECONFIG")
-    try:
-        if source:
-            kubeconfig.load(result, source, settings.context, files)
-        elif os.path.exists(incluster_config.SERVICE_TOKEN_FILENAME):
-            kube_config.load_incluster_config(client_configuration=result)
-        elif os.path.exists(os.path.expanduser("~/.kube/config")):
-            kubeconfig.load(result, "~/.kube/config", settings.context, files)
-        elif not settings.master:
-            raise ConfigError(["no kubeconfig, no service account and no KUBERNETES_MASTER: the API "
-                               "server is unknown"])
-    except (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError,
-            AttributeError) as exc:
-        raise ConfigError([f"{source or 'service account'}: {_reason(exc)}"]) from exc
-    if settings.master:
-        result.host = settings.master
-    return _checked(result)
-
-
-def _checked(result: Configuration) -> Configuration:
-    """Check the certificate files, which are read with the first request: too late for a clear message."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        if result.ssl_ca_cert:
-            context.load_verify_locations(result.ssl_ca_cert)
-        if result.cert_file:
-            context.load_cert_chain(result.cert_file, result.key_file)
-    except OSError as exc:  # ssl.SSLError too
-        raise ConfigError([f"certificates for {result.host}: {_reason(exc)}"]) from exc
-    return result
+    return Connection(CredentialFiles(settings), settings, permit)
 
 
 def _header(value: str) -> str:
@@ -329,8 +286,3 @@ def _header(value: str) -> str:
     if not (token.isascii() and token.isprintable()):
         raise KubeUnreachable("the token holds a line break or another character that cannot be sent")
     return f"{scheme.capitalize()} {token.strip()}"
-
-
-def _reason(exc: BaseException) -> str:
-    """Return class and first line of an exception; those of urllib3 contain addresses, never headers."""
-    return api_errors.excerpt(f"{type(exc).__name__}: {exc}")

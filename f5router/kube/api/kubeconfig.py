@@ -26,6 +26,11 @@ _INLINE = {"cluster": ("certificate-authority",), "user": ("client-certificate",
 """Fields of a cluster and of a user for which a field with "-data" takes precedence."""
 
 
+def paths(source: str) -> tuple[str, ...]:
+    """Return the files of a path, or of several as in KUBECONFIG."""
+    return tuple(os.path.expanduser(path) for path in source.split(os.pathsep) if path)
+
+
 def load(result: Configuration, source: str, context: str | None, files: MemoryFiles) -> None:
     """Fill a Configuration. Args: source: a path, or several as in KUBECONFIG.
 
@@ -33,8 +38,7 @@ def load(result: Configuration, source: str, context: str | None, files: MemoryF
         ConfigError: there is no such file.
         kube_config.ConfigException, and many others: a file is not valid.
     """
-    paths = [os.path.expanduser(path) for path in source.split(os.pathsep) if path]
-    if not any(os.path.exists(path) for path in paths):
+    if not any(os.path.exists(path) for path in paths(source)):
         raise ConfigError([f"kubeconfig {source} does not exist"])
     merged = KubeConfigMerger(source).config
     for kind, fields in _INLINE.items():

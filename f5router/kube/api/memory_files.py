@@ -22,7 +22,15 @@ class MemoryFiles:
             with open(descriptor, "wb", closefd=False) as file:
                 file.write(content)
             self._descriptors[content] = descriptor
-        return f"/proc/self/fd/{self._descriptors[content]}"
+        return _path(self._descriptors[content])
+
+    def has(self, path: str) -> bool:
+        """True if it is the path of one of these files."""
+        return path in map(_path, self._descriptors.values())
+
+
+def _path(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
 
 
 def _close(descriptors: Mapping[bytes, int]) -> None:

@@ -6,9 +6,11 @@ import os
 
 import pytest
 
-from f5router.app.file_watch import FileWatch, client_tls, destination_ca
+from f5router.app import file_watch
+from f5router.app.file_watch import FileWatch, SharedFiles, client_tls, destination_ca, ssh_key
 from f5router.config.tls_files import TLSPaths
 from f5router.model.client_tls import TLSFiles
+from f5router.model.errors import ConfigError
 from tests.builders import identity
 
 OLD, NEW = identity("old.example.com"), identity("new.example.com")
@@ -136,3 +138,26 @@ def test_authorities_that_come_later(authorities, clock, caplog):
     assert not caplog.records
     authorities.write_text(OLD_CA)
     assert (changed(watch, clock), watch.content) == (True, OLD_CA)
+
+
+def test_half_written_files_keep_what_was_read_before(tmp_path, clock, caplog):
+    """A CA bundle whose last certificate is cut off, and a key for SSH: one message each."""
+    first, second = identity(ca="One").issuer, identity(ca="Two").issuer
+    key = identity().key
+    bundle, private = tmp_path / "ca.pem", tmp_path / "ssh.pem"
+    bundle.write_text(first)
+    private.write_text(key)
+    watches = [SharedFiles("CA", file_watch.authorities(str(bundle)), "", period_s=10, clock=clock),
+               SharedFiles("key", ssh_key(str(private)), "", period_s=10, clock=clock)]
+    bundle.write_text(first + second[:-100])
+    private.write_text(key[:-100])
+    for _ in range(3):
+        clock.now += 10
+        assert [watch.get().strip() for watch in watches] == [first.strip(), key.strip()]
+    assert [record.getMessage() for record in caplog.records] == ["CA", "key"]
+    assert not any(secret in str([record.problem for record in caplog.records])
+                   for secret in (key[40:90], second[40:90]))
+    bundle.write_text(first + second)
+    assert watches[0].get(now=True).count("BEGIN") == 2
+    with pytest.raises(ConfigError, match="not a private key"):
+        SharedFiles("key", ssh_key(str(bundle)), "", period_s=10, clock=clock)

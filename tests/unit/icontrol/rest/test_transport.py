@@ -5,6 +5,7 @@ import logging
 import socket
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 import urllib3.exceptions
@@ -337,3 +338,26 @@ def test_undelivered_requests_are_given_up(monkeypatch, permit, limit_ms):
     with running() as device, Client(settings_for(device.url), permit=permit) as client:
         client.get("ltm/pool")
     assert set(limits) == {limit_ms}
+
+
+class Renewed:
+    """Authorities that are renewed, unnoticed until somebody looks at once."""
+
+    def __init__(self, before: str, after: str):
+        self.value, self._after = before, after
+
+    def get(self, *, now: bool = False) -> str:
+        self.value = self._after if now else self.value
+        return self.value
+
+
+def test_authorities_are_renewed():
+    """A device that is not trusted any more is tried once more with what the file has by now."""
+    other, right = (Path(ca.file).read_text() for ca in (authority("another"), authority()))
+    with running() as device:
+        with Client(settings_for(device.url), authorities=Renewed(other, right)) as client:
+            client.post("ltm/pool", {})
+        with (Client(settings_for(device.url), authorities=Renewed(other, other)) as client,
+              pytest.raises(Untrusted)):
+            client.post("ltm/pool", {})
+        assert len(device.sent("POST", "ltm/pool")) == 1

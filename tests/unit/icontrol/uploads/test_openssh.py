@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from f5router.app.file_watch import SharedFiles, ssh_key
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.model.errors import HostKeyRefused, UploadAuthFailed, UploadError
 from tests.unit.icontrol.uploads.conftest import KINDS_AND_FORMS
@@ -220,3 +221,22 @@ def test_no_home_no_passwd_entry_no_local_files(real_settings, keys):
         assert (ended.stdout, ended.stderr) == ("done\n", "")
         assert (remote / "a").read_bytes() == b"data"
         assert list(temporary.iterdir()) == []
+
+
+def test_renewed_key(real_settings, keys, folder, tmp_path, clock):
+    """A key that was exchanged is used by the next connection; a half-written one leaves that before."""
+    path = tmp_path / "renewed.pem"
+    path.write_text(keys.private("ecdsa-384"))
+    watch = SharedFiles("key", ssh_key(str(path)), "", period_s=10, clock=clock)
+
+    def newest(settings):
+        return dataclasses.replace(settings, private_key=None, private_key_text=watch.get(now=True))
+
+    with closing(SSHUploader(real_settings, newest=newest)) as ours:
+        with pytest.raises(UploadAuthFailed):
+            ours.put(f"{folder}/a", DATA)
+        path.write_text(keys.private("ed25519"))
+        ours.put(f"{folder}/a", DATA)
+        path.write_text(keys.private("ed25519")[:-60])
+    with closing(SSHUploader(real_settings, newest=newest)) as ours:
+        ours.put(f"{folder}/b", DATA)

@@ -8,12 +8,14 @@ import pytest
 import yaml
 from kubernetes.config import incluster_config
 
-from f5router.kube.api.connection import connect
+from f5router.kube.api.connection import Connection, connect
+from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import (
     ConfigError,
     KubeUnreachable,
 )
+from tests.builders import identity
 from tests.unit.kube.api.test_connection import ROUTES, SECRET_LIKE
 from tests.waiting import DEADLINE_S
 
@@ -186,3 +188,71 @@ def test_another_authority(kubeconfig, kube):
     with FakeKube() as stranger, pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
         works(kubeconfig=kubeconfig, master=stranger.url)
     assert stranger.log == []
+
+
+# -- files that change
+
+
+@pytest.fixture
+def connection(kubeconfig, clock):
+    """A connection with a clock of its own, and a first request."""
+    ours = Connection(CredentialFiles(KubeSettings(kubeconfig=kubeconfig)), KubeSettings(), clock=clock)
+    assert ours.request("GET", ROUTES)
+    return ours
+
+
+def test_changed_kubeconfig(kube, kubeconfig, connection, clock):
+    """It is used without a request that was refused."""
+    def change(cluster, user):
+        user["token"] = kube.token = "the next one"
+
+    edited(kubeconfig, change)
+    clock.now += PERIOD_S
+    kube.clear_log()
+    assert connection.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == [200]
+
+
+@pytest.mark.parametrize(("spoil", "words"), [
+    pytest.param(lambda path: path.write_text("clusters: [{cluster: {ser"), "kubeconfig", id="half written"),
+    pytest.param(lambda path: path.unlink(), "does not exist", id="missing"),
+    pytest.param(lambda path: edited(path, lambda cluster, user: cluster.update(server="https://other:1")),
+                 "they are for the server https://other:1", id="another cluster"),
+    pytest.param(lambda path: edited(path, lambda cluster, user: cluster.update(
+        {"certificate-authority-data": base64.b64encode(b"-----BEGIN CERTIFICATE-----").decode()})),
+        "certificates", id="a broken authority"),
+])
+def test_changed_kubeconfig_that_cannot_be_used(kube, kubeconfig, connection, clock, caplog, spoil, words):
+    """It leaves what was read before in use, with one message."""
+    before = Path(kubeconfig).read_text()
+    spoil(Path(kubeconfig))
+    for _ in range(3):
+        clock.now += PERIOD_S
+        assert connection.request("GET", ROUTES)
+    (record,) = caplog.records
+    assert record.getMessage() == "changed credentials for the API server"
+    assert words in record.problem
+    assert SECRET_LIKE not in record.problem
+    Path(kubeconfig).write_text(before)
+    clock.now += PERIOD_S
+    assert connection.request("GET", ROUTES)
+    assert {entry.status for entry in kube.log} == {200}
+
+
+def test_changed_authority(pod, kube, clock, tmp_path, monkeypatch):
+    """A new connection trusts the authorities that the file has by now, and none that is half written."""
+    ca = tmp_path / "ca.crt"
+    right = Path(kube.ca_file).read_text()
+    ca.write_text(right)
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(ca))
+    ours = Connection(CredentialFiles(KubeSettings()), KubeSettings(), clock=clock)
+    ca.write_text(right[:-40])
+    clock.now += PERIOD_S
+    assert ours.request("GET", ROUTES)
+    ca.write_text(identity(ca="Another").issuer)
+    clock.now += PERIOD_S
+    with pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        ours.request("GET", ROUTES)
+    ca.write_text(right)
+    clock.now += PERIOD_S
+    assert ours.request("GET", ROUTES)

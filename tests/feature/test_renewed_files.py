@@ -1,0 +1,80 @@
+"""Credentials that are renewed while the router works: nothing fails, nothing is restarted."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from tests import manifests
+from tests.feature.conftest import QUICK
+
+OLD, NEW = "the old password", "the new password"
+AT = 8
+"""Number of the write of a load during which something changes."""
+
+
+@pytest.fixture
+def login(tmp_path):
+    """The files of a mounted bigip-login Secret."""
+    folder = tmp_path / "bigip-login"
+    folder.mkdir()
+    (folder / "username").write_text("router\n")
+    (folder / "password").write_text(f"{OLD}\n")
+    return folder
+
+
+@pytest.fixture
+def load(lab, login, caplog):
+    """Load Routes while something happens at a write; returns the messages of the log above INFO."""
+    def run(events, auth="token"):
+        lab.timing = replace(QUICK, files_s=0.0)
+        lab.bigip.add_user("router", OLD)
+        for i in range(12):
+            lab.apply(manifests.route(f"r{i}", host=f"r{i}.example.com"))
+        writes = []
+
+        def happens(entry) -> None:
+            writes.append(entry)
+            if event := events.get(len(writes)):
+                event()
+
+        lab.bigip.on_write = happens
+        router = lab.router(f5_username=None, f5_password=None, f5_credentials_dir=str(login), f5_auth=auth)
+        assert lab.converge(router) == []
+        lab.bigip.on_write = None
+        assert len(writes) > max(events) + 5
+        assert all(lab.admitted("shop", f"r{i}").get("status") == "True" for i in range(12))
+        return [record for record in caplog.records if record.levelno > logging.INFO]
+    return run
+
+
+def test_password_is_changed_during_a_load(lab, login, load):
+    """The files first or the device first, and tokens die with the old password: no request fails."""
+    def renew():
+        (login / "password").write_text(NEW)
+        lab.bigip.add_user("router", NEW)
+        lab.bigip.expire_tokens()
+
+    assert load({AT: renew}) == []
+
+
+@pytest.mark.parametrize("auth", ["token", "basic"])
+def test_file_is_changed_long_before_the_device(lab, login, load, auth):
+    """The password that the device still has goes on; the new one is used once the device has it."""
+    def change_device():
+        lab.bigip.add_user("router", NEW)
+        lab.bigip.expire_tokens()
+
+    records = load({AT: lambda: (login / "password").write_text(NEW), 2 * AT: change_device}, auth)
+    assert {record.getMessage() for record in records} <= {
+        "BIG-IP refuses the changed login, the one before is used"}
+    assert len(records) <= 1
+
+
+@pytest.mark.parametrize("half", ["", "\n"], ids=["empty", "a line end"])
+def test_half_written_password(login, load, half):
+    """The password before stays, with one message."""
+    (record,) = load({AT: lambda: (login / "password").write_text(half)})
+    assert (record.getMessage(), record.problem) == (
+        "changed login for the BIG-IP",
+        f"not used, what was read before stays: '{login}/password': it is empty")
