@@ -27,10 +27,13 @@ class Fake:
 
 
 @contextmanager
-def bigip_process(*, dataplane: bool = False) -> Iterator[Fake]:
-    """A fake with the two virtual servers of the documentation. dataplane: it also carries traffic."""
+def bigip_process(*, dataplane: bool = False, call_s: float = 0.0) -> Iterator[Fake]:
+    """A fake with the two virtual servers of the documentation.
+
+    dataplane: it also carries traffic. call_s: what each call takes besides the fake's own time.
+    """
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, dataplane))
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, dataplane, call_s))
     process.start()
     try:
         yield Fake(process.pid, *here.recv())
@@ -39,7 +42,7 @@ def bigip_process(*, dataplane: bool = False) -> Iterator[Fake]:
         process.join(10)
 
 
-def _serve(pipe, dataplane: bool) -> None:
+def _serve(pipe, dataplane: bool, call_s: float) -> None:
     from mocks.bigip import FakeBigIP
     from mocks.bigip.dataplane.control import Control
 
@@ -52,5 +55,7 @@ def _serve(pipe, dataplane: bool) -> None:
         big.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
         big.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443",
                         profiles=("/Common/tcp", "/Common/http", "/Common/default"))
+        if call_s:
+            big.inject("delay", times=None, seconds=call_s)
         pipe.send((big.address, big.username, big.password, str(big.ca_file), control))
         pipe.recv()

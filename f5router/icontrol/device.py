@@ -36,7 +36,7 @@ from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter
 from f5router.icontrol.writers.writer import Result
-from f5router.model import option_records
+from f5router.model import option_records, ownership
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
     BigIPError,
@@ -50,7 +50,7 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import BigIPState, Object, Pool, Record
+from f5router.model.ltm import BigIPState, Object, Policy, Pool, Record, Rule
 from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
@@ -114,7 +114,8 @@ class Device:
         """Register a writer for every kind; return the new ones that adapt to each Observation."""
         client, folder, fdb = self.client, self._folder, FDBWriter(self.client)
         policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
-                                enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order)
+                                enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
+                                obstacle=self.sender.obstacle, contents=self._contents)
         self.sender.register(
             self._files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
             ObjectWriter(client, self._nodes), RecordWriter(client, self._records), policies,
@@ -256,6 +257,14 @@ class Device:
     def _drain(self) -> None:
         """Wait until requests that were just routed have connected."""
         self.calls.pause(self._drain_s, self._sleep)
+
+    def _contents(self, policy: str) -> tuple[Policy | None, list[Rule] | None]:
+        """Return a policy and its Rules; None for Rules of which some are not ours."""
+        container = self.observed.get(Ref(Policy.KIND, policy))
+        rules = [obj for obj in tuple(self.observed.values())
+                 if isinstance(obj, Rule) and obj.policy == policy]
+        ours = all(ownership.owns(self._folder, rule) for rule in rules)
+        return container if isinstance(container, Policy) else None, rules if ours else None
 
     def _records(self, group: str) -> list[Record]:
         return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]

@@ -8,7 +8,7 @@ from typing import Any
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.rest.blame import Blame, blames_object
 from f5router.icontrol.writers.writer import Result, Results, Writer
-from f5router.model.errors import InUse
+from f5router.model.errors import BigIPError, InUse
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, AnyChange
@@ -83,7 +83,13 @@ class Sender:
 
         Returns: the error because of which it was not done.
         """
-        error = self.uncertain.obstacle(change) or self._blame.attempt(change.ref, write)
+        error = self.obstacle(change) or self._blame.attempt(change.ref, write)
+        self.uncertain.note(change, error)
+        return error
+
+    def obstacle(self, change: AnyChange) -> BigIPError | None:
+        """Return the error of an uncertain object that a Change would overtake; None if there is none."""
+        error = self.uncertain.obstacle(change)
         self.uncertain.note(change, error)
         return error
 

@@ -116,7 +116,8 @@ class Policy(Kind):
 
     def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
         if "rules" in body:
-            store.kinds[RULES].set_all(store, item.key, body["rules"] or [])
+            merged = old is not None and store.has(Quirk.RULES_MERGED)
+            store.kinds[RULES].set_all(store, item.key, body["rules"] or [], keep_others=merged)
         self.changed_parent(store, item.key)
 
     def changed_parent(self, store: Store, key: Key) -> None:
@@ -238,8 +239,8 @@ class Rules(Kind):
             if name in body:
                 store.kinds[kind].set_all(store, item.key, body[name] or [])
 
-    def set_all(self, store: Store, parent: Key, bodies: list[Body]) -> None:
-        """Replace all rules of a policy."""
+    def set_all(self, store: Store, parent: Key, bodies: list[Body], *, keep_others: bool = False) -> None:
+        """Replace all rules of a policy, or those of the same names."""
         bodies = [self.with_items(body) for body in bodies]
         seen = set()
         for body in bodies:
@@ -250,7 +251,8 @@ class Rules(Kind):
                 )
             seen.add(key)
         for name in list(store.children(self.url, parent)):
-            store.remove(self.url, (*parent, name))
+            if not keep_others or (*parent, name) in seen:
+                store.remove(self.url, (*parent, name))
         for body in bodies:
             self.create(store, parent, body)
 

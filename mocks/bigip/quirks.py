@@ -34,6 +34,9 @@ class Quirk(enum.StrEnum):
     """A pool's `monitor` is read with a blank at its end (bigip-behaviour.md B3; below 14)."""
     MONITOR_BRACES_REFUSED = "monitor-braces-refused"
     """`min 1 of { ... }` is refused in a written `monitor` (bigip-behaviour.md B12.9)."""
+    RULES_MERGED = "rules-merged"
+    """PATCH of a policy with `rules` changes and adds these, and leaves the others where they are; F5's SDK
+    shows for PUT that the others go (bigip-behaviour.md B4)."""
     HOST_KEEPS_PORT = "host-keeps-port"
     """The condition `httpHost host` compares the Host header with its port (bigip-behaviour.md B12.5)."""
     DRAFT_IN_ROOT = "draft-in-root"

@@ -10,7 +10,9 @@ existing one. Source: bigip-behaviour.md B4.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,15 +21,24 @@ from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.encoding import item_path
-from f5router.icontrol.writers.writer import Results, bisect
+from f5router.icontrol.writers import rule_list
+from f5router.icontrol.writers.rule_list import KnownRules, Pace, RuleList
+from f5router.icontrol.writers.writer import Result, Results, bisect
 from f5router.model import names, tmos
-from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.model.errors import BigIPError, Conflict, Forbidden, NotFound, Refused
+from f5router.model.json_types import JSON
 from f5router.model.ltm import Policy, Rule
+from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change, of_kind
 
 log = logging.getLogger(__name__)
 
 PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
+
+Attempt = Callable[[Change[Rule], Callable[[], object]], Exception | None]
+"""Carries out the write of a Rule; returns the error, which names who is to blame."""
+Contents = Callable[[str], tuple[Policy | None, Collection[Rule] | None]]
+"""Returns a policy and its Rules, as far as is known; None for Rules that are not all ours."""
 
 
 class PolicyWriter:
@@ -37,16 +48,19 @@ class PolicyWriter:
 
     def __init__(
         self, client: Client, *, model: str, checkpoint: Callable[[], None], enough: Callable[[], bool],
-        attempt: Callable[[Change[Rule], Callable[[], object]], Exception | None],
+        attempt: Attempt, obstacle: Callable[[Change[Rule]], BigIPError | None], contents: Contents,
+        clock: Callable[[], float] = time.monotonic,
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
         enough: True if no more is to be written, and the Rules so far are to be published.
-        attempt: carries out the write of a Rule; returns the error, which names who is to blame.
+        obstacle: returns why a Rule may not be written now; `attempt` looks by itself.
+        clock: monotonic seconds.
         """
         self._client = client
-        self._enough, self._attempt = enough, attempt
-        self._checkpoint = checkpoint
+        self._enough, self._attempt, self._obstacle = enough, attempt, obstacle
+        self._checkpoint, self._contents, self._clock = checkpoint, contents, clock
+        self._pace = Pace()
         self._forced = model
         self._version: tuple[int, ...] = ()
         self._legacy: set[str] = set()
@@ -148,39 +162,105 @@ class PolicyWriter:
 
     # --- rules ---------------------------------------------------------------------------
 
-    def _write_rules(self, changes: list[Change[Rule]]) -> Results:
+    def _write_rules(self, changes: Sequence[Change[Rule]]) -> Results:
         """Write Changes of one policy's Rules; each is confirmed or refused by itself.
 
         Changes that were not written, because it was `enough`, are not in the result.
         """
+        path = changes[0].obj.policy
+        policy = rules = bodies = None
+        if self.model(path) == DRAFT and len(changes) >= rule_list.LEAST:
+            policy, rules = self._contents(path)
+        if policy is not None and policy.noop and rules is not None:
+            bodies = rule_list.encoded(rules)
+        if policy is None or bodies is None:
+            return self._write_draft(changes, None)
+        return self._write_draft(changes, KnownRules(policy, bodies))
+
+    def _write_draft(self, changes: Sequence[Change[Rule]], known: KnownRules | None) -> Results:
+        """Write Changes and publish them. Args: known: updated with what is published."""
         policy = changes[0].obj.policy
         try:
             base = self._open(policy)
         except Refused as exc:
             return [(change, exc) for change in changes]
-        results: Results = []
-        good: list[Change[Rule]] = []
-        for change in changes:
-            if results and self._enough():
-                break
-            error = self._attempt(change, partial(self._rule, base, change))
-            if error is not None and not blames_object(error):
-                if base != policy:  # else the Rules before took effect
-                    self._abandon(policy, base)
-                    results = [(sent, why) for sent, why in results if why is not None]
-                return [*results, (change, error)]
-            results.append((change, error))
-            good += [] if error is not None else [change]
-        if not good:
+        rules = RuleList(known, self._pace, len(changes)) if known and base != policy else None
+        results: dict[Ref, Result] = {}
+        try:
+            whole = self._fill(base, rules, changes, results)
+        except BigIPError:
             self._abandon(policy, base)
-            return results
+            raise
+        good = [change for change in changes if change.ref in results and results[change.ref][1] is None]
+        bad: Results = [result for result in results.values() if result[1] is not None]
+        if not whole and base == policy:
+            return list(results.values())  # the Rules before took effect
+        if not whole or not good:
+            self._abandon(policy, base)
+            return bad
         try:
             self._close(policy, base)
         except Refused as exc:
             self._abandon(policy, base)
-            bad = [(change, error) for change, error in results if error is not None]
-            return bad + bisect([[change] for change in good], exc, self._write_rules)
-        return results
+            return bad + bisect([[change] for change in good], exc, partial(self._write_draft, known=known))
+        if known and rules:
+            known.bodies = rules.bodies
+        self._pace.lost.discard(policy)
+        return list(results.values())
+
+    def _fill(self, base: str, rules: RuleList | None, changes: Sequence[Change[Rule]],
+              results: dict[Ref, Result]) -> bool:
+        """Write Changes into a draft; return False if the device is in trouble, as the last result shows."""
+        policy, waiting = changes[0].obj.policy, deque(changes)
+        in_lists = (rules is not None and policy not in self._pace.lost
+                    and rules.is_worthwhile(len(changes)) and rules.is_complete(self._shown(base)))
+        while waiting and not (results and self._enough()):
+            if rules and in_lists and (count := rules.next(len(waiting))):
+                if not self._list(base, rules, [waiting.popleft() for _ in range(count)], waiting, results):
+                    return False
+            elif not self._alone(base, rules, waiting.popleft(), results):
+                return False
+        if (rules is None or not rules.sent) and policy not in self._pace.lost:
+            return True
+        written = [change for change in changes if change.ref in results and results[change.ref][1] is None]
+        return all(self._alone(base, rules, change, results)
+                   for change in rule_list.missing(written, self._shown(base)))
+
+    def _alone(self, base: str, rules: RuleList | None, change: Change[Rule],
+               results: dict[Ref, Result]) -> bool:
+        """Write one Change; return False if the device is in trouble."""
+        error = self._attempt(change, partial(self._rule, base, change))
+        results[change.ref] = change, error
+        if rules:
+            rules.wrote_alone(change, error)
+        return error is None or blames_object(error)
+
+    def _list(self, base: str, rules: RuleList, changes: list[Change[Rule]], waiting: deque[Change[Rule]],
+              results: dict[Ref, Result]) -> bool:
+        """Write several Changes with the list of all Rules; return False if the device is in trouble.
+
+        Args: waiting: gets them back if the list is refused.
+        """
+        obstacles = {change.ref: self._obstacle(change) for change in changes}
+        free = [change for change in changes if obstacles[change.ref] is None]
+        try:
+            self._checkpoint()
+            begin = self._clock()
+            self._client.patch(item_path(Policy.KIND, base), rules.body(free))
+        except Exception as exc:
+            if isinstance(exc, BigIPError) and not blames_object(exc) and not isinstance(exc, Forbidden):
+                if exc.may_have_applied:
+                    self._pace.lose(changes[0].obj.policy, rules.length + len(free))
+                results[changes[0].ref] = changes[0], exc
+                return False
+            log.info("list of rules refused, it is halved", extra={
+                "policy": base, "changes": len(changes), "error": str(exc)})
+            rules.refused(len(changes))
+            waiting.extendleft(reversed(changes))
+            return True
+        rules.took(free, self._clock() - begin)
+        results.update((change.ref, (change, obstacles[change.ref])) for change in changes)
+        return True
 
     def _rule(self, base: str, change: Change[Rule]) -> None:
         self._checkpoint()
@@ -202,8 +282,11 @@ class PolicyWriter:
                     raise
 
     def _rule_names(self, base: str) -> set[str]:
-        reply = self._client.get(item_path(Policy.KIND, base, "rules"))
-        return {str(item.get("name")) for item in reply.get("items") or []}
+        return {str(item.get("name")) for item in self._shown(base)}
+
+    def _shown(self, base: str) -> list[JSON]:
+        """Read the Rules of a policy, without what is in them."""
+        return self._client.get(item_path(Policy.KIND, base, "rules")).get("items") or []
 
     # --- drafts --------------------------------------------------------------------------
 

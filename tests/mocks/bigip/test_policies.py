@@ -38,6 +38,18 @@ def test_draft_publish_and_change(client):
     assert rules[0]["conditionsReference"]["items"][0]["values"] == ["a"]
 
 
+@pytest.mark.parametrize(("quirk", "left"), [("", ["second"]), ("rules-merged", ["r", "second"])])
+def test_a_list_of_rules(device, quirk, left):
+    """It takes the place of all rules; no source tells it of PATCH, so the fake can merge it, too."""
+    big, client = device(quirks={quirk} - {""})
+    big.put_object("ltm/pool", {"name": "p", "partition": "P"})
+    client.ok("POST", "ltm/policy", {**POLICY, "subPath": "Drafts", "rules": [rule(HOST)]})
+    second = {**rule(HOST), "name": "second", "ordinal": 1}
+    client.ok("PATCH", "ltm/policy/~P~Drafts~pol", {"rules": [second]})
+    rules = big.get("ltm/policy/~P~Drafts~pol")["rulesReference"]["items"]
+    assert [rule["name"] for rule in rules] == left
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
