@@ -68,7 +68,7 @@ def site(tmp_path_factory):
         site = Site(stack, tmp_path_factory.mktemp("site"))
         for number, service in enumerate("abc", 1):
             site.serve(service, f"10.1.1.{number}")
-        site.apply(manifests.ingress_class())
+        site.apply(manifests.ingress_class(default=True))
         for host, paths in PATHS.items():
             site.apply(manifests.ingress(
                 host, *((host, path, service, 8080, kind) for path, kind, service in paths)))
@@ -76,7 +76,8 @@ def site(tmp_path_factory):
             secret(), manifests.ingress_class("theirs", controller="example.com/other"),
             manifests.ingress("theirs", ("theirs.example.com", "/", "a", 8080), ingress_class="theirs"),
             manifests.ingress("annotated", ("annotated.example.com", "/", "a", 8080), ingress_class=None,
-                              annotations={"kubernetes.io/ingress.class": "f5router"}))
+                              annotations={"kubernetes.io/ingress.class": "f5router"}),
+            manifests.ingress("default", ("classless.example.com", "/", "a", "http"), ingress_class=None))
         for number, (host, (tls, annotations)) in enumerate(ENCRYPTED.items()):
             site.apply(manifests.ingress(f"tls-{number}", (host, "/", "a", 8080), tls=tls,
                                          annotations=annotations))
@@ -93,8 +94,12 @@ def test_paths(site, host, path, name):
 
 
 def test_classes(site):
-    """An Ingress of this router's class is served, however that is named; others are not."""
-    assert service(clients.plain(site.http, "annotated.example.com")) == "a"
+    """An Ingress of this router's class is served, however that is named; others are not.
+
+    The one without a class, of which this one is the default, names its port.
+    """
+    for host in ("annotated.example.com", "classless.example.com"):
+        assert service(clients.plain(site.http, host)) == "a"
     assert is_page(clients.plain(site.http, "theirs.example.com"))
 
 

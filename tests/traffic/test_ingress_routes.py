@@ -17,17 +17,27 @@ from tests.traffic.test_health_checks import SPEED
 from tests.waiting import until
 
 HOST, SECURE, STRICT, RAW = "plain.example.com", "tls.example.com", "strict.example.com", "raw.example.com"
-SOURCES = {"sources": "routes,ingressroutes"}
+SOURCES = {"sources": "routes,ingressroutes", "root_namespaces": "shop"}
 PAIR = identity("*.example.com")
-CHECKS = {"well": "/up", "sick": "/up?status=503"}
-"""Path of the check by name of a root."""
+OLDER, LATER = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+QUICK = {"intervalSeconds": 1, "unhealthyThresholdCount": 1}
+CHECKS = {
+    "well": {"path": "/up", **QUICK}, "sick": {"path": "/up?status=503", **QUICK},
+    "host": {"path": "/up?host=check.example.com", "host": "check.example.com", **QUICK},
+    "usual-host": {"path": "/up?host=contour-envoy-healthcheck", **QUICK},
+    "other-host": {"path": "/up?host=check.example.com", **QUICK},
+}
+"""The check by name of a root."""
 PLAIN = [  # path of the request, namespace and Service; "" for none
     ("/", "shop", "a"), ("/x", "shop", "a"),
     ("/foo", "shop", "b"), ("/foobar", "shop", "b"), ("/Foo", "shop", "a"),
     ("/foo/bar", "shop", "c"), ("/foo/barn", "shop", "c"),
     ("/pay", "bank", "pay"), ("/pay/in", "bank", "deep"), ("/pay/none", "bank", "pay"),
     ("/rewritten/x", "shop", "a"),
+    ("/loop/x", "shop", "b"), ("/loop/again", "shop", "b"), ("/astray/in", "shop", "a"),
 ]
+NOWHERE = {"forbidden": "bank", "younger": "shop", "wild": "shop"}
+"""Roots of which nothing is served, with their namespaces."""
 
 
 def tls_secret(name: str, pair: Identity) -> dict:
@@ -50,12 +60,23 @@ def site(tmp_path_factory):
         for number, service in enumerate(("pay", "deep"), 1):
             site.serve(service, f"10.1.2.{number}", namespace="bank")
         site.serve("tls", "10.1.3.1", port=8443, tls=PAIR)
+        site.serve("two", "10.1.5.1", "10.1.5.2")
         site.serve("admin", "10.1.4.1", port=9090)
+        theirs = ingress_route("theirs", forward("/", "a"), fqdn="theirs.example.com")
+        theirs["metadata"]["annotations"] = {"kubernetes.io/ingress.class": "nginx"}
         site.apply(
             tls_secret("pair", PAIR),
             ingress_route("plain", forward("/", "a"), forward("/foo", "b"), forward("/foo/bar", "c"),
                           delegate("/pay", "pay", "bank"), delegate("/gone", "gone"),
-                          forward("/rewritten", "a", prefixRewrite="/new"), fqdn=HOST),
+                          forward("/rewritten", "a", prefixRewrite="/new"), delegate("/loop", "loop"),
+                          delegate("/astray", "astray"), fqdn=HOST),
+            ingress_route("loop", forward("/loop", "b"), delegate("/loop/again", "again")),
+            ingress_route("again", forward("/loop/again", "c"), delegate("/loop/again", "loop")),
+            ingress_route("astray", forward("/astray/in", "c"), forward("/stray", "c")),
+            ingress_route("forbidden", forward("/", "pay"), namespace="bank", fqdn=HOST, created=OLDER),
+            ingress_route("younger", forward("/", "c"), fqdn=HOST, created=LATER),
+            ingress_route("wild", forward("/", "c"), fqdn="*.example.com"),
+            theirs,
             ingress_route("pay", forward("/pay", "pay"), delegate("/pay/in", "deep"), namespace="bank"),
             ingress_route("deep", forward("/pay/in", "deep"), namespace="bank"),
             ingress_route("orphan", forward("/pay/none", "deep"), namespace="bank"),
@@ -71,14 +92,15 @@ def site(tmp_path_factory):
                                              {"name": "c", "port": 8080}), fqdn="weights.example.com"),
             ingress_route("ports", forward("/", "a", {"name": "admin", "port": 9090}),
                           fqdn="ports.example.com"),
-            *(ingress_route(name, forward("/", {"name": "a", "port": 8080, "healthCheck": {
-                "path": path, "intervalSeconds": 1, "unhealthyThresholdCount": 1}}),
-                fqdn=f"{name}.example.com") for name, path in CHECKS.items()),
+            *(ingress_route(name, forward("/", {"name": "a", "port": 8080, "healthCheck": check}),
+                            fqdn=f"{name}.example.com") for name, check in CHECKS.items()),
+            ingress_route("back", forward("/", {"name": "two", "port": 8080, "healthCheck": {
+                "path": "/up", "intervalSeconds": 1, "timeoutSeconds": 1, "unhealthyThresholdCount": 2,
+                "healthyThresholdCount": 4}}), fqdn="back.example.com"),
             ingress_route("whole", forward("/", "a"),
                           forward("/own", {"name": "b", "port": 8080, "healthCheck": {"path": "/up"}}),
                           fqdn="whole.example.com",
-                          healthCheck={"path": "/up?status=503", "intervalSeconds": 1,
-                                       "unhealthyThresholdCount": 1}))
+                          healthCheck=CHECKS["sick"]))
         assert site.converge(**SOURCES) == []
         yield site
         assert site.faults() == []
@@ -99,6 +121,19 @@ def test_statuses(site):
             "plain": "valid", "pay": "valid", "orphan": "orphaned", "invalid": "invalid", "strict": "valid"}
     assert site.kube.get("IngressRoute", "shop", "invalid")["status"]["description"] == (
         "Service [deep:8080] is invalid or missing")
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_roots_that_are_not_served(site, name):
+    """They take no path from the others, whatever they are."""
+    assert status(site, name, NOWHERE[name]) == "invalid"
+    assert clients.plain(site.http, HOST).pod["pod"].startswith("a-")
+    assert not clients.plain(site.http, "any.example.com").pod
+
+
+def test_a_class_of_others(site):
+    assert status(site, "theirs") == ""
+    assert not clients.plain(site.http, "theirs.example.com").pod
 
 
 def test_redirect(site):
@@ -146,9 +181,28 @@ def test_health_checks(site):
     site.bigip.dataplane.speed = SPEED
     until(lambda: not clients.plain(site.http, "sick.example.com").pod)
     until(lambda: not clients.plain(site.http, "whole.example.com").pod)
+    until(lambda: not any(clients.plain(site.http, "other-host.example.com").pod for _ in range(60)))
     assert clients.plain(site.http, "whole.example.com", "/own").pod["pod"].startswith("b-")
-    until(lambda: clients.plain(site.http, "well.example.com").pod)
+    for name in ("well", "host", "usual-host"):
+        until(lambda name=name: clients.plain(site.http, f"{name}.example.com").pod)
     assert clients.plain(site.http, HOST).pod["pod"].startswith("a-")
+
+
+def test_a_pod_that_fails_and_comes_back(site):
+    """It gets requests again after as many good answers as healthyThresholdCount wants, not at the first."""
+    def asked() -> set[str]:
+        return {clients.plain(site.http, "back.example.com").pod.get("address") for _ in range(4)}
+
+    site.bigip.dataplane.speed = SPEED
+    pod = site.pods["10.1.5.1", 8080]
+    until(lambda: asked() == {"10.1.5.1", "10.1.5.2"})
+    pod.status = 503
+    until(lambda: asked() == {"10.1.5.2"})
+    before = len(pod.requests)
+    pod.status = 200
+    until(lambda: asked() == {"10.1.5.1", "10.1.5.2"})
+    first = pod.requests.index("GET /", before)
+    assert pod.requests[before:first].count("GET /up") >= 2
 
 
 def test_changes(site):

@@ -1,7 +1,8 @@
 """Health monitors: every member of a pool with a monitor is checked over its real socket.
 
 A member is down when the monitor's timeout has passed without a good answer, and up at the first good one
-(bigip-behaviour.md B11). Before the first result it is being checked, and takes traffic.
+(bigip-behaviour.md B11), or as much later as timeUntilUp says (tmsh reference, ltm monitor http). Before the
+first result it is being checked, and takes traffic.
 """
 
 from __future__ import annotations
@@ -41,12 +42,21 @@ class Checked:
     since: float = 0.0
     """Loop time of the last good answer, of the beginning before there was one."""
     down: bool | None = None
+    good_since: float | None = None
+    """Loop time of the first of good answers without a bad one among them."""
 
-    def learn(self, good: bool, *, now: float, interval_s: float, timeout_s: float) -> float:
+    def learn(self, good: bool, *, now: float, interval_s: float, timeout_s: float,
+              until_up_s: float = 0.0) -> float:
         """Take a result; returns when the next check is due."""
         due = now + interval_s
-        if good:
-            self.since, self.down = now, False
+        if not good:
+            self.good_since = None
+        elif self.good_since is None:
+            self.good_since = now
+        if self.good_since is not None:
+            self.since = now
+            if now >= self.good_since + until_up_s:
+                self.down = False
         elif now >= self.since + timeout_s:
             self.down = True
         elif not self.down:
@@ -164,12 +174,13 @@ class Monitors:
 
     async def _check(self, checked: Checked) -> None:
         try:
-            good, interval_s, timeout_s = await self._good(checked)
+            good, interval_s, timeout_s, until_up_s = await self._good(checked)
         except Unsupported as unknown:
-            good, interval_s, timeout_s = False, 5.0, 16.0
+            good, interval_s, timeout_s, until_up_s = False, 5.0, 16.0, 0.0
             self._tell(unknown)
         now, speed = self._plane.now(), self._plane.speed
-        due = checked.learn(good, now=now, interval_s=interval_s / speed, timeout_s=timeout_s / speed)
+        due = checked.learn(good, now=now, interval_s=interval_s / speed, timeout_s=timeout_s / speed,
+                            until_up_s=until_up_s / speed)
         if self._is_current(checked):
             self._plan(checked, due)
 
@@ -179,8 +190,11 @@ class Monitors:
             self._told.add(str(unknown))
             self._plane.errors.append(unknown)
 
-    async def _good(self, checked: Checked) -> tuple[bool, float, float]:
-        """(whether enough monitors are content, shortest interval, shortest timeout). Raises: Unsupported."""
+    async def _good(self, checked: Checked) -> tuple[bool, float, float, float]:
+        """(whether enough monitors are content, shortest interval and timeout, longest timeUntilUp).
+
+        Raises: Unsupported.
+        """
         least, paths = checked.rule
         monitors, where = [self._settings(path) for path in paths], (checked.address, checked.port)
         results = [await checks.check(self._plane, kind, fields, *where) for kind, fields in monitors]
@@ -189,6 +203,7 @@ class Monitors:
             sum(results) >= (least or len(results)),
             min(float(fields.get("interval", 5)) for fields in every),
             min(float(fields.get("timeout", 16)) for fields in every),
+            max(float(fields.get("timeUntilUp", 0)) for fields in every),
         )
 
     def _settings(self, path: str) -> tuple[str, dict[str, Any]]:
@@ -202,7 +217,7 @@ class Monitors:
         self._update()
         every = [checked for members in self._members.values() for checked in members.values()]
         for checked in every:
-            good, _, _ = await self._good(checked)
+            good, *_ = await self._good(checked)
             checked.down, checked.since = not good, self._plane.now()
 
     def stop(self) -> None:

@@ -143,7 +143,9 @@ class PodConnection(asyncio.Protocol):
     def _respond(self, asked: dict[str, str]) -> None:
         body = json.dumps(self.seen()).encode() + b" " * int(asked.get("length", 0))
         head = http.Head("1.1", [(b"Content-Type", asked.get("type", "application/json").encode("latin-1"))])
-        head.status = int(asked.get("status", 200))
+        head.status = int(asked.get("status", self.pod.status))
+        if "host" in asked and (self._head.get(b"Host") or b"") != asked["host"].encode("latin-1"):
+            head.status = 404
         head.reason = http.REASONS.get(head.status, b"")
         head.headers += [(b"Set-Cookie", cookie.encode("latin-1"))
                          for cookie in asked.get("cookies", "").split(",") if cookie]

@@ -2,10 +2,11 @@
 
 A pod answers every request with JSON that tells who it is and what it received: pod, namespace, address,
 port, protocol, method, target, headers (pairs, as sent), trailers, body, body_size, tls (None, or sni,
-version, cipher and whether a client certificate came), connection and request (its number on the
-connection). The query of the target asks for more: `status=404`, `delay=0.2` (s), `chunked=3` (pieces, and
-a trailer), `length=100000` (bytes of padding), `close=1` (Connection: close), `drop=1` (reset instead of an
-answer), `early=1` (answer before the body was read), `unframed=1` (the end of the connection ends the body).
+version, cipher and whether a client certificate came), connection and request (its number on the connection).
+The query of the target asks for more: `status=404`, `delay=0.2` (s), `chunked=3` (pieces, and a trailer),
+`length=100000` (bytes of padding), `close=1` (Connection: close), `drop=1` (reset instead of an answer),
+`host=a.b` (404 for any other Host), `early=1` (answer before the body was read), `unframed=1` (the end of the
+connection ends the body).
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Pod:
     tls: ssl.SSLContext | None = None
     http2: bool = False
     """Speaks nothing but HTTP/2 in clear text, and resets what is none."""
+    status: int = 200
+    """Of answers to requests that ask for none."""
     accepted: int = 0
     requests: list[str] = field(default_factory=list)
     """Method and target of each request."""

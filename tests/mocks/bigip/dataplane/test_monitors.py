@@ -40,6 +40,15 @@ def test_results(before, good, now, after, due):
     assert (checked.down, checked.since) == (after, now if good else 0.0)
 
 
+def test_time_until_up():
+    """A member that is down is up when it has answered well for so long, without a bad answer."""
+    checked = Checked("/P/p", "/P/x", "10.1.0.1", 80, (0, ()), since=0.0, down=True)
+    for now, good, down in ((20, True, True), (25, False, True), (30, True, True), (35, True, True),
+                            (40, True, False)):
+        checked.learn(good, now=now, interval_s=5, timeout_s=16, until_up_s=10)
+        assert checked.down == down
+
+
 @pytest.mark.parametrize("monitor", ["tcp", "tcp_half_open", "http", "icmp", "gateway_icmp"])
 def test_up_and_down_and_up_again(net: Net, monitor):
     net.pod("10.1.0.1")
