@@ -22,26 +22,37 @@ class Contributions:
 
     def swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> set[Ref]:
         """Replace what a part contributes; returns the refs of objects that now differ."""
-        changed = {ref for ref, obj in new.items() if self._put(ref, old.get(ref), obj)}
+        objects, changed = self._objects, set[Ref]()
+        for ref, obj in new.items():
+            current = objects.get(ref)
+            if current is None:
+                self._count[ref] = 1
+                changed.add(ref)
+            elif ref in self._versions or not _same(current, obj):
+                if self._put(ref, old.get(ref), obj):
+                    changed.add(ref)
+                continue
+            elif ref not in old:
+                self._count[ref] += 1
+            objects[ref] = obj  # also an equal one, so that there is one copy in memory
         return changed | {ref for ref in old.keys() - new.keys() if self._remove(ref, old[ref])}
 
     def _put(self, ref: Ref, before: Object | None, obj: Object) -> bool:
-        """True if the object now differs. A part that brings nothing new does not prevail over others."""
+        """Put another version in place; true if the object now differs.
+
+        A part that brings nothing new does not prevail over others.
+        """
         if before is not None and _same(before, obj):
-            if self._objects[ref] is before:
-                self._objects[ref] = obj  # one copy in memory
             return False
-        current, others = self._objects.get(ref), self._count.get(ref, 0) - (before is not None)
-        self._count[ref] = others + 1
+        current, count = self._objects[ref], self._count[ref]
+        versions = self._versions.pop(ref, [(current, count)])
+        if before is None:
+            self._count[ref] += 1
+        else:
+            versions = _less(versions, before)
+        same = sum(count for version, count in versions if _same(version, obj))
+        self._keep(ref, [*(each for each in versions if not _same(each[0], obj)), (obj, same + 1)])
         self._objects[ref] = obj
-        if current is None:
-            return True
-        if ref in self._versions or (others and not _same(current, obj)):
-            versions = self._versions.pop(ref, [(current, self._count[ref] - (before is None))])
-            if before is not None:
-                versions = _less(versions, before)
-            same = sum(count for version, count in versions if _same(version, obj))
-            self._keep(ref, [*(each for each in versions if not _same(each[0], obj)), (obj, same + 1)])
         return not _same(current, obj)
 
     def _remove(self, ref: Ref, obj: Object) -> bool:
@@ -70,4 +81,4 @@ def _less(versions: list[tuple[Object, int]], obj: Object) -> list[tuple[Object,
 
 
 def _same(obj: Object, other: Object) -> bool:
-    return obj is other or (obj == other and obj.dependencies == other.dependencies)
+    return obj == other and obj.dependencies == other.dependencies
