@@ -53,6 +53,7 @@ lint: environment
 
 bench: environment
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.scale --routes 100 --routes 1000 --routes 5000
 	@$(BIN)/python -m benchmarks.options
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.statuses
