@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from benchmarks.attacks import client
 from benchmarks.attacks.cluster import Material
+from benchmarks.attacks.contents import difference
 from benchmarks.attacks.phases import PHASES
-from benchmarks.attacks.site import AttackError, Site, difference
+from benchmarks.attacks.site import AttackError, Site
 from mocks.bigip.listener import Outcome
 from mocks.bigip.requests import Request, logged
 

@@ -1,6 +1,5 @@
 """Both fakes with the attacked cluster, the router as a process between them, and clients that ask."""
 
-import json
 import os
 import re
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import requests
 
-from benchmarks.attacks import administrator, cluster, marks
+from benchmarks.attacks import administrator, cluster, contents, marks
 from benchmarks.attacks.cluster import Answer, Asked, Material, Objects
 from mocks.bigip import FakeBigIP
 from mocks.demo.certificates import ssh_key_pair
@@ -30,26 +29,7 @@ ADDRESS = re.compile(rb"metrics and health are served address=(\S+)")
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
 """What it starts ends with the process that started it, whatever ends that: setpriv(1)."""
 POLL_S = 0.05
-VOLATILE = frozenset(
-    (
-        "generation",
-        "selfLink",
-        "createTime",
-        "creationTime",
-        "lastModified",
-        "lastModifiedTime",
-        "lastUpdateTime",
-        "revision",
-        "sourcePath",
-        "systemPath",
-        "cachePath",
-    )
-)
-"""What a device counts and dates by itself, and where a file came from."""
-OURS = ("openshift_", "ssl_passthrough_", "ssl_reencrypt_")
 CONDITION = ("type", "status", "reason", "message")
-MONITORED = frozenset(("up", "down", "checking", "unchecked", "monitor-enabled", "user-enabled"))
-"""State and session of a member or node as monitors leave them."""
 
 
 class AttackError(Exception):
@@ -182,34 +162,12 @@ class Site:
     # -- the device ------------------------------------------------------------------------------
 
     def state(self, *, ours: bool = True) -> dict[str, str]:
-        """Return what is on the device, as JSON by kind and name.
-
-        Args: ours: what bears a name of the router's, with the virtual servers; else what is of others, with
-            what the router may not change of the virtual servers.
-        """
-        store, shown_by_name = self.bigip.store, {}
-        with store.lock:
-            for name, kind in store.kinds.items():
-                for item in () if kind.parent is not None else store.all(name):
-                    shared = name == "ltm/virtual"
-                    if not shared and ours != _is_ours(name, item.path):
-                        continue
-                    shown = _steady(self.bigip.shown(item))
-                    shown |= {text: str(value) for text, value in item.hidden.items() if text == "data"}
-                    if shared and not ours:
-                        shown = {key: shown.get(key) for key in ("destination", "pool", "disabled", "source")}
-                    shown_by_name[f"{name} {item.path}"] = json.dumps(shown, sort_keys=True)
-        return shown_by_name
+        """Return what is on the device; see contents.state."""
+        return contents.state(self.bigip, ours=ours)
 
     def leftovers(self) -> list[str]:
         """Files on the device's disk that were not there at the beginning, drafts, errors of the fake."""
-        disk = [path for path in self.bigip.store.disk if path not in self.disk]
-        drafts = [item.path for item in self.bigip.items("ltm/policy") if "Drafts" in item.path]
-        return [
-            *(f"file {path}" for path in sorted(disk)),
-            *(f"draft {path}" for path in drafts),
-            *(f"fake: {error!r}" for error in self.bigip.errors),
-        ]
+        return contents.leftovers(self.bigip, self.disk)
 
     # -- the router ------------------------------------------------------------------------------
 
@@ -345,53 +303,6 @@ def _entries(route: dict) -> list[tuple]:
         for entry in ingress
         if entry["routerName"] == ROUTER
     ]
-
-
-def _is_ours(kind: str, path: str) -> bool:
-    """True for an object that the router makes, and for what the device makes with it."""
-    return path.rsplit("/", 1)[-1].startswith(OURS) or kind == "ltm/node"
-
-
-def _steady(value: object) -> object:
-    """A reply without what the device counts and dates, and without what its monitors find.
-
-    Items of sub-collections are in order of their names: the device keeps them as they came.
-    """
-    if isinstance(value, dict):
-        kept = {
-            name: _steady(each)
-            for name, each in value.items()
-            if name not in VOLATILE and not (name in ("state", "session") and each in MONITORED)
-        }
-        if value.get("isSubcollection") and "items" in kept:
-            kept["items"] = sorted(kept["items"], key=lambda item: item["name"])
-        return kept
-    if isinstance(value, list):
-        return [_steady(each) for each in value]
-    return value
-
-
-def difference(wanted: Mapping[str, object], present: Mapping[str, object], limit: int = 6) -> list[str]:
-    """Return what is missing, too much, or other than wanted; the first few."""
-    lines = [f"missing: {name}" for name in wanted if name not in present]
-    lines += [f"too much: {name}" for name in present if name not in wanted]
-    lines += [
-        f"differs: {name}: {_shorter(wanted[name], present[name])}"
-        for name in wanted
-        if name in present and wanted[name] != present[name]
-    ]
-    return lines[:limit] + ([f"and {len(lines) - limit} more"] if len(lines) > limit else [])
-
-
-def _shorter(wanted: object, present: object) -> str:
-    """Two values where they begin to differ."""
-    expected, other = str(wanted), str(present)
-    at = next(
-        (i for i, (a, b) in enumerate(zip(expected, other, strict=False)) if a != b),
-        min(len(expected), len(other)),
-    )
-    first = max(at - 40, 0)
-    return f"{other[first : at + 80]!r} instead of {expected[first : at + 80]!r}"
 
 
 def process_memory(pid: int) -> tuple[float, int, int]:

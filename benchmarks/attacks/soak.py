@@ -11,8 +11,9 @@ import click
 from benchmarks.attacks import client, cluster, drill
 from benchmarks.attacks.churn import FLOATING, Churn
 from benchmarks.attacks.cluster import Asked, Change, Material, Object
+from benchmarks.attacks.contents import difference
 from benchmarks.attacks.marks import marked
-from benchmarks.attacks.site import AttackError, Site, difference, judge, process_memory
+from benchmarks.attacks.site import AttackError, Site, judge, process_memory
 from tests import manifests
 from tests.traffic.load import Target
 

@@ -38,15 +38,18 @@ log = logging.getLogger(__name__)
 
 def build_controller(
     config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
 ) -> Controller:
-    """Build everything that runs, and start it; the stack stops it."""
+    """Build everything that runs, and start it; the stack stops it.
+
+    Args: sleep: of the device; None for waits that give_up ends.
+    """
     signal = EventSignal(clock)
     campaign = build_campaign(config, signal.wake, stack)
     permit = write_permit(config, campaign)
     connection = connect(config.kube, permit)
     cluster = build_cluster(config, connection, signal.notify, timing=timing)
-    device = build_device(config, stack, timing=timing, clock=clock, permit=permit)
+    device = build_device(config, stack, timing=timing, clock=clock, sleep=sleep, permit=permit)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
         guard=DeleteGuard(allow=config.allow_mass_delete))

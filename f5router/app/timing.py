@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from f5router.icontrol import failover
 from f5router.icontrol.rest import session
-from f5router.kube.timing import SecretPace, StatusTiming
+from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
 from f5router.model.backoff import Backoff
 
 
@@ -72,6 +72,8 @@ class Timing:
     secret_pace: SecretPace = field(default_factory=SecretPace)
     """How often Secrets are read, and when a failure to read them counts."""
     sync: SyncTiming = field(default_factory=SyncTiming)
+    watch: WatchTiming = field(default_factory=WatchTiming)
+    """How each kind is listed and watched; its `resync_s` follows a setting."""
 
 
 DEFAULT = Timing()

@@ -28,7 +28,6 @@ from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
 from f5router.model.cluster import Key, KnownStatus
 from f5router.model.write_permit import ALWAYS, WritePermit
@@ -123,7 +122,7 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
                   timing: Timing = DEFAULT) -> ClusterWatcher:
     """Build the watches of a Config, not yet started."""
     return ClusterWatcher(
-        connection, config.watch, timing=WatchTiming(resync_s=config.resync_s),
+        connection, config.watch, timing=replace(timing.watch, resync_s=config.resync_s),
         secret_pace=timing.secret_pace, on_change=on_change)
 
 

@@ -17,6 +17,7 @@
 | 404-bogus | 01020036 for an object that may exist (bigip-behaviour.md A2.3) | |
 | html-200 | 200 with an HTML page | |
 | truncated-json | performed, the body cut in the middle | |
+| 404-done | performed, 404 all the same | |
 | timeout-html | performed, HTML 500 `AsyncContext timeout` (bigip-behaviour.md A6) | |
 | refuse | a refusal of icrd | status, message, code |
 
@@ -51,6 +52,7 @@ KINDS = (
     "404-bogus",
     "html-200",
     "truncated-json",
+    "404-done",
     "timeout-html",
     "refuse",
 )
@@ -82,6 +84,8 @@ class Faults:
 
     def __init__(self) -> None:
         self._waiting: list[Fault] = []
+        self.draw: Callable[[Request], Fault | None] = lambda request: None
+        """Asked for the fault of a request that none was asked for."""
 
     def add(
         self,
@@ -115,7 +119,7 @@ class Faults:
                     if fault.times <= 0:
                         self._waiting.remove(fault)
                 return fault
-        return None
+        return self.draw(request)
 
 
 def parse(text: str) -> dict[str, Any]:

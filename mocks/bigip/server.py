@@ -287,6 +287,8 @@ class FakeBigIP:
             if isinstance(substitute, Refusal):
                 raise substitute
             reply = substitute or self._endpoints.answer(request)
+            if fault is not None and fault.kind == "404-done":
+                raise refusals.not_found("object", names.decode_segment(request.path.split("/")[-1]))
         except Refusal as refusal:
             reply = self._refused(refusal, request)
         except Exception as error:

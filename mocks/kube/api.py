@@ -85,6 +85,11 @@ class Api:
     def _list(self, call: Call, view: View) -> Reply:
         return Reply(200, view.encode_list(reading.list_page(self._store, call)))
 
+    def empty(self, call: Call) -> Reply:
+        """The answer to a list of a server without objects."""
+        with self._store.lock:
+            return Reply(200, view_of(call, utc_now).encode_list(Page([], self._store.revision)))
+
     def _create(self, call: Call, view: View) -> Reply:
         return Reply(201, view.encode(writing.create(self._store, self._objects, call)))
 

@@ -14,7 +14,7 @@ from .access import Access
 from .api import Api
 from .calls import Logged
 from .certificates import write_certificates
-from .faults import STREAM_FAULTS, Fault
+from .faults import STREAM_FAULTS, Fault, Faults
 from .kinds import INGRESS_APIS, kind_named, served_kinds
 from .manifests import ManifestError, read_manifests
 from .objects import Clock, InvalidObject, Objects, utc_now
@@ -281,6 +281,11 @@ class FakeKube:
     def held(self) -> int:
         """Number of requests that the fault `hold` has held back so far."""
         return self._server.held
+
+    @property
+    def faults(self) -> Faults:
+        """Faults that were asked for, and what draws others."""
+        return self._server.faults
 
     def clear_faults(self) -> None:
         """Forget faults that still wait for a request."""

@@ -5,7 +5,7 @@ matches, at once; if none runs it waits for the next one (``drop-watch`` does no
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import errors
@@ -28,7 +28,10 @@ CODES: Mapping[str, tuple[int, str, str]] = {
 PAUSES = ("delay", "hold")
 """Faults after which a request goes its way."""
 
-REQUEST_FAULTS = frozenset({*CODES, "drop", *PAUSES})
+EMPTY = "empty"
+"""A list is answered without objects, by an API server that has lost its own for a moment."""
+
+REQUEST_FAULTS = frozenset({*CODES, "drop", EMPTY, *PAUSES})
 STREAM_FAULTS = frozenset({"drop-watch", "silent-drop", "error-event", "truncated"})
 
 
@@ -83,6 +86,8 @@ class Faults:
 
     def __init__(self):
         self._waiting: list[Fault] = []
+        self.draw: Callable[[str, str, str], Fault | None] = lambda method, verb, path: None
+        """Asked for the fault of a request that none was asked for."""
 
     def add(self, fault: Fault) -> None:
         self._waiting.append(fault)
@@ -103,9 +108,10 @@ class Faults:
                 fault.kind in REQUEST_FAULTS
                 and not any(fault is other for other in met)
                 and (fault.kind != "410" or verb == "watch" or continued)
+                and (fault.kind != EMPTY or verb == "list")
                 and fault.meets(method, verb, path)
             )
-        )
+        ) or (None if met else self.draw(method, verb, path))
 
     def for_watch(self, method: str, path: str) -> Fault | None:
         """The next stream fault for a watch that starts."""

@@ -14,7 +14,7 @@ from .api import JSON, TEXT, Api, Reply, failure
 from .calls import Call, Logged, parse_call, unknown_kind
 from .certificates import CertificateFiles
 from .errors import ApiError
-from .faults import PAUSES, Fault, Faults, error_line
+from .faults import EMPTY, PAUSES, Fault, Faults, error_line
 from .rbac import User
 from .store import Store
 from .watching import Cut, Watch
@@ -178,6 +178,8 @@ class Server:
                 self._answer(user, call)
             if fault.kind == "drop":
                 return DROPPED
+            if fault.kind == EMPTY and call:
+                return self._api.empty(call)
             if "text" in fault.options:
                 return Reply(int(fault.kind), fault.options["text"].encode(), TEXT, fault.error().headers)
             return _refusal(call, fault.error()) if call else failure(fault.error())

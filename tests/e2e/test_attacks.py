@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks.attacks import cluster, drill, soak, workers
 from benchmarks.attacks.cluster import Asked
+from benchmarks.attacks.contents import difference
 from benchmarks.attacks.drill import Point
 from benchmarks.attacks.phases import PHASES
-from benchmarks.attacks.site import Site, difference, judge
+from benchmarks.attacks.site import Site, judge
 from mocks.bigip.store import DiskFile
 from tests.waiting import DEADLINE_S, until
 

@@ -151,3 +151,17 @@ def test_unknown_fault(client):
         client.big.inject("guess")
     with pytest.raises(ValueError, match="seconds"):
         client.big.inject("401", seconds=1)
+
+
+def test_404_for_a_post_that_succeeded(client):
+    client.big.inject("404-done")
+    assert client.call("POST", "ltm/pool", BODY).status_code == 404
+    assert client.big.get("ltm/pool/~P~p") is not None
+
+
+def test_drawn_fault(client):
+    """A drawn fault meets the requests that no other fault does."""
+    client.big.faults.draw = lambda request: faults.Fault("503-async") if request.method == "POST" else None
+    client.big.inject("401")
+    statuses = [client.call("POST", "ltm/pool", BODY).status_code for _ in range(2)]
+    assert (statuses, client.call("GET", "ltm/pool").status_code) == ([401, 503], 200)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
+from mocks.kube.faults import Fault
 from tests.waiting import DEADLINE_S
 
 from .objects import ROUTES, SHOP, admitted, route
@@ -229,3 +230,17 @@ def test_truncated(kube, http):
 def test_unknown_fault(kube):
     with pytest.raises(ValueError, match="unknown fault 'flood'"):
         kube.inject("flood")
+
+
+def test_empty_list(kube, http):
+    """An API server that has lost its objects for a moment."""
+    kube.apply(route())
+    kube.inject("empty")
+    assert [len(http.get(ROUTES).json()["items"]) for _ in range(2)] == [0, 1]
+
+
+def test_drawn_fault(kube, http):
+    """A drawn fault meets the requests that no other fault does."""
+    kube.faults.draw = lambda method, verb, path: Fault("503") if verb == "list" else None
+    kube.inject("429")
+    assert [http.get(ROUTES).status_code for _ in range(2)] == [429, 503]

@@ -1,0 +1,99 @@
+"""Faults at calls, drawn from the seed and the call: the same call of the same seed meets the same."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+from mocks.bigip.faults import Fault
+from mocks.bigip.requests import Request
+from mocks.kube.faults import Fault as ApiFault
+
+STARTING = ("503-html",) * 2 + ("404-not-registered",) * 2
+"""What a device answers that has been restarted."""
+
+ANY = ("drop-reply", "drop-request", "late", "401", "token-expired", "503-html", "503-async", "500-mcpd",
+       "404-not-registered", "html-200", "truncated-json", "timeout-html", "429", "403", "restart", "slow")
+WRITE = {"POST": ("404-done", "409", "400"), "PATCH": ("404-bogus", "400"), "PUT": ("404-bogus", "400"),
+         "DELETE": ("in-use", "404-done", "400"), "GET": ()}
+REFUSALS = {
+    "429": (429, "Too many requests", ""),
+    "403": (403, "Operation is not supported", "01070822"),
+    "409": (409, "The requested object already exists", "01020066"),
+    "400": (400, "refused for a while", "01070734"),
+    "in-use": (400, "The object cannot be deleted because it is in use.", "01070265"),
+}
+SLOW_S, TIMEOUT_S = 0.5, 0.25
+"""A slow reply, and how long the router waits for one."""
+
+API_READ = ("401", "403", "404", "429", "500", "503", "504", "drop", "empty")
+API_WRITE = ("401", "403", "409", "429", "500", "503", "504", "drop", "drop-applied")
+OPTIONAL = "/contour.heptio.com/"
+"""In the path of the kinds that a CustomResourceDefinition adds, which an API server may learn of late."""
+
+
+class Weather:
+    """The faults of one seed. The servers ask it, in threads of theirs."""
+
+    def __init__(self, seed: int, restart: Callable[[], None], lost: Callable[[str], None]):
+        """Args:
+        restart: the BIG-IP restarts.
+        lost: the API server seems to have nothing of a resource, or not to serve an API.
+        """
+        self._seed, self._restart, self._lost = seed, restart, lost
+        self._counts: Counter[tuple[str, ...]] = Counter()
+        self.rate = self.api_rate = 0.0
+        self.is_cut = False
+        """True: no request reaches the BIG-IP, for the router is dead."""
+        self.empty_lists = 0
+        """The API server lists nothing so many times."""
+        self.happened: list[str] = []
+
+    def on_device(self, request: Request) -> Fault | None:
+        """Return the fault of a request to the BIG-IP."""
+        if self.is_cut:
+            return Fault("drop-request")
+        kind = self._draw(self.rate, (*ANY, *2 * WRITE.get(request.method, ())), request.method, request.path)
+        if kind is None:
+            return None
+        if kind == "restart":
+            self._restart()
+            return Fault("503-html")
+        if kind == "slow":
+            return Fault("delay", options={"seconds": SLOW_S})
+        if kind == "late":
+            return Fault("late", options={"requests": 1 + len(request.path) % 7})
+        if kind in REFUSALS:
+            status, message, code = REFUSALS[kind]
+            return Fault("refuse", options={"status": status, "message": message, "code": code or None})
+        return Fault(kind)
+
+    def on_api(self, method: str, verb: str, path: str) -> ApiFault | None:
+        """Return the fault of a request to the API server."""
+        kinds = API_WRITE if method != "GET" else API_READ if verb in ("list", "get") else API_READ[:-1]
+        kind = self._draw(self.api_rate, kinds, method, verb, path)
+        if verb == "list" and self.empty_lists:
+            self.empty_lists -= 1
+            self.happened.append(f"empty at {path}")
+            kind = "empty"
+        if kind is None or (kind == "empty" and verb != "list"):
+            return None
+        if kind == "404" and OPTIONAL not in path and "/secrets/" not in path:
+            return None  # what is part of the API server itself is always served
+        if kind in ("empty", "403", "404") and method == "GET":
+            self._lost(path)
+        if kind == "429":
+            return ApiFault("429", options={"retry_after": 0})
+        if kind == "drop-applied":
+            return ApiFault("drop", options={"applied": True})
+        return ApiFault(kind)
+
+    def _draw(self, rate: float, kinds: tuple[str, ...], *call: str) -> str | None:
+        if not rate:
+            return None
+        self._counts[call] += 1
+        chance = random.Random(f"{self._seed} {call} {self._counts[call]}")
+        if chance.random() >= rate:
+            return None
+        kind = chance.choice(kinds)
+        self.happened.append(f"{kind} at {' '.join(call)}")
+        return kind

@@ -1,0 +1,356 @@
+"""One seed from beginning to end: the router between both fakes, on a clock that jumps over idle time."""
+
+import logging
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+
+from benchmarks.attacks import contents
+from f5router.app import launch, wiring
+from f5router.app.controller import Controller
+from f5router.app.timing import Timing
+from f5router.config.config import Config
+from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
+from f5router.model.backoff import Backoff
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ownership import owns
+from f5router.plan.diff import diff
+from tests.chaos import expected, faults, script
+from tests.chaos.disturbances import RULES_OF_OTHERS, Disturbances
+from tests.chaos.script import Act, Change
+from tests.chaos.traffic import Witness
+from tests.feature.conftest import Lab
+from tests.reference.full_build import snapshot_of
+
+SHORT = Backoff(first_s=0.01, limit_s=0.05)
+TIMING = Timing(
+    drain_s=0.0, passthrough_drain_s=30.0, failover_s=60.0, failover_fresh_s=3600.0, confirm_s=5.0,
+    statuses=StatusTiming(forbidden_s=0.1, repair_s=0.05, contention_s=0.2),
+    secret_pace=SecretPace(refresh_s=0.3, hasten_s=0.05, absent=SHORT, failed=SHORT, probe=SHORT,
+                           timeout_s=1.0, patience_s=0.5, start_s=1.0),
+    watch=WatchTiming(backoff=SHORT, confirm_s=0.05, absent_s=0.1, grace_s=0.5, watch_s=(1.0, 2.0)))
+"""Waits of the router's own threads for the API server, which run in real time, are short."""
+LOOK_S = 0.002
+"""How long the loop waits, really, for events of other threads before its clock jumps."""
+PATIENT, MORE_PATIENT = 10, 100
+"""How often it looks before that while there is nothing to do but to wait, and while watches are late."""
+LIMIT_S = 20.0
+"""Longest recovery, in real time."""
+MIXTURES = 500
+"""How many of them are looked at before an answer is wrong."""
+CALLS_EACH, CALLS_MORE = 8, 300
+"""Bound on the calls of a recovery: for each object, and for readings."""
+
+
+@dataclass
+class Result:
+    """Result of a seed: what does not hold, with the course of events so far."""
+
+    seed: int
+    problems: list[str] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)
+    writes: int = 0
+    calls: int = 0
+    faults: int = 0
+    cpu_s: float = 0.0
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed} fails:", *(f"  ! {problem}" for problem in self.problems),
+                 "  script so far:", *(f"    {line}" for line in self.history),
+                 f"  to repeat it: python -m tests.chaos --seeds 1 --seed {self.seed}"]
+        return "\n".join(lines)
+
+
+def quiet() -> None:
+    """Log nothing."""
+    logging.disable(logging.CRITICAL)
+
+
+class Failed(Exception):
+    """Something does not hold; the message says what."""
+
+
+def run(seed: int) -> Result:
+    """Run a seed."""
+    begin, result = time.process_time(), Result(seed)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="f5router-chaos-")))
+        try:
+            site = Site(stack, folder, script.draw(seed), result)
+            site.run()
+        except Failed as failure:
+            result.problems.append(str(failure))
+        except Exception:
+            result.problems.append(traceback.format_exc())
+    result.cpu_s = time.process_time() - begin
+    return result
+
+
+class Site:
+    """Both fakes, the router, and what happens to them."""
+
+    def __init__(self, stack: ExitStack, folder: Path, plan: script.Script, result: Result):
+        self._plan, self._result = plan, result
+        self._lab = lab = Lab(stack, folder, ssh=plan.ssh)
+        self.kube, self.bigip = lab.kube, lab.bigip
+        self._administrate()
+        self._flags = self._settings()
+        self._config = self._load()
+        self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost)
+        self.witness = Witness(self.bigip, self._mixtures)
+        self.bigip.on_write = self.witness.on_write
+        self.bigip.faults.draw = self.weather.on_device
+        self.kube.faults.draw = self.weather.on_api
+        self._facts = self._read_facts()
+        self.foreign = contents.state(self.bigip, ours=False)
+        self._disk = set(self.bigip.store.disk)
+        self._versions: dict[str, list[Sequence[dict]]] = {}
+        """By kind: its objects after each change since everything was in place."""
+        self._present = expected.stored(self.kube)
+        self._lost = False
+        """True if the API server seemed to have nothing of a kind."""
+        self._stack: ExitStack | None = None
+        self._router: Controller
+        self._disturbances = Disturbances(self)
+
+    def _administrate(self) -> None:
+        """The virtual servers, and objects of others that nobody may touch."""
+        big, text = self.bigip, "when CLIENT_ACCEPTED {\n}"
+        big.put_object("ltm/rule", {"name": "mine", "partition": "Common", "apiAnonymous": text})
+        self._lab.virtuals(rules=RULES_OF_OTHERS)
+        big.put_object("ltm/pool", {"name": "mine", "partition": "Common", "monitor": "/Common/tcp"})
+        big.put_object("ltm/pool/~Common~mine/members", {"name": "10.1.1.1:80", "partition": "Common"})
+        big.put_object("ltm/pool", {"name": "openshift", "partition": "Common"})
+        big.put_object("net/self", {"name": "near", "address": "10.3.89.213/24", "vlan": "/Common/internal",
+                                    "partition": "Common"})
+        with big.store.lock:
+            big.store.save()
+
+    def _settings(self) -> dict[str, str]:
+        flags = {"sources": "routes,ingress,ingressroutes", "allow_wildcard_routes": "true"}
+        if self._plan.static_routes:
+            flags["f5_static_routes"] = "true"
+        return flags | (self._lab.ssh_flags() if self._plan.ssh else {})
+
+    def _load(self) -> Config:
+        loaded = self._lab.config(**self._flags)
+        return replace(loaded, bigip=replace(loaded.bigip, retry_s=5.0, timeout_s=faults.TIMEOUT_S))
+
+    def _read_facts(self) -> DeviceFacts:
+        with ExitStack() as stack:
+            device = wiring.build_device(self._config, stack)
+            device.observe()
+            return device.facts
+
+    # -- the router --------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start a router."""
+        self._stack = ExitStack()
+        self.weather.is_cut = False
+        self._router = launch.build_controller(
+            self._config, self._stack, timing=TIMING, clock=self._lab.clock, sleep=self._lab.later)
+
+    def kill(self) -> None:
+        """End the router between two of its requests; nothing of it reaches the BIG-IP any more."""
+        if self._stack is not None:
+            self.weather.is_cut = True
+            self._stack.close()
+            self._stack = None
+
+    def stop(self) -> None:
+        """End the router as SIGTERM does, but for its last save."""
+        if self._stack is not None:
+            self._stack.close()
+            self._stack = None
+
+    def turn(self, looks: int = 1) -> None:
+        """Let the loop do what is due, or its clock jump to what is due next.
+
+        Args: looks: how often it is looked whether other threads have something for it before.
+        """
+        router = self._router
+        if not router.cluster.synced():
+            time.sleep(LOOK_S)
+            return
+        for _ in range(looks):
+            if router.next_turn_at() <= self._lab.clock():
+                break
+            time.sleep(LOOK_S)
+        ahead_s = router.next_turn_at() - self._lab.clock()
+        if ahead_s > 0:
+            self._lab.later(ahead_s)
+        router.turn()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let the router's clock jump."""
+        self._lab.later(seconds)
+
+    # -- the course --------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Raises: Failed."""
+        self._note(next(self._plan.lines()))
+        self._change(self._plan.base)
+        self._settled()  # the router's first lists have all of this
+        self.start()
+        try:
+            for each in self._plan.rounds:
+                self._note(str(each))
+                self.weather.rate, self.weather.api_rate = each.rate, each.api_rate
+                for step, turns in each.steps:
+                    self._note(f"  {step}")
+                    self._step(step, turns)
+                self._calm()
+                self._recover()
+        finally:
+            self._result.calls = len(self.bigip.log)
+            self._result.writes = len(self.bigip.writes())
+            self._result.faults = len(self.weather.happened)
+            self.stop()
+
+    def _note(self, text: str) -> None:
+        self._result.history.append(text)
+
+    def _step(self, step: Change | Act, turns: int) -> None:
+        before = len(self.weather.happened)
+        if isinstance(step, Change):
+            self._change(step)
+        else:
+            getattr(self._disturbances, step.what)(step.number)
+        for _ in range(turns):
+            self.turn()
+        self._result.history += [f"    fault: {text}" for text in self.weather.happened[before:]]
+        self._require(self.witness.wrong)
+
+    def _change(self, change: Change) -> None:
+        with self.kube.lock:
+            for obj in change.apply:
+                self.kube.apply(obj)
+            for kind, namespace, name in change.delete:
+                self.kube.delete(kind, namespace, name)
+            before, self._present = self._present, expected.stored(self.kube)
+            for kind in {name[0] for name in change.delete} | {obj["kind"] for obj in change.apply}:
+                self._versions.setdefault(kind, [before[kind]]).append(self._present[kind])
+            self.witness.add(self._expected())
+
+    def _expected(self) -> expected.Expected:
+        return expected.of(expected.stored(self.kube), self._config, self._facts)
+
+    def _mixtures(self) -> Iterator[expected.Expected]:
+        """Clusters as the router may see them: some kinds as they are, others as they were."""
+        kinds = sorted(self._versions)
+        for versions in islice(product(*(self._versions[kind] for kind in kinds)), MIXTURES):
+            objects = self._present | dict(zip(kinds, versions, strict=True))
+            yield expected.of(objects, self._config, self._facts)
+
+    def _api_lost(self, path: str) -> None:
+        """The router may go on as if there were nothing of a kind: that is right, too."""
+        for kind in expected.kinds_below(path):
+            self._versions.setdefault(kind, [self._present[kind]]).append([])
+            self._lost = True
+
+    def _settled(self) -> None:
+        """The router knows everything, and has done all."""
+        self._present, self._lost = expected.stored(self.kube), False
+        self._versions.clear()
+        self.witness.settled()
+
+    def restart_device(self) -> None:
+        self.bigip.restart()
+        for kind in faults.STARTING:
+            self.bigip.inject(kind)
+
+    def _calm(self) -> None:
+        """The faults are over."""
+        self.weather.rate = self.weather.api_rate = 0.0
+        self.bigip.clear_faults()
+        self.weather.empty_lists = 0
+        if self._lost:  # a watch that began behind an empty list would never show what is there
+            self._disturbances.forget_history(0)
+        self.kube.clear_faults()
+        self.bigip.deliver_late()
+        self._disturbances.calm()
+
+    def _recover(self) -> None:
+        """Turn until all is as it is to be. Raises: Failed."""
+        wanted = self._expected()
+        calls, end = len(self.bigip.log), time.monotonic() + LIMIT_S
+        bound = CALLS_EACH * len(wanted.built.objects) + CALLS_MORE
+        self.pass_time(self._config.observe_interval_s)  # what somebody else has changed is found then
+        quiet, problems = 0, ["no turn yet"]
+        while problems:
+            if time.monotonic() > end or len(self.bigip.log) - calls > bound:
+                raise Failed(f"no recovery after {len(self.bigip.log) - calls} calls (bound {bound}), "
+                             f"{len(self.witness.wrong)} wrong answers: {problems[:4]}")
+            log = len(self.bigip.log)
+            self.turn(1 if not quiet else MORE_PATIENT if self._is_behind(wanted) else PATIENT)
+            self._require(self.witness.wrong)
+            quiet = quiet + 1 if len(self.bigip.log) - log < 2 else 0
+            problems = self._cheap_problems(wanted) or ([] if quiet else ["the router goes on writing"])
+            problems = problems or self._problems(wanted)
+        self._settled()
+        self._require(self.witness.differences())
+        self._require(self._outside())
+
+    def _cheap_problems(self, wanted: expected.Expected) -> list[str]:
+        """Return what is wrong, by a look that costs little."""
+        behind = self._is_behind(wanted)
+        return [behind] if behind else self._statuses(wanted)
+
+    def _is_behind(self, wanted: expected.Expected) -> str:
+        """Return what the router does not know of the cluster; "" if it knows all."""
+        if not self._router.cluster.synced():
+            return "the cluster is not listed"
+        known = snapshot_of(self._router.reconciler.engine)
+        for name in ("routes", "services", "slices", "nodes"):
+            have, want = getattr(known, name), getattr(wanted.cluster, name)
+            have, want = ({key: value for key, value in each.items() if value} for each in (have, want))
+            if have != want:
+                keys = sorted(str(key) for key in have.keys() ^ want.keys())
+                return f"the router knows other {name}: {keys or 'of other content'}"
+        return ""
+
+    def _statuses(self, wanted: expected.Expected) -> list[str]:
+        """Routes whose status is not right."""
+        lines = []
+        for key, route in wanted.cluster.routes.items():
+            if route.origin:
+                continue
+            condition = self._lab.admitted(key.namespace, key.name)
+            got = condition.get("status"), condition.get("reason", "")
+            rejection = wanted.built.rejections.get(key)
+            right = ("False", rejection.reason) if rejection else ("True", "")
+            if got != right:
+                lines.append(f"status of Route {key}: {got} {condition.get('message')} instead of {right}")
+        return lines
+
+    def _problems(self, wanted: expected.Expected) -> list[str]:
+        """Return what is wrong on the device, as somebody else reads it."""
+        with ExitStack() as stack:
+            device = wiring.build_device(self._config, stack)
+            device.observe()
+        changes = diff(wanted.built.objects, device.observed, partial(owns, self._config.folder))
+        return [f"{change.verb} {change.ref} is left to do" for change in changes]
+
+    def _outside(self) -> list[str]:
+        """Return what is not the router's and not as before, and what it has left."""
+        problems = contents.difference(self._foreign_now(), contents.state(self.bigip, ours=False))
+        virtual = self.bigip.store.get("ltm/virtual", "/Common/https-ose-vserver")
+        present = [rule for rule in virtual.fields.get("rules", ()) if "openshift" not in rule]
+        if present != list(RULES_OF_OTHERS):
+            problems.append(f"rules of others on the virtual server: {present}")
+        return problems + contents.leftovers(self.bigip, self._disk)
+
+    def _foreign_now(self) -> dict[str, str]:
+        return self.foreign | self._disturbances.foreign
+
+    def _require(self, problems: list[str]) -> None:
+        if problems:
+            raise Failed("; ".join(problems[:4]))

@@ -1,0 +1,148 @@
+"""Destinations of requests after each write, by the fake's own evaluation of its configuration."""
+
+import ipaddress
+import threading
+from collections.abc import Callable, Iterable, Mapping
+
+from f5router.model.ltm import Pool
+from mocks.bigip import FakeBigIP, LoggedRequest, traffic
+from tests import serving
+from tests.chaos.expected import Expected
+from tests.chaos.script import HOSTS, NAMESPACES, PATHS
+
+PROBES = tuple(serving.Request(host, f"{path}/" if path else "/", tls)
+               for host in (*HOSTS, "y.wild.example.com") for path in PATHS for tls in (False, True))
+LEADING = ("ltm/virtual", "ltm/policy", "ltm/data-group", "ltm/rule")
+"""What decides which pool gets a request."""
+SERVED = ("pool", "passthrough")
+
+
+class Witness:
+    """Knows which answers are right by now, and looks at the device after each write."""
+
+    def __init__(self, bigip: FakeBigIP, mixtures: Callable[[], Iterable[Expected]]):
+        """Args: mixtures: what the router may take for the cluster, as each kind has a watch of its own."""
+        self._bigip, self._mixtures = bigip, mixtures
+        self._lock = threading.Lock()
+        self._stages: list[Expected] = []
+        self._all: list[Expected] = []
+        self._answers: dict[serving.Request, set[str]] = {probe: set() for probe in PROBES}
+        self._addresses: dict[str, set[str]] = {}
+        self.wrong: list[str] = []
+
+    def add(self, stage: Expected) -> None:
+        """The cluster is about to change to this: from now on its answers are right, too."""
+        with self._lock:
+            self._stages.append(stage)
+            self._all.append(stage)
+            self._permit(stage)
+
+    def settled(self) -> None:
+        """The device has the last stage: answers of earlier ones are wrong from now on."""
+        with self._lock:
+            self._stages = self._stages[-1:]
+            self._recompute()
+
+    def permit_all(self) -> None:
+        """The device has lost its configuration: it may be of any stage."""
+        with self._lock:
+            self._stages = list(self._all)
+            self._recompute()
+
+    def permit_present(self) -> None:
+        """Somebody else has changed the device: what it does now is not the router's fault."""
+        with self._lock:
+            for probe in PROBES:
+                decision = self._decide(probe)
+                self._answers[probe].add(_name(decision))
+                for member in decision.members if decision.kind in SERVED else ():
+                    self._addresses.setdefault(_namespace(decision.pool), set()).add(_address(member))
+
+    def on_write(self, entry: LoggedRequest) -> None:
+        """Look at the device after a write."""
+        kind = entry.path.removeprefix("/mgmt/tm/")
+        if "Drafts" in kind or not kind.startswith((*LEADING, "ltm/pool")):
+            return
+        with self._lock:
+            if problems := self._judge(entry):
+                for stage in self._mixtures():
+                    self._permit(stage)
+                problems = self._judge(entry)
+            self.wrong += problems
+
+    def _judge(self, entry: LoggedRequest) -> list[str]:
+        return [f"{probe} after {entry.method} {entry.path}: {problem}"
+                for probe in PROBES if (problem := self._problem(probe))]
+
+    def _problem(self, probe: serving.Request) -> str:
+        decision = self._decide(probe)
+        if decision.kind not in (*SERVED, "redirect"):
+            return ""
+        if _name(decision) not in self._answers[probe]:
+            return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
+        if decision.kind == "redirect":
+            return ""
+        strange = {_address(each) for each in decision.members} - self._addresses.get(
+            _namespace(decision.pool), set())
+        return f"{decision.pool} has members of others: {sorted(strange)}" if strange else ""
+
+    def differences(self) -> list[str]:
+        """Return requests that do not get exactly what the last stage has for them."""
+        state, lines = self._stages[-1].state, []
+        for probe in PROBES:
+            decision, wanted = self._decide(probe), serving.answer(state, probe)
+            got = _name(decision) if decision.kind in (*SERVED, "redirect") else ""
+            pool = wanted.removeprefix("passthrough ")
+            members = {member.address for obj in state.values() if isinstance(obj, Pool) and obj.path == pool
+                       for member in obj.members}
+            if got != wanted and (got or members):
+                lines.append(f"{probe}: {got or decision.kind!r} instead of {wanted!r}")
+            elif got and pool != "redirect" and {_address(each) for each in decision.members} - members:
+                lines.append(f"{probe}: members {decision.members} instead of {sorted(members)}")
+        return lines
+
+    def _decide(self, probe: serving.Request) -> traffic.Decision:
+        request = traffic.Request(probe.host, probe.path, sni=probe.host if probe.tls else None,
+                                  tls=probe.tls)
+        return traffic.decide(self._bigip.store, serving.HTTPS if probe.tls else serving.HTTP, request)
+
+    def _recompute(self) -> None:
+        for answers in self._answers.values():
+            answers.clear()
+        self._addresses.clear()
+        for stage in self._stages:
+            self._permit(stage)
+
+    def _permit(self, stage: Expected) -> None:
+        for probe, answers in self._answers.items():
+            answers.add(serving.answer(stage.state, probe))
+        for namespace, addresses in _pods(stage).items():
+            self._addresses.setdefault(namespace, set()).update(addresses)
+
+
+def _pods(stage: Expected) -> Mapping[str, Iterable[str]]:
+    addresses: dict[str, set[str]] = {}
+    for slices in stage.cluster.slices.values():
+        for key, slice_ in slices.items():
+            addresses.setdefault(key.namespace, set()).update(slice_.addresses)
+    return addresses
+
+
+def _name(decision: traffic.Decision) -> str:
+    if decision.kind == "redirect":
+        return "redirect"
+    if decision.kind not in SERVED or (decision.pool or "").endswith("/openshift_nowhere"):
+        return ""
+    return f"passthrough {decision.pool}" if decision.kind == "passthrough" else str(decision.pool)
+
+
+def _namespace(pool: str | None) -> str:
+    """Namespace of the Services of a pool, by its name."""
+    words = (pool or "").rsplit("/", 1)[-1].split("_")
+    return next((word for word in words if word in NAMESPACES), "")
+
+
+def _address(member: str) -> str:
+    """Address of a member such as 10.1.1.1:8080."""
+    text = member.rsplit("/", 1)[-1].rsplit(":", 1)[0]
+    return str(ipaddress.ip_address(text.partition("%")[0]))
