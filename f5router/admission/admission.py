@@ -64,6 +64,8 @@ class Rejection:
     claimant_message: str = ""
     """Text for the tenant of the object that claims the Host, where it is another one's; "" if both are
     alike."""
+    of_owner: bool = field(default=False, compare=False)
+    """True if it is about the object that has the entry alone, not about the one that claims the Host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,8 @@ def _check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret
         return claim
     try:
         refusal = _waf_refusal(claim, settings) or route.option_refusal or refusal
-        return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal)) if refusal else _valid(
-            claim, settings, secrets, checker)
+        rejection = Rejection(NOT_ADMITTED, refusal, of_owner=refusal == route.option_refusal)
+        return replace(claim, rejection=rejection) if refusal else _valid(claim, settings, secrets, checker)
     except Exception as exc:
         return replace(claim, rejection=_fault(exc))
 
@@ -205,7 +207,8 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Ke
     if (authority := route.pod_authority) is not None:
         pods = secrets.get(authority.secret) or Secret(authority.secret, not_loaded=True)
         if refusal := _authority_refusal(pods, authority):
-            return replace(claim, rejection=Rejection(EXTERNAL, f"{authority.field}: {refusal}"))
+            return replace(claim, rejection=Rejection(
+                EXTERNAL, f"{authority.field}: {refusal}", of_owner=True))
         if pods.not_loaded:
             return replace(claim, pending=True, pending_authority=pods,
                            pending_secret=used if used and used.not_loaded else None)
@@ -223,6 +226,7 @@ def _for_team(route: Route, rejection: Rejection, problems: Sequence[str]) -> Re
     A team that serves a path of another namespace's Host learns nothing of the Secret of that.
     """
     of_secret = [problem for problem in problems if problem.startswith(_IN_SECRET)]
+    rejection = replace(rejection, of_owner=not of_secret)
     if not of_secret or route.claim_namespace == route.key.namespace:
         return rejection
     own = [problem for problem in problems if problem not in of_secret]

@@ -98,7 +98,7 @@ class IngressRouteReporter:
         owned, is_root, lost = self._source.routes_of(key), key in self._source.graphs, None
         for root in [key] if is_root else self._source.roots(key):
             routes = sorted(self._source.graphs[root].routes.keys() & set(owned))
-            first = next(filter(None, map(self._rejection, routes)), None)
+            first = next(filter(None, (self._rejection(key, route) for route in routes)), None)
             if first is not None and first.reason == CLAIMED and not is_root:
                 lost = lost or first
             elif first is not None:
@@ -108,10 +108,20 @@ class IngressRouteReporter:
                 return status
         return status._replace(current=INVALID, description=lost.message) if lost else status
 
-    def _rejection(self, route: Key) -> Rejection | None:
-        """Return why a Route is not admitted; None if it is, or if there is nothing but a held Host."""
+    def _rejection(self, key: Key, route: Key) -> Rejection | None:
+        """Return what an IngressRoute has to do with the rejection of a Route; None for nothing.
+
+        A root is not to blame for an error of a vertex. Source: projectcontour/contour v1.5.1,
+        internal/dag/builder.go: processIngressRoutes, where each object has a status of its own.
+        """
         rejection = self._engine.rejection(route)
-        return rejection if rejection and rejection.message != host_holding.REFUSAL else None
+        if rejection is None or rejection.message == host_holding.REFUSAL:
+            return None
+        return None if rejection.of_owner and key != self._owner(route) else rejection
+
+    def _owner(self, route: Key) -> Key | None:
+        known = self._engine.route(route)
+        return known.origin.key if known and known.origin else None
 
     def _problems(self, key: Key, status: GraphStatus) -> Iterable[Problem]:
         """Return what Events are about: why it is invalid, what the BIG-IP refused, warnings."""

@@ -12,6 +12,9 @@ log = logging.getLogger(__name__)
 MOST = 10
 """Problems of one object with an Event each; further ones are counted."""
 
+NOT_SERVED, NOTICED = "not served as asked for", "a team is warned of its object"
+
+
 class ObjectEvents:
     """Remembers what was reported of each object of a kind, so that the same is not reported again."""
 
@@ -31,7 +34,7 @@ class ObjectEvents:
             self._reported[about.key] = about.uid, frozenset(shown)
         for problem in shown:
             if uid != about.uid or problem not in known:
-                log.warning("not served as asked for", extra={
+                log.warning(NOTICED if problem.reason == WARNING else NOT_SERVED, extra={
                     about.kind.lower(): str(about.key), "reason": problem.reason, "text": problem.message})
                 self._events.warn_about(about, problem.reason, problem.message)
 

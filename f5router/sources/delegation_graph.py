@@ -83,8 +83,10 @@ def _root_error(root: IngressRoute, view: View, graph: Graph) -> str:
         graph.fqdn = ""
         return "Spec.VirtualHost.Fqdn must be specified"
     if (holder := view.holder(root)) != root.key:
-        return f"fqdn {quoted(host.fqdn)} is used in multiple IngressRoutes: " + ", ".join(
-            map(str, sorted((holder, root.key))))  # others would change this status as they come and go
+        # others than the oldest one would change this status as they come and go
+        both = ", ".join(map(str, sorted((holder, root.key))))
+        return f"fqdn {quoted(host.fqdn)} is used in multiple IngressRoutes: " + (
+            both if holder.namespace == root.key.namespace else f"{root.key}, one in another namespace")
     if "*" in host.fqdn:
         return f"Spec.VirtualHost.Fqdn {quoted(host.fqdn)} cannot use wildcards"
     return _secret_error(root, host, view, graph)

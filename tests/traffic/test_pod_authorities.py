@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.builders import Identity, identity
-from tests.manifests import forward, ingress, ingress_class, ingress_route, service
+from tests.manifests import delegate, forward, ingress, ingress_class, ingress_route, service
 from tests.traffic import clients
 from tests.traffic.conftest import Site
 from tests.traffic.test_unavailable import is_page
@@ -81,6 +81,11 @@ def site(tmp_path_factory):
             plain = forward("/plain", {"name": "web", "port": 8443})
             site.apply(ingress_route(host, forward("/", *entries), plain, fqdn=f"{host}.example.com",
                                      tls={"secretName": "front"}))
+        bad = {"name": "web", "port": 8443, "validation": {"caSecret": "none", "subjectName": "web.pods"}}
+        site.apply(
+            ingress_route("above", forward("/x", {"name": "web", "port": 8443}), delegate("/v", "below"),
+                          fqdn="above.example.com", tls={"secretName": "front"}),
+            ingress_route("below", forward("/v", bad)))
         assert site.converge(**SOURCES) == []
         yield site
         assert site.faults() == []
@@ -114,6 +119,14 @@ def test_who_answers(site, host, expected):
 def test_the_other_routes_of_an_object(site, host, status):
     """A Secret that cannot be used takes away the routes that name it; an error of the object takes all."""
     assert clients.python(site.https, f"{host}.example.com", "/plain").status == status
+
+
+def test_a_vertex_whose_pods_cannot_be_verified(site):
+    """The root is valid, and serves its own routes."""
+    assert [site.kube.get("IngressRoute", "shop", name)["status"]["currentStatus"]
+            for name in ("above", "below")] == ["valid", "invalid"]
+    asked = [clients.python(site.https, "above.example.com", path) for path in ("/x", "/v")]
+    assert [reply.status for reply in asked] == [200, 503]
 
 
 def test_renewed_authorities(site):

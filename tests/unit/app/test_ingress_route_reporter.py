@@ -108,6 +108,17 @@ def test_a_certificate_of_the_root_that_does_not_fit(site):
         ROOT: ("invalid", "tls.crt: no"), VERTEX: ("invalid", "it cannot be used")}
 
 
+def test_what_is_wrong_with_a_vertex_alone(site):
+    """Its root is valid. Source: projectcontour/contour v1.5.1, internal/dag/status_test.go."""
+    site.rejections[site.owned[VERTEX]] = Rejection("ExternalCertificate", "no authorities", of_owner=True)
+    site.reporter.passed(report(full=True))
+    assert site.written.statuses == {
+        ROOT: ("valid", "valid IngressRoute"), VERTEX: ("invalid", "no authorities")}
+    site.rejections[site.owned[ROOT]] = Rejection("ExternalCertificate", "none here", of_owner=True)
+    site.reporter.passed(report(full=True))
+    assert site.written.statuses[ROOT] == ("invalid", "none here")
+
+
 def test_what_the_device_refuses(site):
     """An Event, no status; the next one comes after it was served in between."""
     key = site.owned[ROOT]
