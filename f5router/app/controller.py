@@ -29,6 +29,7 @@ from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby
 from f5router.plan.change import AnyChange
+from f5router.reconcile.drift import DriftCheck
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 
@@ -65,6 +66,8 @@ class Controller:
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
                                observe_interval_s=config.observe_interval_s, clock=clock)
         self._observed_at = float("-inf")
+        """When the last reading of the whole device began."""
+        self.drift = DriftCheck(reconciler, wake=signal.wake)
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
         self._contended = False
@@ -262,6 +265,7 @@ class Controller:
             self.replica.follow()
             return
         self.held_deletes.ask(now)
+        self._check_drift(now)
         if self._pass_due(now) or self.held_deletes.is_listed():
             self.attempt_pass()
         else:
@@ -283,6 +287,7 @@ class Controller:
             None if endpoints_at is None else max(endpoints_at, self._endpoints_at),
             self.reconciler.next_retry(),
             self._observed_at + self.config.observe_interval_s,
+            self.drift.due_at(),
             self.settling.due_at(),
             self.failover.due_at,
             self.client_tls_files.due_at,
@@ -350,8 +355,19 @@ class Controller:
         return self.signal.due(hold_off_s=self.config.hold_off_s, limit_s=self.config.hold_off_limit_s)
 
     def _observation_due(self) -> bool:
-        period_s = self.config.observe_interval_s
-        return self.reconciler.needs_observation() or self._clock() >= self._observed_at + period_s
+        return self.reconciler.needs_observation()
+
+    def _check_drift(self, now: float) -> None:
+        """Read the device again beside the loop if that is due, and compare some of what was read."""
+        if now >= self._observed_at + self.config.observe_interval_s and not self._observation_due():
+            self._observed_at = now
+            self.drift.begin()
+        try:
+            if self.drift.step():
+                self.monitor.health.reached()
+                self.device.remove_uploads()
+        except Exception as exc:
+            self._back_off(exc)
 
     def _pass_due(self, now: float) -> bool:
         times = (self._events_due(), self.reconciler.next_retry())

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.icontrol import folders
+from f5router.icontrol import beside, contents, folders
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.drain import Drain
 from f5router.icontrol.failover import Failover
@@ -29,14 +29,14 @@ from f5router.icontrol.sender import Newest, Sender
 from f5router.icontrol.writers.attachments import AttachmentWriter
 from f5router.icontrol.writers.fdb import FDBWriter
 from f5router.icontrol.writers.files import FileWriter
-from f5router.icontrol.writers.ltm_nodes import NodeWriter
+from f5router.icontrol.writers.ltm_nodes import NodeWriter, addresses
 from f5router.icontrol.writers.objects import ObjectWriter
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter
 from f5router.icontrol.writers.writer import Result
-from f5router.model import option_records, ownership
+from f5router.model import option_records
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
     BigIPError,
@@ -50,7 +50,7 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import BigIPState, Object, Policy, Pool, Record, Rule
+from f5router.model.ltm import Object, Pool
 from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
@@ -103,8 +103,11 @@ class Device:
         """Properties of our folder; {} before the first observation."""
         self._meanwhile: dict[Ref, Object | None] | None = None
         """Objects written since a reading began; the reading may be older."""
+        self.beside: beside.BesideReading | None = None
+        """The reading beside the loop that is under way."""
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
+        self.legacy: frozenset[str] = frozenset()
         self.unconfirmed: set[Ref] = set()
         """Objects whose last write may have been applied or not, and that were not read since."""
         self.stale = True
@@ -115,10 +118,12 @@ class Device:
         client, folder, fdb = self.client, self._folder, FDBWriter(self.client)
         policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
                                 enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
-                                obstacle=self.sender.obstacle, contents=self._contents)
+                                obstacle=self.sender.obstacle,
+                                contents=lambda path: contents.policy(self.observed, folder, path))
         self.sender.register(
             self._files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
-            ObjectWriter(client, self._nodes), RecordWriter(client, self._records), policies,
+            ObjectWriter(client, self._nodes),
+            RecordWriter(client, lambda group: contents.records(self.observed, group)), policies,
             self._attachments)
         return fdb, policies
 
@@ -148,7 +153,7 @@ class Device:
             Standby: the folder must not be created, because the unit is not active.
             PartitionMissing, BigIPError: `observed` and `facts` are unchanged.
         """
-        self._meanwhile = {}
+        self._meanwhile, self.beside = {}, None
         unconfirmed, self.unconfirmed = self.unconfirmed, set()
         self.calls.begin()
         try:
@@ -161,13 +166,18 @@ class Device:
         finally:
             self._meanwhile = None
         self.stale = bool(self.unconfirmed)
-        before = _addresses(self.observed)
-        self.observed, self.facts = observation.objects, observation.facts
+        before = addresses(self.observed)
+        self.observed, self.facts, self.legacy = observation.objects, observation.facts, observation.legacy
         for ref, obj in newer.items():
-            self._record_object(ref, obj)
+            self.record_object(ref, obj)
         for observer in self._observers:
             observer.update_from(observation)
-        self._nodes.forget(before - _addresses(self.observed))
+        self._nodes.forget(before - addresses(self.observed))
+
+    def begin_reading(self, ended: Callable[[], None]) -> None:
+        """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
+        client = self.client.for_reading()
+        self.beside = beside.begin(lambda: self._observe(client, self._folder, self._virtuals), ended)
 
     def _read(self, *, create_folder: bool) -> Observation:
         """Read everything of ours."""
@@ -212,7 +222,9 @@ class Device:
             outcome: filled and returned; so the caller has it even if this raises.
         Raises: BigIPError: the device itself fails, or is not active; confirmed writes are in `observed`.
         """
-        retained, drain, outcome = None, Drain(self._drain), outcome or Outcome()
+        retained, outcome = None, outcome or Outcome()
+        # Requests that were just routed have time to connect.
+        drain = Drain(lambda: self.calls.pause(self._drain_s, self._sleep))
         self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
         with self._stale_after_error():
@@ -254,21 +266,6 @@ class Device:
         with self._stale_after_error():
             self._settle(results, outcome, on_change)
 
-    def _drain(self) -> None:
-        """Wait until requests that were just routed have connected."""
-        self.calls.pause(self._drain_s, self._sleep)
-
-    def _contents(self, policy: str) -> tuple[Policy | None, list[Rule] | None]:
-        """Return a policy and its Rules; None for Rules of which some are not ours."""
-        container = self.observed.get(Ref(Policy.KIND, policy))
-        rules = [obj for obj in tuple(self.observed.values())
-                 if isinstance(obj, Rule) and obj.policy == policy]
-        ours = all(ownership.owns(self._folder, rule) for rule in rules)
-        return container if isinstance(container, Policy) else None, rules if ours else None
-
-    def _records(self, group: str) -> list[Record]:
-        return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
-
     def _settle(self, results: Iterable[Result], outcome: Outcome,
                 on_change: Callable[[AnyChange], None]) -> None:
         """Record the results of Changes. Raises: the first error for which no object is to blame."""
@@ -305,11 +302,14 @@ class Device:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
             self._nodes.forget({m.address for m in change.old.members} - {m.address for m in stays})
-        self._record_object(change.ref, change.new)
+        self.record_object(change.ref, change.new)
         if self._meanwhile is not None:
             self._meanwhile[change.ref] = change.new
+        if self.beside is not None:
+            self.beside.written[change.ref] = change.new
 
-    def _record_object(self, ref: Ref, obj: Object | None) -> None:
+    def record_object(self, ref: Ref, obj: Object | None) -> None:
+        """Take an object as it is on the device; None if it is not there."""
         if obj is None:
             self.observed.pop(ref, None)
         else:
@@ -378,7 +378,10 @@ class Device:
 
     def remove_uploads(self) -> None:
         """Remove certificate and key files that are left on the device's disk; refusals are logged."""
-        self._files.remove_left({ref.path for ref in self.observed if ref.kind in self._files.kinds})
+        installed = {ref.path for ref in self.observed if ref.kind in self._files.kinds}
+        self.calls.begin()
+        self.calls.run(lambda: self._files.remove_left(installed))
+        self.calls.settle()
 
     @property
     def orphans(self) -> int:
@@ -392,9 +395,4 @@ class Device:
         Raises: BigIPError.
         """
         self.failover.require_active()
-        return self._nodes.remove_left(_addresses(self.observed), most=most)
-
-
-def _addresses(objects: BigIPState) -> set[str]:
-    """Return the addresses of the members of all pools."""
-    return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}
+        return self._nodes.remove_left(addresses(self.observed), most=most)

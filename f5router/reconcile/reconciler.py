@@ -60,6 +60,8 @@ class Reconciler:
         """True if another pass is due at once."""
         self._unfinished = False
         """True if the last pass ended early: what it left is due."""
+        self._reports_all = False
+        """True if the next report counts as that of a full pass."""
 
     # --- events --------------------------------------------------------------------------
 
@@ -128,6 +130,24 @@ class Reconciler:
         if self.engine.has_changed_pools:
             next(self.engine.rebuild_pools(), None)
             self._collect()
+
+    def take_drift(self, refs: set[Ref]) -> None:
+        """Take objects that may not be as they should be; the next pass mends them."""
+        if not refs:
+            return
+        changes = diff(self.engine.objects, self.device.observed, self.retention.owns, refs)
+        changed = {change.ref for change in changes}
+        self.members.note_changed(changed)
+        self._queue(ref for ref in changed
+                    if not (self.members.is_present(ref) and ref in self.engine.objects))
+
+    def judge(self, routes: Iterable[Key]) -> None:
+        """Give these Routes a verdict with the next pass, whether something changed or not."""
+        self._routes.add(routes)
+
+    def end_reading(self) -> None:
+        """Let the next pass report on everything: all that was read is compared."""
+        self._again = self._reports_all = True
 
     def confirm_deletes(self, confirmed: Set[Ref]) -> None:
         """Let deletes go ahead; the others that are held back are judged anew.
@@ -365,6 +385,7 @@ class Reconciler:
             self._routes.add(self.engine.routes())
         self._routes.add_users(changed)
         keys = self._routes.take(self._portion)
+        full, self._reports_all = full or self._reports_all, False
         removed, self._removed = self._removed, {}
         verdicts, warnings = {}, {}
         for key in self._routes.while_looking(keys):

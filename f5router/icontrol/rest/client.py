@@ -8,6 +8,7 @@ device, because no connection was made or because the answer was 401, is repeate
 
 import collections
 import contextlib
+import copy
 import functools
 import logging
 import threading
@@ -108,6 +109,13 @@ class Client:
         self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
+        self._beside = ""
+
+    def for_reading(self) -> "Client":
+        """Return a client on the same connections whose requests delay no others, sent one at a time."""
+        client = copy.copy(self)
+        client._beside = "reading"
+        return client
 
     def __enter__(self) -> "Client":
         return self
@@ -213,7 +221,7 @@ class Client:
         """
         timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
         try:
-            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside=True)
+            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside="save")
         except DeviceTimeout:
             log.warning("BIG-IP needs over 60 s to save its configuration and continues")
 
@@ -301,7 +309,7 @@ class Client:
         path = path if path.startswith("/mgmt/") else ROOT + path
         begin, status = self._clock(), 0
         try:
-            reply = self._session.send(method, path, **request)
+            reply = self._session.send(method, path, **{"beside": self._beside, **request})
             status = reply.status
             return self._result(method, path, reply, is_file=is_file)
         except BigIPError as exc:

@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
 # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
 _MISMATCH = frozenset({62, 63, 64})
+BESIDE = ("save", "reading")
+"""What does not count towards max_in_flight, one request at a time of each."""
 _HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}
 _LOGIN_PATHS = ("/mgmt/shared/authn/", "/mgmt/shared/authz/tokens")
 _TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
@@ -125,7 +127,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
     """
 
     def __init__(self, settings: ClientSettings, permit: WritePermit):
-        super().__init__(pool_connections=1, pool_maxsize=settings.max_in_flight + 1)
+        super().__init__(pool_connections=1, pool_maxsize=settings.max_in_flight + len(BESIDE))
         self._permit = permit
         # Once: the environment counts as it is at the start.
         environment = requests.Session().merge_environment_settings(
@@ -155,7 +157,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
 
 class Transport:
-    """Connections to one device, shared by threads; at most max_in_flight requests at once, and one save.
+    """Connections to one device, shared by threads; at most max_in_flight requests at once, and BESIDE.
 
     Attributes:
         counts: requests sent, by method or by the label given to send().
@@ -168,7 +170,7 @@ class Transport:
         self._trusted = authorities.get() if authorities else ""
         """Authorities of the connections, in PEM; "" for those of the settings."""
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
-        self._beside = threading.BoundedSemaphore(1)
+        self._beside = {lane: threading.BoundedSemaphore(1) for lane in BESIDE}
         self._counting = threading.Lock()
         self.counts: collections.Counter[str] = collections.Counter()
         self._adapter = _Adapter(settings, permit)
@@ -180,7 +182,7 @@ class Transport:
         self, method: str, path: str, *,
         credentials: Mapping[str, str], query: str = "", body: bytes | None = None,
         headers: Mapping[str, str] | None = None, timeout_s: float | None = None, label: str = "",
-        beside: bool = False,
+        beside: str = "",
     ) -> Reply:
         """Send a request once.
 
@@ -190,7 +192,7 @@ class Transport:
             credentials: headers that authenticate the request, perhaps none.
             timeout_s: read time-out instead of the settings'; connecting takes no longer either.
             label: name in `counts` instead of the method.
-            beside: it does not count towards max_in_flight; one such request at a time.
+            beside: one of BESIDE.
         Raises:
             Unreachable: no complete reply came; may_have_applied is True for a write that was sent.
             NotLeader: it is a write, and this router may not write; nothing was sent.
@@ -200,7 +202,7 @@ class Transport:
             "url": f"{path}{'?' if query else ''}{query}", "body": body,
             "headers": {**_HEADERS, **(headers or {}), **credentials},
             "timeout": Timeout(connect=connect_s, read=timeout_s or self._settings.timeout_s)}
-        with self._beside if beside else self._slots:
+        with self._beside[beside] if beside else self._slots:
             with self._counting:
                 self.counts[label or method] += 1
             trusted = self._newest_authorities()

@@ -21,7 +21,7 @@ from f5router.icontrol.rest.encoding import item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Pool
+from f5router.model.ltm import BigIPState, Pool
 
 log = logging.getLogger(__name__)
 
@@ -241,3 +241,8 @@ class NodeWriter:
 def _explained(error: Refused) -> Refused:
     """Return the refusal with what the administrator can do."""
     return Refused(error.method, error.path, f"{error.text.rstrip('.')}; {HINT}", status=error.status)
+
+
+def addresses(objects: BigIPState) -> set[str]:
+    """Return the addresses of the members of all pools."""
+    return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}

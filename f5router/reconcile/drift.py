@@ -1,0 +1,119 @@
+"""Finds drift: objects of the device that somebody else has changed, added or deleted.
+
+The device is read beside the loop, and what was read is compared in steps of some milliseconds, so that no
+change of the cluster waits for it. Only the loop's thread compares. An object that the router has written
+since the reading began is not judged by it, nor one whose write is under way.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from f5router.icontrol.beside import BesideReading
+from f5router.icontrol.observation import Observation
+from f5router.model.errors import BigIPError
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
+from f5router.reconcile.reconciler import Reconciler
+
+STEP = 500
+"""Objects that are compared before the loop looks at events again."""
+
+MOST_WITHOUT_FACTS = 3
+"""Readings in a row whose facts are not judged, since something of the virtual servers was written meanwhile;
+then the device is read while nothing is written."""
+
+
+class DriftCheck:
+    """The periodic reading. The loop's thread calls its methods."""
+
+    def __init__(self, reconciler: Reconciler, *, wake: Callable[[], None]):
+        """Args: wake: lets the loop look what is due."""
+        self._reconciler, self._device, self._wake = reconciler, reconciler.device, wake
+        self._last: BesideReading | None = None
+        """The last reading, whose thread may go on although nobody wants its result any more."""
+        self._steps: Iterator[set[Ref]] | None = None
+        self._reading: BesideReading | None = None
+        self._without_facts = 0
+
+    @property
+    def is_active(self) -> bool:
+        """True from the beginning of a reading until everything is compared."""
+        return self._reading is not None
+
+    def begin(self) -> None:
+        """Begin to read, unless that is under way."""
+        if not self.is_active and (self._last is None or self._last.future.done()):
+            self._device.begin_reading(self._wake)
+            self._last = self._reading = self._device.beside
+
+    def due_at(self) -> float:
+        """Return when there is something to compare."""
+        return -math.inf if self._reading is not None and self._reading.future.done() else math.inf
+
+    def step(self) -> bool:
+        """Compare some objects; returns True at the end of a reading that counts."""
+        reading = self._reading
+        if reading is None or not reading.future.done():
+            return False
+        if reading is not self._device.beside:  # the device was read as a whole since
+            self._end()
+            return False
+        if self._steps is None:
+            try:
+                observation = reading.future.result()
+            except BaseException as exc:
+                self._end()
+                self._device.stale = True
+                if isinstance(exc, BigIPError):
+                    return False  # reported if the reading that follows fails too
+                raise
+            self._steps = self._compare(reading, observation)
+        differing = next(self._steps, None)
+        if differing is None:
+            self._end()
+            self._reconciler.end_reading()
+            return not self._device.stale
+        self._reconciler.take_drift(differing)
+        return False
+
+    def _end(self) -> None:
+        if self._device.beside is self._reading:
+            self._device.beside = None
+        self._reading = self._steps = None
+
+    def _compare(self, reading: BesideReading, observation: Observation) -> Iterator[set[Ref]]:
+        """Take what was read, in steps; yield the objects that are not as they should be."""
+        self._judge_facts(reading, observation)
+        observed, read = self._device.observed, observation.objects
+        wanted = self._reconciler.engine.objects
+        everything = iter([*read, *(ref for ref in list(observed) if ref not in read)])
+        while refs := list(islice(everything, STEP)):
+            differing = set()
+            for ref in refs:
+                if ref in reading.written or self._reconciler.members.is_writing(ref):
+                    continue
+                there, before, want = read.get(ref), observed.get(ref), wanted.get(ref)
+                if there != want:
+                    differing.add(ref)
+                if there is not before:
+                    self._device.record_object(ref, there)
+                if isinstance(there, Pool) and before is None and want is None:
+                    self._device.stale = True  # whose Services it follows is found out by a full pass
+            yield differing
+        routes = iter(list(self._reconciler.engine.routes()))
+        while keys := list(islice(routes, STEP)):
+            self._reconciler.judge(keys)
+            yield set()
+
+    def _judge_facts(self, reading: BesideReading, observation: Observation) -> None:
+        """Let the whole device be read if something beside our objects has changed."""
+        if reading.shows_facts:
+            self._without_facts = 0
+            if (observation.facts, observation.legacy) != (self._device.facts, self._device.legacy) or (
+                    observation.drafts):
+                self._device.stale = True
+            return
+        self._without_facts += 1
+        if self._without_facts >= MOST_WITHOUT_FACTS:
+            self._without_facts, self._device.stale = 0, True

@@ -1,0 +1,99 @@
+"""The periodic reading of the BIG-IP: it finds drift, judges nothing that is newer, and delays no change."""
+
+import pytest
+
+from tests import manifests
+from tests.waiting import until
+
+PERIOD_S = 300
+LAST = "ltm/virtual/~Common~ose-vserver"
+"""Read when all collections have been read."""
+
+
+@pytest.fixture
+def router(lab, serving):
+    """A router that has loaded Routes, and has read the BIG-IP again."""
+    lab.apply(manifests.route("b", host="b.example.com"),
+              manifests.route("c", host="c.example.com", kind="edge"))
+    running = serving()
+    running.wait(lambda: all(lab.admitted("shop", name).get("status") == "True" for name in "abc"))
+    read_again(lab, running)
+    return running
+
+
+def read_again(lab, running) -> None:
+    """Let the period pass, and wait for the end of the reading."""
+    controller = running.router
+    before = len(reads(lab))
+    lab.later(PERIOD_S)
+    controller.signal.wake()
+    until(lambda: len(reads(lab)) > before and not controller.drift.is_active
+          and not controller.device.stale and controller.next_turn_at() > lab.clock())
+
+
+def reads(lab) -> list:
+    """The readings of the BIG-IP, by one of their requests."""
+    return [entry for entry in lab.bigip.log if (entry.method, entry.path) == ("GET", "/mgmt/tm/ltm/pool")]
+
+
+def hold_reading(lab, running) -> None:
+    """Begin a reading that hangs when it has all but its end."""
+    held = lab.bigip.held
+    lab.bigip.inject("hold", method="GET", path=LAST)
+    lab.later(PERIOD_S)
+    running.router.signal.wake()
+    until(lambda: lab.bigip.held > held)
+
+
+def pool(lab) -> str:
+    """Path of the pool of the Service."""
+    (path,) = lab.pools()
+    return path
+
+
+def test_drift_is_mended(lab, router):
+    """Each object that somebody changed, added or deleted costs one write; nothing else is written."""
+    path = f"ltm/pool/{pool(lab).replace('/', '~')}"
+    lab.change("PATCH", path, {"members": [{"name": "192.0.2.1:8080", "address": "192.0.2.1"}]})
+    lab.change("PATCH", "ltm/virtual/~Common~ose-vserver", {"rules": []})
+    lab.change("POST", "ltm/pool", {"name": "theirs", "partition": "Common"})
+    lab.clear()
+
+    def mends() -> list[tuple[str, str]]:
+        return sorted(write for write in lab.writes() if "/ltm/node/" not in write[1])  # that of 192.0.2.1
+
+    read_again(lab, router)
+    expected = [("PATCH", f"/mgmt/tm/{path}"), ("PATCH", "/mgmt/tm/ltm/virtual/~Common~ose-vserver")]
+    until(lambda: mends() == expected)
+    read_again(lab, router)
+    assert mends() == expected
+    assert "/Common/theirs" in lab.paths("ltm/pool")
+
+
+def test_changes_do_not_wait_for_a_reading(lab, router):
+    """Routes come and go while a reading hangs. What it has read of them is older, and is not judged."""
+    hold_reading(lab, router)
+    lab.clear()
+    lab.apply(*manifests.service("shop", "new", pods=("10.1.1.9",)),
+              manifests.route("d", host="d.example.com", service="new"))
+    lab.kube.delete("Route", "shop", "b")
+    router.wait(lambda: lab.admitted("shop", "d").get("status") == "True")
+    router.wait(lambda: ("POST", "/mgmt/tm/ltm/pool") in lab.writes())
+    assert router.router.drift.is_active
+    until(lambda: router.router.next_turn_at() > lab.clock())
+    writes = lab.writes()
+    lab.bigip.release()
+    until(lambda: not router.router.drift.is_active)
+    read_again(lab, router)
+    assert lab.writes() == writes
+
+
+def test_reading_that_fails(lab, router):
+    """The BIG-IP is read as a whole, and what differs is mended."""
+    path = f"ltm/pool/{pool(lab).replace('/', '~')}"
+    hold_reading(lab, router)
+    lab.change("PATCH", path, {"members": []})
+    lab.bigip.inject("404-not-registered", method="GET", path="/mgmt/tm/sys/ready")
+    lab.clear()
+    lab.bigip.release()
+    router.wait(lambda: lab.writes() == [("PATCH", f"/mgmt/tm/{path}")])
