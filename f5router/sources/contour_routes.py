@@ -20,10 +20,13 @@ def host_of(fqdn: str) -> str:
 
 
 def secret_of(root: IngressRoute) -> Key | None:
-    """Return the Secret that a root names: NAME, or NAMESPACE/NAME; None without one."""
+    """Return the Secret that a root names: NAME, /NAME, or NAMESPACE/NAME; None without one.
+
+    Source: projectcontour/contour v1.5.1, internal/dag/builder.go: splitSecret.
+    """
     text = root.virtual_host.secret if root.virtual_host else ""
-    namespace, slash, name = text.rpartition("/")
-    return (Key(namespace if slash else root.key.namespace, name)) if text else None
+    namespace, _, name = text.partition("/") if "/" in text else ("", "", text)
+    return Key(namespace or root.key.namespace, name) if text else None
 
 
 def _minimum(text: str) -> str:

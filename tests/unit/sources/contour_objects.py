@@ -34,6 +34,20 @@ def ingress_route(name, *routes, fqdn=None, tls=None, annotations=None, created=
         "spec": {**host, "routes": list(routes), **spec}})
 
 
+HOST, LATER = "www.example.com", "2026-01-02T00:00:00Z"
+OK = ("valid", "valid IngressRoute")
+
+
+def root(*routes, name="root", fqdn=HOST, **more):
+    """A root."""
+    return ingress_route(name, *routes, fqdn=fqdn, **more)
+
+
+def bad(text):
+    """Status of an object with an error."""
+    return "invalid", text
+
+
 def service(name="shop/web", *ports, **more):
     """A Service with TCP ports by number, the first one's name is http, that of others pNUMBER."""
     key = Key(*name.split("/"))

@@ -1,7 +1,6 @@
 """Entries of IngressRoutes as options, Services and weights of Routes.
 
-Sources of the cases, unless a row names another: projectcontour/contour v1.5.1, docs/ingressroute.md and
-internal/dag/builder_test.go.
+Sections named by the tests are those of projectcontour/contour v1.5.1, docs/ingressroute.md.
 """
 
 import pytest
@@ -37,12 +36,14 @@ def check(*services, **more):
     pytest.param([2_000_000_000, 1], [2_000_000_000, 1], id="without limit"),
 ])
 def test_weights(weights, expected):
+    """Section "Upstream Weighting"."""
     names = ["web", "b", "c"]
     checked = check(*(service_of(name, weight=weight) for name, weight in zip(names, weights, strict=False)))
     assert [backend.weight for backend in checked.backends] == expected
 
 
 def test_services_of_other_ports():
+    """A Service may be named twice. Section "Multiple Upstreams"."""
     checked = check("web:81", "b", "web:81", "web")
     assert checked.backends == (
         Backend("web", 2, port="p81"), Backend("b", 1, port="http"), Backend("web", 1, port="http"))
@@ -59,12 +60,14 @@ def test_services_of_other_ports():
     (["WeightedLeastRequest", "Random"], "leastconn", False, ["differ in strategy"]),
 ])
 def test_strategies(strategies, balance, cookies, words):
+    """Sections "Load Balancing Strategy" and "Session Affinity"; RingHash and Maglev: v0.6.0."""
     checked = check(*(service_of(name, strategy=each) for name, each in zip("bcd", strategies, strict=False)))
     assert (checked.options.balance, checked.options.disable_cookies) == (balance, not cookies)
     assert [word in text for word, text in zip(words, checked.warnings, strict=True)] == [True] * len(words)
 
 
 def test_strategy_of_all_services():
+    """Source: v0.6.0, design/ingressroute-design.md."""
     assert check("web", strategy="WeightedLeastRequest").options.balance == "leastconn"
 
 
@@ -75,6 +78,7 @@ def test_strategy_of_all_services():
                  id="time-out of one check"),
 ])
 def test_health_checks(given, interval_s, timeout_s, host):
+    """Section "Per-Upstream Active Health Checking"."""
     for checked in (check(service_of("web", healthCheck=given)), check("web", healthCheck=given)):
         [monitor] = checked.options.health
         assert (monitor.type, monitor.interval_s, monitor.timeout_s) == ("http", interval_s, timeout_s)
@@ -88,6 +92,7 @@ def test_health_checks(given, interval_s, timeout_s, host):
     ("100us", 1), ("90000h", time_units.MAX_MS),
 ])
 def test_timeouts(text, expected):
+    """Section "Request Timeout"; internal/dag/policy.go: ingressrouteTimeoutPolicy."""
     checked = check("web", route={"timeoutPolicy": {"request": text}})
     assert checked.options.timeout_ms == expected
     assert not checked.warnings
@@ -98,6 +103,7 @@ def test_timeouts(text, expected):
     ({"route": {"retryPolicy": {}}}, "retryPolicy has no effect"),
 ])
 def test_warnings(kwargs, words):
+    """Section "Request Timeout"; a request is never sent twice here."""
     [text] = check("web", **kwargs).warnings
     assert words in text
 
@@ -118,13 +124,17 @@ def test_warnings(kwargs, words):
     ([secured("tls:443", "ca", "a.b"), "more:443"], {}, "differ in validation.caSecret"),
 ])
 def test_errors(services, kwargs, words):
+    """Texts about a caSecret are of internal/dag/builder.go: lookupUpstreamValidation; others are our own."""
     checked = check(*services, **kwargs)
     assert words in checked.error
     assert not checked.backends
 
 
 def test_validation():
-    """Each Service by its own name; without effect on what does not speak TLS."""
+    """Each Service by its own name; without effect on what does not speak TLS.
+
+    Source: internal/dag/builder.go: processIngressRoutes, lookupUpstreamValidation.
+    """
     checked = check(secured("tls:443", "ca", "A.b"), secured("more:443", "ca", "c.d"))
     assert checked.authority == PodAuthority(
         Key("shop", "ca"), CA_CRT,
@@ -136,6 +146,7 @@ def test_validation():
 
 
 def test_pods_that_speak_tls():
+    """Source: internal/annotation/annotations_test.go, upstream-protocol."""
     checked = check("tls:443", healthCheck={"path": "/"})
     assert checked.reencrypt
     assert checked.options.health[0].type == "https"
@@ -143,4 +154,5 @@ def test_pods_that_speak_tls():
 
 
 def test_rewrite():
+    """Section "Prefix Rewrite Support"."""
     assert check("web", route={"prefixRewrite": "/v2"}).options.rewrite.target == "/v2"

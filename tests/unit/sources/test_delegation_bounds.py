@@ -8,18 +8,18 @@ import pytest
 from f5router.model.cluster import Key
 from f5router.sources import graph_parts
 from f5router.sources.ingress_routes import NO_ROOT
-from tests.unit.sources.contour_objects import delta, entry, ingress_route, service, source, statuses
-
-LATER = "2026-01-02T00:00:00Z"
-OK = ("valid", "valid IngressRoute")
-
-
-def root(*routes, name="root", fqdn="www.example.com", **more):
-    return ingress_route(name, *routes, fqdn=fqdn, **more)
-
-
-def bad(text):
-    return "invalid", text
+from tests.unit.sources.contour_objects import (
+    LATER,
+    OK,
+    bad,
+    delta,
+    entry,
+    ingress_route,
+    root,
+    service,
+    source,
+    statuses,
+)
 
 
 def cut(roots, tenant):

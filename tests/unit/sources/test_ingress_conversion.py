@@ -1,7 +1,9 @@
 """ingress_conversion.py: the Routes of an Ingress.
 
-Sources: concepts is Kubernetes' page "Ingress" under Concepts; controller is
-openshift/route-controller-manager, pkg/route/ingress/ingress.go, with the tests beside it.
+The id of a row begins with its source: concepts is Kubernetes' page "Ingress" under Concepts, api is
+Kubernetes' API reference, Ingress v1, controller is openshift/route-controller-manager,
+pkg/route/ingress/ingress.go, with the tests beside it, and own is docs/ingress.md, where nothing of these is
+said, or something else is done.
 """
 
 import pytest
@@ -52,7 +54,7 @@ def test_paths(kind, path, match, text):
 
 
 @pytest.mark.parametrize(("host", "route_host", "policy"), [
-    ("www.example.com", "www.example.com", "None"),
+    pytest.param("www.example.com", "www.example.com", "None", id="concepts: precise"),
     pytest.param("*.example.com", "wildcard.example.com", "Subdomain", id="controller: wildcard"),
 ])
 def test_hosts(host, route_host, policy):
@@ -62,7 +64,7 @@ def test_hosts(host, route_host, policy):
 
 @pytest.mark.parametrize(("service", "port", "target"), [
     pytest.param("web", 80, "http", id="controller: the name of the Service's port"),
-    pytest.param("web", "admin", "admin", id="by name"),
+    pytest.param("web", "admin", "admin", id="api: ServiceBackendPort, by name"),
     pytest.param("bare", 80, "", id="controller: the only port has no name"),
 ])
 def test_ports(service, port, target):
@@ -93,14 +95,16 @@ def test_identity():
     pytest.param([(HOST, "/", "web", 81)], {}, "ServicePortNotFound", " no TCP port 81",
                  id="controller: no port of the number"),
     pytest.param([(HOST, "/", "web", "https")], {}, "ServicePortNotFound", " no TCP port 'https'",
-                 id="no port of the name"),
+                 id="controller: no port of the name"),
     pytest.param([(HOST, "/", "web", 80, "Regex")], {}, "InvalidIngress", "pathType: 'Regex'",
-                 id="path type"),
+                 id="api: HTTPIngressPath, path type"),
     pytest.param([], {"defaultBackend": DEFAULT}, "NoHost", "spec.defaultBackend: ",
                  id="controller: defaultBackend without a host"),
     pytest.param([(HOST, "/", "web", 80)], {"annotations": {"route.openshift.io/termination": "Edge"}},
-                 "InvalidIngress", "route.openshift.io/termination is 'Edge'", id="termination"),
-    pytest.param([(HOST, "/", "web", 80)] * 1001, {}, "InvalidIngress", "spec.rules: 1001 ", id="too many"),
+                 "InvalidIngress", "route.openshift.io/termination is 'Edge'",
+                 id="own: a termination of another spelling, which the controller takes for none"),
+    pytest.param([(HOST, "/", "web", 80)] * 1001, {}, "InvalidIngress", "spec.rules: 1001 ",
+                 id="own: too many"),
 ])
 def test_refused(paths, more, reason, words):
     result = converted(*paths, **more)
@@ -112,9 +116,10 @@ def test_refused(paths, more, reason, words):
 
 @pytest.mark.parametrize(("paths", "served"), [
     pytest.param([(HOST, "/a", "web", 80)], {"/a": "web", "": "bare"}, id="concepts: what no path matches"),
-    pytest.param([(HOST, "/", "web", 80)], {"": "web"}, id="a path has everything"),
-    pytest.param([(HOST, "/", "web", 80, "Exact")], {"/": "web", "": "bare"}, id="a path has / alone"),
-    pytest.param([(HOST, "/", "none", 80)], {}, id="a path has everything, but no Service"),
+    pytest.param([(HOST, "/", "web", 80)], {"": "web"}, id="concepts: / matches everything"),
+    pytest.param([(HOST, "/", "web", 80, "Exact")], {"/": "web", "": "bare"},
+                 id="concepts: / alone is matched exactly"),
+    pytest.param([(HOST, "/", "none", 80)], {}, id="own: / matches everything, but has no Service"),
 ])
 def test_default_backend(paths, served):
     result = converted(*paths, defaultBackend=DEFAULT)
@@ -133,6 +138,22 @@ def test_a_host_without_paths():
 def test_the_service_of_the_default_backend_is_followed():
     obj = decode_ingress.ingress(manifests.ingress("site", (HOST, "/a", "web", 80), defaultBackend=DEFAULT))
     assert services(obj) == {Key("shop", "web"), Key("shop", "bare")}
+
+
+@pytest.mark.parametrize(("paths", "reason"), [
+    pytest.param([], None, id="controller: no paths"),
+    pytest.param([{"path": "/", "pathType": "Prefix", "backend": {"service": {"port": {"number": 80}}}}],
+                 "ServiceNotFound", id="controller: no name of a Service"),
+    pytest.param([{"path": "/", "pathType": "Prefix", "backend": {}}], "ServiceNotFound",
+                 id="controller: an empty backend"),
+])
+def test_a_rule_without_a_backend(paths, reason):
+    """Nothing of it is served; the other rules are."""
+    obj = manifests.ingress("site", (HOST, "/", "web", 80), ("b.example.com", "/", "web", 80))
+    obj["spec"]["rules"][0]["http"]["paths"] = paths
+    result = convert(decode_ingress.ingress(obj), SERVICES)
+    assert [route.host for route in served_of(result)] == ["b.example.com"]
+    assert [problem.reason for problem in result.problems] == ([reason] if reason else [])
 
 
 def test_resource_backend():
@@ -155,13 +176,14 @@ def test_the_same_path_twice():
     pytest.param([((HOST,), "own")], {}, HOST, "edge", "own", id="controller: the Secret of the host"),
     pytest.param([(("b.example.com",), "b"), ((HOST,), "own"), ((HOST,), "c")], {}, HOST, "edge", "own",
                  id="controller: the first that has it"),
-    pytest.param([(("*.example.com",), "wild")], {}, HOST, "edge", "wild", id="the wildcard of the host"),
+    pytest.param([(("*.example.com",), "wild")], {}, HOST, "edge", "wild",
+                 id="own: the wildcard of the host"),
     pytest.param([(("*.example.com",), "wild"), ((HOST,), "own")], {}, HOST, "edge", "own",
-                 id="the host before its wildcard"),
+                 id="own: the host before its wildcard"),
     pytest.param([(("*.example.com",), "wild")], {}, "*.example.com", "edge", "wild",
                  id="controller: a wildcard host"),
     pytest.param([((), "")], {}, HOST, "edge", None, id="controller: an empty entry, router's certificate"),
-    pytest.param([((HOST,), "")], {}, HOST, "edge", None, id="no Secret: the router's certificate"),
+    pytest.param([((HOST,), "")], {}, HOST, "edge", None, id="own: no Secret, the router's certificate"),
     pytest.param([((), "all")], {}, HOST, "edge", "all", id="concepts: no hosts, for all hosts"),
     pytest.param([((HOST,), "own")], {"termination": "reencrypt"}, HOST, "reencrypt", "own",
                  id="controller: annotation"),

@@ -72,7 +72,13 @@ def ingress(name: str = "site", path: str = "/", **more) -> dict:
     pytest.param(True, True, "", "", True, id="empty ones are none"),
 ])
 def test_classes(cluster, own, default, spec, annotation, served):
-    """Whichever comes first, Ingress or IngressClass."""
+    """Whichever comes first, Ingress or IngressClass.
+
+    Sources: Kubernetes, Concepts, Ingress, "Ingress class", "Default IngressClass" and "Deprecated
+    annotation"; for rows that begin with it,
+    controller is openshift/route-controller-manager,
+    pkg/route/ingress/ingress.go.
+    """
     controller = "f5router.io/ingress" if own else "k8s.io/ingress-nginx"
     classes = [] if own is None else [manifests.ingress_class(controller=controller, default=default)]
     annotations = {} if annotation is None else {"kubernetes.io/ingress.class": annotation}
@@ -137,7 +143,11 @@ def owned(name: str, *, namespace: str = "shop", controller: bool = True, path: 
     pytest.param(owned("site-x", namespace="evil"), 1, id="a Route of another namespace"),
 ])
 def test_routes_of_openshift(cluster, route, virtual):
-    """One Route for each Host and path; when the other one goes, the virtual one is there at once."""
+    """One Route for each Host and path; when the other one goes, the virtual one is there at once.
+
+    Source: openshift/route-controller-manager, pkg/route/ingress/ingress.go, which takes Routes for its own
+    of which the Ingress is the controller.
+    """
     cluster.put(manifests.ingress_class(), ingress())
     cluster.put(route)
     assert len(cluster.routes) == 1 + virtual
