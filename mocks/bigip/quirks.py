@@ -71,6 +71,8 @@ class Quirk(enum.StrEnum):
     DUPLICATES_400 = "duplicates-400"
     """A name twice in a sent list of members, records or rules is 400 instead of 409
     (bigip-behaviour.md B12.7)."""
+    RM_ONE_PATH = "rm-one-path"
+    """`unix-rm` takes all of its arguments for the name of one file (no source gives it several)."""
     INSTALL_ASYNC = "install-async"
     """An installed key or certificate is visible only after some reads (bigip-behaviour.md A7, A10.11)."""
     PUT_VIRTUAL_REFUSED = "put-virtual-refused"

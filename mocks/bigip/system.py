@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mocks.bigip import refusals, versions
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.rendering import suffix
 from mocks.bigip.requests import Request
 from mocks.bigip.store import Store
@@ -157,6 +158,8 @@ def bash(store: Store, request: Request) -> Answer:
 def unix_rm(store: Store, request: Request) -> Answer:
     """util/unix-rm: no `commandResult` on success, else the words of rm with 200 (bigip-behaviour.md A7)."""
     body, arguments = _utility(request)
+    if store.has(Quirk.RM_ONE_PATH):
+        arguments = [" ".join(arguments)]
     return {"kind": "tm:util:unix-rm:runstate", **body, **_removed(store, arguments, "/bin/rm")}
 
 

@@ -28,6 +28,9 @@ RETRIES = 3
 FAILURES = 3
 """A retry of all leftovers ends after this number of failures; these come last the next time."""
 
+TOGETHER = 32
+"""Files that are removed by one command, while others are being installed."""
+
 RETRY_S = 10.0
 """A retry of all leftovers starts no removal after this time."""
 
@@ -48,6 +51,8 @@ class RESTUploader:
         self._clock = clock
         self._lock = threading.Lock()  # of all that follows
         self._in_use: set[str] = set()
+        self._installed: list[str] = []
+        """Files whose removal is due; none while no other is in use."""
         self._leftovers: dict[str, float] = {}
         """Path to the time before which the file may appear again after a removal."""
 
@@ -67,7 +72,8 @@ class RESTUploader:
     def staged(self, path: str, data: bytes) -> Iterator[None]:
         """Upload a file for the duration of the block, and remove it in any case.
 
-        A removal that fails is logged and remembered in leftovers, not raised.
+        While others are in use, it may be removed a little later, together with them. A removal that fails
+        is logged and remembered in leftovers, not raised.
         Raises: BigIPError: the upload failed.
         """
         name, arrived = path.rsplit("/", 1)[1], False
@@ -85,10 +91,9 @@ class RESTUploader:
             arrived = True
             yield
         finally:
-            if arrived and self._remove(path):
+            due = self._end(path, arrived=arrived)
+            if due and self._remove_together(due):
                 self._retry_some()
-            with self._lock:
-                self._in_use.discard(path)
 
     def retry(self) -> None:
         """Remove the leftovers, for a limited time."""
@@ -103,6 +108,50 @@ class RESTUploader:
     def close(self) -> None:
         """Remove the leftovers, if that is possible now."""
         self.retry()
+
+    def _end(self, path: str, *, arrived: bool) -> list[str]:
+        """Note that a file is not in use any more; return the files that are to be removed now."""
+        with self._lock:
+            self._in_use.discard(path)
+            self._installed += [path] if arrived else []
+            if self._in_use and len(self._installed) < TOGETHER:
+                return []
+            due, self._installed = self._installed, []
+        return due
+
+    def _remove_together(self, paths: list[str]) -> bool:
+        """Remove files with one command, or remember them; return True if the device removed all.
+
+        F5's SDK gives unix-mv two paths in its tests of software images; for unix-rm no source has several.
+        If there are any words in the reply, each file is removed by itself.
+        """
+        if len(paths) == 1:
+            return self._remove(paths[0])
+        try:
+            words = self._client.run("unix-rm", " ".join(paths))
+        except BigIPError as exc:
+            self._remember(paths, exc)
+            return False
+        if words:
+            removed = [self._remove(path) for path in paths]
+            return all(removed)
+        self._forget(paths)
+        return True
+
+    def _remember(self, paths: list[str], error: BigIPError) -> None:
+        """Remember files that were perhaps not removed, after the others."""
+        with self._lock:
+            for path in paths:
+                self._leftovers[path] = self._leftovers.pop(path, 0.0)
+        log.warning("uploaded file may be left on the device",
+                    extra={"file": ", ".join(paths), "error": str(error)})
+
+    def _forget(self, paths: list[str]) -> None:
+        """Forget removed files, unless they may appear again."""
+        with self._lock:
+            for path in paths:
+                if self._leftovers.get(path, 0.0) <= self._clock():
+                    self._leftovers.pop(path, None)
 
     def _watch(self, *paths: str) -> None:
         with self._lock:
@@ -121,13 +170,9 @@ class RESTUploader:
         try:
             remove_file(self._client, path)
         except BigIPError as exc:
-            with self._lock:
-                self._leftovers[path] = self._leftovers.pop(path, 0.0)
-            log.warning("uploaded file may be left on the device", extra={"file": path, "error": str(exc)})
+            self._remember([path], exc)
             return False
-        with self._lock:
-            if self._leftovers.get(path, 0.0) <= self._clock():
-                self._leftovers.pop(path, None)
+        self._forget([path])
         return True
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.uploads.leftovers import AGE_S, FOLDERS, REMOVE_S, Leftovers, Origin
-from f5router.icontrol.uploads.rest_upload import LATE_S, RESTUploader
+from f5router.icontrol.uploads.rest_upload import LATE_S, TOGETHER, RESTUploader
 from f5router.model import file_names
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
@@ -123,6 +123,52 @@ def test_a_removal_that_fails_is_remembered_and_repeated(big, uploader, caplog, 
     assert uploader.leftovers == (f"{DOWNLOADS}/a.key",)
     assert "uploaded file may be left" in caplog.text
     assert stage(uploader, "b.key")
+    assert (big.store.disk, uploader.leftovers) == ({}, ())
+
+
+@contextmanager
+def two_staged(uploader):
+    """Two files that are in use at the same time; the first ends before the second."""
+    with uploader.staged(f"{DOWNLOADS}/b.key", DATA):
+        with uploader.staged(f"{DOWNLOADS}/a.key", DATA):
+            pass
+        yield
+
+
+def removals(big) -> int:
+    return sum(entry.path.endswith(REMOVE) for entry in big.log)
+
+
+def test_files_that_are_in_use_at_the_same_time_are_removed_together(big, uploader):
+    with two_staged(uploader):
+        assert (len(big.store.disk), removals(big)) == (2, 0)
+    assert (big.store.disk, uploader.leftovers, removals(big)) == ({}, (), 1)
+
+
+def test_many_files_do_not_wait_for_one(big, uploader):
+    with uploader.staged(f"{DOWNLOADS}/slow.key", DATA):
+        for number in range(TOGETHER):
+            stage(uploader, f"{number}.key")
+        assert (len(big.store.disk), removals(big)) == (1, 1)
+    assert big.store.disk == {}
+
+
+def test_a_command_that_takes_one_path(clock):
+    """It says that there is no such file: each is removed by itself."""
+    with FakeBigIP(quirks={"rm-one-path"}) as big, connected(big, clock) as client:
+        uploader = RESTUploader(client, clock=clock)
+        with two_staged(uploader):
+            pass
+        assert (big.store.disk, uploader.leftovers) == ({}, ())
+
+
+@pytest.mark.parametrize("kind", [*LOST, "command-fails"])
+def test_a_common_removal_that_fails(big, uploader, kind):
+    """The removal may have been done. What is left goes with the next file."""
+    big.inject(kind, method="POST", path=REMOVE)
+    with two_staged(uploader):
+        pass
+    assert stage(uploader, "c.key")
     assert (big.store.disk, uploader.leftovers) == ({}, ())
 
 
