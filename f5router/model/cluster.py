@@ -383,7 +383,7 @@ class Delta:
     yet, forbidden, or not served by the API server just now. What stands for them must not be deleted."""
 
     def __bool__(self) -> bool:
-        return self.size() > 0
+        return any(getattr(self, name) for name in _KINDS)
 
     def size(self) -> int:
         """Return the number of changed objects."""
@@ -396,5 +396,8 @@ class Delta:
         return replace(later, **merged)
 
     def _kinds(self) -> dict[str, Mapping[Key, Any]]:
-        return {attribute.name: kind for attribute in fields(self)
-                if isinstance(kind := getattr(self, attribute.name), Mapping)}
+        return {name: getattr(self, name) for name in _KINDS}
+
+
+_KINDS = tuple(attribute.name for attribute in fields(Delta) if attribute.default_factory is dict)
+"""Fields of a Delta that hold objects; a Delta is looked at between any two requests."""

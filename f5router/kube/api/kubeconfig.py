@@ -55,8 +55,12 @@ def _keep_in_memory(entry: object, fields: tuple[str, ...], files: MemoryFiles) 
 
 
 def _load(result: Configuration, merged: ConfigNode, context: str | None, files: MemoryFiles) -> None:
-    """Load it by the package. The key that a credential plugin returns is in a file for a moment."""
-    plugin = any("exec" in (entry.value.get("user") or ()) for entry in merged.value["users"])
+    """Load it by the package. The key that a credential plugin returns is in a file for a moment.
+
+    Only tokens of plugins and of providers expire. With any other the package would do nothing before each
+    request but set the same fields again, the host with a search of the environment for its proxy.
+    """
+    plugin = _any_user_has(merged, "exec")
     with _private_folder() if plugin and _has_place() else nullcontext() as folder:
         kube_config.load_kube_config_from_dict(
             merged, context=context, client_configuration=result, persist_config=False, temp_file_path=folder)
@@ -64,6 +68,12 @@ def _load(result: Configuration, merged: ConfigNode, context: str | None, files:
             path = getattr(result, name)
             if path and folder and os.path.dirname(path) == folder:
                 setattr(result, name, files.path(Path(path).read_bytes()))
+    if not (plugin or _any_user_has(merged, "auth-provider")):
+        result.refresh_api_key_hook = None
+
+
+def _any_user_has(merged: ConfigNode, field: str) -> bool:
+    return any(field in (entry.value.get("user") or ()) for entry in merged.value["users"])
 
 
 def _has_place() -> bool:
