@@ -52,33 +52,38 @@ class Walk:
         self._seen.add((tenant, visit))
         self._path[visit.key] = None
         self._prefixes[tenant, visit.key] += 1
-        error, targets = self._charge(visit, tenant), list[Visit]()
-        if not error:
-            targets = list(_targets(visit.key, self._view, graph))
-        else:  # a target may be the reason
+        error, targets = self._excess(visit, tenant), list[Visit]()
+        if not error and (error := _error(visit, self._path, self._view)):  # a target may be the reason
             obj = self._view.objects[visit.key]
             graph.missing |= {target(obj, entry.delegate) for entry in obj.routes if entry.delegate}
+        elif not error:
+            self._count(visit.key, tenant)
+            targets = list(_targets(visit.key, self._view, graph))
         graph.visits[visit] = error and graph.visits.get(visit, error)
         return visit, tenant, iter(targets)
 
-    def _charge(self, visit: Visit, tenant: str) -> str:
-        """Return why an object is not served; otherwise count its routes, once for all prefixes."""
-        graph, place, size = self._graph, (tenant, visit.key), 0
-        if visit.key != self._root and place not in self._counted:
-            size = sum(bool(entry.services) for entry in self._view.objects[visit.key].routes)
+    def _excess(self, visit: Visit, tenant: str) -> str:
+        """Return why an object is beyond a bound, before anything of it is checked; "" if it is not."""
+        graph = self._graph
         left = self._budget.most - self._budget.spent.get(tenant, 0)
-        if self._prefixes[place] > MOST_PREFIXES:
+        if self._prefixes[tenant, visit.key] > MOST_PREFIXES:
             return f"more than {MOST_PREFIXES} different path prefixes are delegated to it"
-        if error := _error(visit, self._path, self._view):
-            return error
-        if size and graph.spent[tenant] + size > left:
+        if (size := self._size(visit.key, tenant)) and graph.spent[tenant] + size > left:
             graph.cut[tenant] = left
             graph.cut_visits.add(visit)
             return (f"the roots of namespace {self._root.namespace} have more than {self._budget.most} "
                     f"routes by delegation to namespace {tenant}")
-        self._counted.add(place)
-        graph.spent[tenant] += size
         return ""
+
+    def _size(self, key: Key, tenant: str) -> int:
+        """Return the routes of an object that are not counted yet; they are once for all prefixes."""
+        if key == self._root or (tenant, key) in self._counted:
+            return 0
+        return sum(bool(entry.services) for entry in self._view.objects[key].routes)
+
+    def _count(self, key: Key, tenant: str) -> None:
+        self._graph.spent[tenant] += self._size(key, tenant)
+        self._counted.add((tenant, key))
 
 
 def is_below(match: str, prefix: str) -> bool:
