@@ -23,13 +23,16 @@ from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
 from f5router.config.config import Config
+from f5router.icontrol import generations
 from f5router.icontrol.device import Device, Stopped
+from f5router.icontrol.generations import Place
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby
 from f5router.plan.change import AnyChange
 from f5router.reconcile.drift import DriftCheck
+from f5router.reconcile.drift_hint import DriftHint
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 
@@ -68,6 +71,12 @@ class Controller:
         self._observed_at = float("-inf")
         """When the last reading of the whole device began."""
         self.drift = DriftCheck(reconciler, wake=signal.wake)
+        self.hint = DriftHint(
+            lambda: generations.begin(device.client, Place(config.folder, (
+                config.http_virtual, config.https_virtual)), signal.wake), reconciler.members.is_writing,
+            period_s=config.drift_interval_s, limit_s=config.observe_interval_s, clock=clock)
+        self._hinted = False
+        """True if a hint was the reason for the last reading."""
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
         self._contended = False
@@ -148,6 +157,7 @@ class Controller:
     def _record_change(self, change: AnyChange) -> None:
         self.monitor.health.reached()
         self.settling.record_write()
+        self.hint.record(change)
         self.on_change(change)
 
     def program_endpoints(self) -> None:
@@ -288,6 +298,7 @@ class Controller:
             self.reconciler.next_retry(),
             self._observed_at + self.config.observe_interval_s,
             self.drift.due_at(),
+            self.hint.due_at(),
             self.settling.due_at(),
             self.failover.due_at,
             self.client_tls_files.due_at,
@@ -359,11 +370,16 @@ class Controller:
 
     def _check_drift(self, now: float) -> None:
         """Read the device again beside the loop if that is due, and compare some of what was read."""
-        if now >= self._observed_at + self.config.observe_interval_s and not self._observation_due():
-            self._observed_at = now
-            self.drift.begin()
+        if self._observation_due():
+            return
         try:
+            hinted = self.hint.check(now)
+            if hinted or now >= self._observed_at + self.config.observe_interval_s:
+                self._observed_at, self._hinted = now, hinted
+                self.drift.begin()
             if self.drift.step():
+                if self._hinted:
+                    self.hint.judge(right=self.drift.found_drift)
                 self.monitor.health.reached()
                 self.device.remove_uploads()
         except Exception as exc:

@@ -106,6 +106,8 @@ class Config(pod_network.PodNetwork):
     save_config: bool
     config_sync: str
     """"off", "check" or "push"."""
+    drift_interval_s: float
+    """Seconds between looks at names and generations of the BIG-IP's objects."""
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
     hold_off_s: float
@@ -227,6 +229,7 @@ def _config(reader: Reader) -> Config:
         unique_id=http_edge.unique_id(reader), proxy_protocol=reader.value("use-proxy-protocol"),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
+        drift_interval_s=reader.value("f5-drift-interval"),
         observe_interval_s=reader.value("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from f5router.icontrol.observation import Observation
 from f5router.model.ltm import Attachment, Object, Policy, Rule
@@ -13,9 +14,12 @@ _OF_VIRTUALS = frozenset({Attachment.KIND, Policy.KIND, Rule.KIND})
 """Kinds on whose writes the facts of an observation depend, and its drafts."""
 
 
-def begin(read: Callable[[], Observation], ended: Callable[[], None]) -> "BesideReading":
+Result = TypeVar("Result")
+
+
+def begin(read: Callable[[], Result], ended: Callable[[], None]) -> Future[Result]:
     """Read in a thread that nobody waits for, also at the end. Args: ended: called from it."""
-    future: Future[Observation] = Future()
+    future: Future[Result] = Future()
     future.add_done_callback(lambda _: ended())
 
     def run() -> None:
@@ -25,7 +29,7 @@ def begin(read: Callable[[], Observation], ended: Callable[[], None]) -> "Beside
             future.set_exception(exc)
 
     threading.Thread(target=run, daemon=True, name="reading").start()
-    return BesideReading(future)
+    return future
 
 
 @dataclass(slots=True)

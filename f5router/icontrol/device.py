@@ -177,7 +177,8 @@ class Device:
     def begin_reading(self, ended: Callable[[], None]) -> None:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
         client = self.client.for_reading()
-        self.beside = beside.begin(lambda: self._observe(client, self._folder, self._virtuals), ended)
+        self.beside = beside.BesideReading(
+            beside.begin(lambda: self._observe(client, self._folder, self._virtuals), ended))
 
     def _read(self, *, create_folder: bool) -> Observation:
         """Read everything of ours."""

@@ -35,6 +35,8 @@ class DriftCheck:
         self._steps: Iterator[set[Ref]] | None = None
         self._reading: BesideReading | None = None
         self._without_facts = 0
+        self.found_drift = False
+        """True if the last reading found something that was not as the router had it."""
 
     @property
     def is_active(self) -> bool:
@@ -45,7 +47,8 @@ class DriftCheck:
         """Begin to read, unless that is under way."""
         if not self.is_active and (self._last is None or self._last.future.done()):
             self._device.begin_reading(self._wake)
-            self._last = self._reading = self._device.beside
+            self._last, self.found_drift = self._device.beside, False
+            self._reading = self._last
 
     def due_at(self) -> float:
         """Return when there is something to compare."""
@@ -96,6 +99,8 @@ class DriftCheck:
                 there, before, want = read.get(ref), observed.get(ref), wanted.get(ref)
                 if there != want:
                     differing.add(ref)
+                if there != before:
+                    self.found_drift = True
                 if there is not before:
                     self._device.record_object(ref, there)
                 if isinstance(there, Pool) and before is None and want is None:
@@ -112,7 +117,7 @@ class DriftCheck:
             self._without_facts = 0
             if (observation.facts, observation.legacy) != (self._device.facts, self._device.legacy) or (
                     observation.drafts):
-                self._device.stale = True
+                self._device.stale = self.found_drift = True
             return
         self._without_facts += 1
         if self._without_facts >= MOST_WITHOUT_FACTS:

@@ -93,6 +93,7 @@ class Lab:
             "hold-off": "10ms",
             "default-destination-ca-path": "none",
             "sources": "routes",  # fewer watches; tests of other sources name these
+            "f5-drift-interval": "1h",  # never: tests wait for one reading or the other
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
 

@@ -1,5 +1,7 @@
 """The periodic reading of the BIG-IP: it finds drift, judges nothing that is newer, and delays no change."""
 
+import math
+
 import pytest
 
 from tests import manifests
@@ -36,6 +38,11 @@ def reads(lab) -> list:
     return [entry for entry in lab.bigip.log if (entry.method, entry.path) == ("GET", "/mgmt/tm/ltm/pool")]
 
 
+def selected(lab) -> list:
+    """The readings of names and generations."""
+    return [entry for entry in reads(lab) if "$select" in entry.query]
+
+
 def hold_reading(lab, running) -> None:
     """Begin a reading that hangs when it has all but its end."""
     held = lab.bigip.held
@@ -68,6 +75,32 @@ def test_drift_is_mended(lab, router):
     read_again(lab, router)
     assert mends() == expected
     assert "/Common/theirs" in lab.paths("ltm/pool")
+
+
+def test_generations_are_a_hint(lab, serving):
+    """A changed object is mended long before the next reading is due; without a change nothing is read."""
+    running = serving(f5_drift_interval="45s")
+    controller, path = running.router, f"ltm/pool/{pool(lab).replace('/', '~')}"
+
+    def look() -> int:
+        """Let names and generations be read once; returns the readings of everything so far."""
+        before = len(selected(lab))
+        lab.later(45)
+        controller.signal.wake()
+        until(lambda: len(selected(lab)) > before and controller.hint.due_at() < math.inf
+              and controller.next_turn_at() > lab.clock())
+        until(lambda: not controller.drift.is_active and controller.next_turn_at() > lab.clock())
+        return len(reads(lab)) - len(selected(lab))
+
+    first = look()
+    lab.apply(manifests.route("z", host="z.example.com"))
+    running.wait(lambda: lab.admitted("shop", "z").get("status") == "True")
+    assert look() == first, "the router's own writes are no hint"
+    lab.change("PATCH", path, {"members": []})
+    lab.clear()
+    assert look() == 1
+    until(lambda: lab.writes() == [("PATCH", f"/mgmt/tm/{path}")])
+    assert look() == 1
 
 
 def test_changes_do_not_wait_for_a_reading(lab, router):

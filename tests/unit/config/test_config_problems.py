@@ -76,7 +76,7 @@ BAD = {
     "unique-id-header-name": "Host", "unique-id-format": "%[uuid()]", "cookie-name": "a b",
     "compression-mime": "(a)", "set-forwarded-headers": "Append",
     "f5-pool-monitor": "tcp", "backend-check-interval": "1m30s",
-    "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
+    "f5-drift-interval": "45", "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
     "leader-elect-lease-duration": "15", "leader-elect-renew-deadline": "x",
     "leader-elect-retry-period": "-1s", "leader-elect-resource-name": "A",
     "leader-elect-resource-namespace": "a.b",
