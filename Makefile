@@ -1,7 +1,10 @@
 # What each target does: make help
 # PYTHON=python3.12 make ...  chooses the interpreter of the environment; 3.11 is the oldest that will do.
 
-PYTHON ?= python3
+# The distribution's, if it will do: with one that pyenv compiled, the same tests took 5 to 25 % more CPU.
+SYSTEM_PYTHON := /usr/bin/python3
+SUITS = import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell $(SYSTEM_PYTHON) -c '$(SUITS)' 2>/dev/null && echo $(SYSTEM_PYTHON) || echo python3)
 SEED ?= 1
 RUNS ?= 10
 VENV := .venv
