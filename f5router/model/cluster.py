@@ -267,6 +267,8 @@ class Service:
     """True if externalTrafficPolicy is Local: only Nodes with a ready pod accept connections."""
     idled: bool = False
     """True if `oc idle` took its pods away, until the first request comes to its cluster IP."""
+    circuit_breakers: tuple[str, ...] = ()
+    """Contour's limits that its annotations set; they have no effect."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

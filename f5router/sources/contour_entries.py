@@ -86,8 +86,17 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
         authority = _authority(obj, entry, place) if reencrypt else None
     except _Invalid as exc:
         return CheckedEntry(error=str(exc))
+    warnings += _circuit_breakers(obj, entry, services, place)
     return CheckedEntry(warnings=(*text, *warnings), backends=backends, options=options, reencrypt=reencrypt,
                         authority=authority)
+
+
+def _circuit_breakers(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service],
+                      place: str) -> list[str]:
+    """Return a warning for each Service with limits that have no effect."""
+    names = dict.fromkeys(service.name for service in entry.services)
+    return [f"{place}: {', '.join(words)} of Service {quoted(name)} has no effect"
+            for name in names if (words := services[Key(obj.key.namespace, name)].circuit_breakers)]
 
 
 def check_proxy(obj: IngressRoute, services: Mapping[Key, Service]) -> CheckedEntry:

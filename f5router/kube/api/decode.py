@@ -166,6 +166,7 @@ def service(obj: JSON) -> Service:
         type=intern(fields.text(spec.get("type")) or "ClusterIP"),
         local=spec.get("externalTrafficPolicy") == "Local",
         idled=_is_idled(obj),
+        circuit_breakers=decode_contour.circuit_breakers(obj),
     )
 
 

@@ -37,6 +37,8 @@ PREFIXES, PROTOCOLS = ("contour.heptio.com", "projectcontour.io"), ("h2", "h2c",
 MOST_PORTS = 100
 """Ports of a Service in an annotation of Contour."""
 MOST_NUMBER = 2**31 - 1
+CIRCUIT_BREAKERS = ("max-connections", "max-pending-requests", "max-requests", "max-retries")
+"""Annotations of Services that have no effect here."""
 
 
 class _Problem(Exception):
@@ -94,6 +96,16 @@ def upstream_protocols(obj: JSON) -> Mapping[str, str]:
             text = fields.text(annotations.get(f"{prefix}/upstream-protocol.{protocol}"))
             protocols |= {name: protocol for item in text.split(",")[:MOST_PORTS] if (name := item.strip())}
     return protocols
+
+
+def circuit_breakers(obj: JSON) -> tuple[str, ...]:
+    """Return which of Contour's limits of connections and requests a Service has.
+
+    Source: projectcontour/contour v1.5.1, internal/annotation/annotations.go: MaxConnections and those below.
+    """
+    annotations = fields.mapping(fields.mapping(obj["metadata"]).get("annotations"))
+    return tuple(word for word in CIRCUIT_BREAKERS if annotations
+                 and any(fields.text(annotations.get(f"{prefix}/{word}")) for prefix in PREFIXES))
 
 
 def _check_count(key: object, name: str, entries: list[Any]) -> None:

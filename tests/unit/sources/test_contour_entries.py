@@ -3,6 +3,8 @@
 Sections named by the tests are those of projectcontour/contour v1.5.1, docs/ingressroute.md.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from f5router.model import time_units
@@ -23,7 +25,8 @@ def check(*services, **more):
         WEB, service("shop/b"), service("shop/c"), service("shop/d"), service("shop/e"),
         service("shop/tls", 443, upstream_protocol="tls"),
         service("shop/more", 443, upstream_protocol="tls"),
-        service("shop/h2c", 80, upstream_protocol="h2c"))})
+        service("shop/h2c", 80, upstream_protocol="h2c"),
+        replace(service("shop/limited"), circuit_breakers=("max-connections", "max-requests")))})
 
 
 @pytest.mark.parametrize(("weights", "expected"), [
@@ -106,6 +109,12 @@ def test_warnings(kwargs, words):
     """Section "Request Timeout"; a request is never sent twice here."""
     [text] = check("web", **kwargs).warnings
     assert words in text
+
+
+def test_circuit_breakers():
+    """Source: projectcontour/contour v1.5.1, docs/annotations.md. Once for a Service."""
+    assert check("web", "limited", "limited").warnings == (
+        'route "/": max-connections, max-requests of Service "limited" has no effect',)
 
 
 @pytest.mark.parametrize(("services", "kwargs", "words"), [

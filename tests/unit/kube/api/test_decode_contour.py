@@ -110,3 +110,11 @@ def test_protocols_of_a_service():
         "spec": {"ports": [{"port": 443}, {"name": "https", "port": 8443}, {"name": "x", "port": 1},
                            {"name": "y", "port": 2}]}})
     assert [port.upstream_protocol for port in decoded.ports] == ["tls", "tls", "h2c", ""]
+
+
+def test_circuit_breakers_of_a_service():
+    """Source: projectcontour/contour v1.5.1, internal/annotation/annotations.go."""
+    annotations = {"contour.heptio.com/max-requests": "10", "projectcontour.io/max-connections": "1",
+                   "other.io/max-retries": "1", "contour.heptio.com/max-retries": ""}
+    decoded = decode.service({"metadata": {"namespace": "n", "name": "s", "annotations": annotations}})
+    assert decoded.circuit_breakers == ("max-connections", "max-requests")
