@@ -9,7 +9,7 @@ from tests import manifests
 from tests.feature.conftest import QUICK
 
 OLD, NEW = "the old password", "the new password"
-AT = 8
+AT = 5
 """Number of the write of a load during which something changes."""
 
 
@@ -42,7 +42,7 @@ def load(lab, login, caplog):
         router = lab.router(f5_username=None, f5_password=None, f5_credentials_dir=str(login), f5_auth=auth)
         assert lab.converge(router) == []
         lab.bigip.on_write = None
-        assert len(writes) > max(events) + 5
+        assert len(writes) > max(events) + 3
         assert all(lab.admitted("shop", f"r{i}").get("status") == "True" for i in range(12))
         return [record for record in caplog.records if record.levelno > logging.INFO]
     return run
