@@ -1,7 +1,7 @@
 # What each target does: make help
 # PYTHON=python3.12 make ...  chooses the interpreter of the environment; 3.11 is the oldest that will do.
 
-# The distribution's, if it will do: with one that pyenv compiled, the same tests took 5 to 25 % more CPU.
+# The distribution's, if it will do: with one that pyenv compiled, the same tests took 5 to 30 % more CPU.
 SYSTEM_PYTHON := /usr/bin/python3
 SUITS = import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell $(SYSTEM_PYTHON) -c '$(SUITS)' 2>/dev/null && echo $(SYSTEM_PYTHON) || echo python3)
