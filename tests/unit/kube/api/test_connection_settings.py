@@ -91,14 +91,16 @@ def test_token_file_with_a_line_break(kube, pod):
     assert SECRET_LIKE not in str(caught.value)
 
 
-def test_exec_plugin(kube, kubeconfig, tmp_path):
-    """Credentials from a command, which is run again after 401."""
+@pytest.mark.parametrize(("status", "statuses"), [
+    ({}, [401, 200]), ({"expirationTimestamp": "2000-01-01T00:00:00Z"}, [200])])
+def test_exec_plugin(kube, kubeconfig, tmp_path, status, statuses):
+    """Credentials from a command, which is run again after 401, or once its token expired."""
     answer = tmp_path / "answer"
 
     def credentials():
         answer.write_text(json.dumps({
             "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
-            "status": {"token": kube.token}}))
+            "status": {"token": kube.token, **status}}))
 
     def use_command(cluster, user):
         user.clear()
@@ -110,7 +112,9 @@ def test_exec_plugin(kube, kubeconfig, tmp_path):
     assert connection.request("GET", ROUTES)
     kube.token = "the next one"
     credentials()
+    kube.clear_log()
     assert connection.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == statuses
 
 
 def test_master_replaces_the_server(kube, kubeconfig):
