@@ -194,6 +194,8 @@ def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Itera
         yield f"spec.port.targetPort: Service {name} has no port {port}"
     elif served and (view.service.idled or any(slice_.idled for slice_ in view.slices)):
         yield f"{field}: Service {name} is idled, and requests through a BIG-IP do not wake its pods"
+    elif served and view.service.type == "ExternalName":
+        yield f"{field}: Service {name} has the type ExternalName, whose host name is not looked up"
     elif served:
         yield f"{field}: Service {name} has no ready endpoints"
 

@@ -271,6 +271,8 @@ def test_warns_of_a_missing_service_and_port():
         ((endpoints("10.1.1.1", ports=admin), True), ()),
         ((endpoints(ports=admin), True), no_endpoints),
         ((endpoints("10.1.1.1", ports=admin), False), no_endpoints),
+        ((service("web", ports=admin, type="ExternalName"), True),
+         ("spec.to.name: Service web has the type ExternalName, whose host name is not looked up",)),
     ):
         engine.take_changes()
         engine.apply(delta(change))
