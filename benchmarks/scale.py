@@ -1,11 +1,11 @@
 """Costs of a router by the number of its Routes, as a table and a plot.
 
-    python -m benchmarks.scale [--routes N]... [--latency MS]... [--nodes M] [--json FILE] [--plot FILE]
+    python -m benchmarks.scale [--routes N]... [--latency MS]... [--nodes M] [--all-certificates] ...
 
 Of ten Routes three are plain, three plain with a path, two edge, one re-encrypt and one passthrough, with
-three endpoints each; one in ten has a certificate of its own. The fake BIG-IP, the router that loads it and
-the one that starts anew are processes of their own, so that CPU and memory are each one's. Calls and bytes
-are exact; seconds are of this machine.
+three endpoints each; one in ten has a certificate of its own, or each edge and re-encrypt Route. The fake
+BIG-IP, the router that loads it and the one that starts anew are processes of their own, so that CPU and
+memory are each one's. Calls and bytes are exact; seconds are of this machine.
 """
 
 import json
@@ -15,6 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ KINDS = ("", "", "", "path", "path", "path", "edge", "edge", "reencrypt", "passt
 """By the last digit of a Route's number."""
 OWN = 6
 """Digit of the Routes with a certificate of their own."""
+SECURED = (OWN, 7, 8)
+"""Digits of the edge and re-encrypt Routes."""
 REPEATED = 20
 """How often an event is measured; the table has the median."""
 HEADERS = ("case", "Routes", "ms per call", "writes", "reads", "kB", "seconds", "router CPU s", "router MiB")
@@ -72,9 +75,20 @@ def endpoints(number: int, *, last: int = 3) -> dict[Key, EndpointSlice]:
     return {key: EndpointSlice(key, f"svc{number}", pods, PORTS)}
 
 
-def cluster(count: int, nodes: int, own: dict[str, str]) -> Delta:
+@dataclass(frozen=True)
+class Size:
+    """How much a router has to program."""
+
+    routes: int
+    nodes: int
+    digits: tuple[int, ...]
+    """Of the numbers of the Routes with a certificate."""
+
+
+def cluster(size: Size, own: dict[str, str]) -> Delta:
     """Everything that a router knows after its first lists. Args: own: the certificate of Routes."""
-    routes = [route(number, tls=own if number % 10 == OWN else None) for number in range(count)]
+    count, nodes = size.routes, size.nodes
+    routes = [route(number, tls=own if number % 10 in size.digits else None) for number in range(count)]
     slices = {key: each for number in range(count) for key, each in endpoints(number).items()}
     hosts = {f"node{number}": f"172.16.{number >> 8}.{number & 255}" for number in range(nodes)}
     subnets = [f"10.{128 + (number >> 8)}.{number & 255}.0/24" for number in range(nodes)]
@@ -162,19 +176,19 @@ def events(router: Router, count: int, own: dict[str, str]) -> Iterator[tuple[st
     yield "the device is read, nothing has changed", router.measure(Delta(), reading=True)
 
 
-def load(pipe, fake: Fake, count: int, nodes: int, in_flight: int, own: dict[str, str]) -> None:
+def load(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> None:
     """The process of the first router: the load, and all events."""
     with ExitStack() as stack:
-        everything = cluster(count, nodes, own)
+        everything = cluster(size, own)
         router = Router(stack, fake, in_flight)
-        steps = {"first load": router.measure(everything), **dict(events(router, count, own))}
+        steps = {"first load": router.measure(everything), **dict(events(router, size.routes, own))}
         pipe.send((steps, _most_mib()))
 
 
-def restart(pipe, fake: Fake, count: int, nodes: int, in_flight: int, own: dict[str, str]) -> None:
+def restart(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> None:
     """The process of a router that finds everything in place."""
     with ExitStack() as stack:
-        everything = cluster(count, nodes, own)
+        everything = cluster(size, own)
         router = Router(stack, fake, in_flight)
         pipe.send(({"restart, nothing has changed": router.measure(everything)}, _most_mib()))
 
@@ -195,14 +209,15 @@ def in_a_process(work: Callable[..., None], *arguments: Any) -> Any:
         process.join()
 
 
-def measured(count: int, latency_ms: float, nodes: int, in_flight: int) -> Iterator[Figures]:
+def measured(size: Size, latency_ms: float, in_flight: int) -> Iterator[Figures]:
     """Yield a row for each case."""
     own = identity("own.example.com").tls
     with bigip_process(call_s=latency_ms / 1000) as fake:
         for work in (load, restart):
-            steps, most_mib = in_a_process(work, fake, count, nodes, in_flight, own)
+            steps, most_mib = in_a_process(work, fake, size, in_flight, own)
             for name, figures in steps.items():
-                yield {"case": name, "routes": count, "latency_ms": latency_ms, **figures, "mib": most_mib}
+                yield {"case": name, "routes": size.routes, "latency_ms": latency_ms, **figures,
+                       "mib": most_mib}
 
 
 def table(rows: list[Figures]) -> list[tuple]:
@@ -245,17 +260,20 @@ def plot(rows: list[Figures], path: Path) -> None:
 @click.option("--latency", "latencies", multiple=True, type=float, default=(0.0, 5.0), show_default=True,
               help="Milliseconds that a call takes besides the fake's own time.")
 @click.option("--nodes", default=500, show_default=True, help="Nodes of the cluster.")
+@click.option("--all-certificates", is_flag=True,
+              help="Give each edge and re-encrypt Route a certificate, not one Route in ten.")
 @click.option("--in-flight", default=4, show_default=True, help="--f5-max-in-flight of the router.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path),
               help="File for the plot: SVG or PNG; needs the extra `bench`.")
 def main(counts: tuple[int, ...], latencies: tuple[float, ...], nodes: int, in_flight: int,
-         json_file: Path | None, plot_file: Path | None) -> None:
+         json_file: Path | None, plot_file: Path | None, *, all_certificates: bool) -> None:
     """Print what a load, events and a restart cost."""
     rows = []
     for latency_ms in latencies:
         for count in counts:
-            rows += measured(count, latency_ms, nodes, in_flight)
+            size = Size(count, nodes, SECURED if all_certificates else (OWN,))
+            rows += measured(size, latency_ms, in_flight)
             click.echo(f"{count} Routes at {latency_ms:g} ms: done", err=True)
     print(tabulate.tabulate(table(rows), headers=HEADERS, tablefmt="github"))
     if json_file is not None:

@@ -85,7 +85,7 @@ class MemberWrites:
     def start_over(self, pools: Iterable[Ref]) -> None:
         """Take the pools of the device that differ, after a reading."""
         self.pending = set(pools)
-        self._engine.set_dropped_pools(self.pending - self._engine.objects.keys())
+        self._engine.set_dropped_pools({ref for ref in self.pending if ref not in self._engine.objects})
         self._lacking.clear()
 
     # --- writing -----------------------------------------------------------------------------
@@ -165,7 +165,8 @@ class MemberWrites:
         if change.ref.kind == Pool.KIND:
             if change.verb == DELETE:
                 self._engine.forget_pool(change.ref)
-            self._queue(set(change.old.dependencies if change.old else ()) - self._engine.objects.keys())
+            needed = change.old.dependencies if change.old else ()
+            self._queue({ref for ref in needed if ref not in self._engine.objects})
             if isinstance(change.new, Pool) and self._desired(change.ref, change.new) != change.new:
                 self.pending.add(change.ref)  # its endpoints changed while it was written
         elif change.verb == CREATE and isinstance(change.new, HealthMonitor):

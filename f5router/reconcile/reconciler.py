@@ -306,7 +306,7 @@ class Reconciler:
             self.device.calls.wait_for_urgent()
         outcome.done += self._correct(on_change)
         # Dependents of these may be gone, or have changed, since the Plan was made: one more pass finds out.
-        left_alone = self.retention.awaiting_secret - self.engine.objects.keys()
+        left_alone = any(ref not in self.engine.objects for ref in self.retention.awaiting_secret)
         self._again = not self._again and bool(outcome.done and left_alone)
         self._unfinished = False
         if outcome.done and self.device.facts.original.reencrypt and not self._backlog:

@@ -132,7 +132,7 @@ class NodeWriter:
         """Create the missing nodes; return the addresses that cannot have one, and why."""
         refused = {}
         with self._lock:
-            missing = sorted({*addresses} - self._places.keys())
+            missing = sorted({address for address in addresses if address not in self._places})
         for address in missing:
             try:
                 place = self._create(address, shared)
