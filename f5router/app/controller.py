@@ -151,7 +151,7 @@ class Controller:
             self.monitor.health.reached()
         report = self.reconciler.run(full=full, most=most, on_change=self._record_change)
         if full:
-            self.device.remove_uploads()
+            self.device.remove_left()
         return report
 
     def _record_change(self, change: AnyChange) -> None:

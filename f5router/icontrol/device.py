@@ -87,8 +87,7 @@ class Device:
         sleep: None for a wait that give_up ends.
         """
         self.client, self.failover, self._files, self._folder = client, failover, files, folder
-        self._drain_s = drain_s
-        self._virtuals = (http_virtual, https_virtual)
+        self._drain_s, self._virtuals = drain_s, (http_virtual, https_virtual)
         self._observe = functools.partial(
             observe, vxlan=vxlan, static_routes=static_routes, profiles=frozenset(profiles))
         self.calls = Calls(max_in_flight)
@@ -97,7 +96,8 @@ class Device:
         self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self._attachments = AttachmentWriter(client, folder)
-        self._observers = (self._nodes, self._attachments, *self._register_writers(policy_model))
+        fdb, self._policies = self._register_writers(policy_model)
+        self._observers = (self._nodes, self._attachments, fdb, self._policies)
         """Writers that adapt to each Observation."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
@@ -377,12 +377,16 @@ class Device:
         self.failover.require_active()
         self.client.save()
 
-    def remove_uploads(self) -> None:
-        """Remove certificate and key files that are left on the device's disk; refusals are logged."""
+    def remove_left(self) -> None:
+        """Remove drafts, and files from the device's disk, that a failure has left; refusals are logged."""
         installed = {ref.path for ref in self.observed if ref.kind in self._files.kinds}
         self.calls.begin()
-        self.calls.run(lambda: self._files.remove_left(installed))
+        self.calls.run(lambda: self._remove_left(installed))
         self.calls.settle()
+
+    def _remove_left(self, installed: set[str]) -> None:
+        self._policies.remove_drafts(self.failover.require_active)
+        self._files.remove_left(installed)
 
     @property
     def orphans(self) -> int:
@@ -390,10 +394,6 @@ class Device:
         return self._nodes.left
 
     def remove_orphans(self, most: int) -> int:
-        """Delete LTM nodes that our members left behind; return their number.
-
-        Args: most: limit for this call.
-        Raises: BigIPError.
-        """
+        """Delete so many LTM nodes at most that our members left; return their number. Raises: BigIPError."""
         self.failover.require_active()
         return self._nodes.remove_left(addresses(self.observed), most=most)

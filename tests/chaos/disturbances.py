@@ -56,6 +56,7 @@ class Disturbances:
             self._edit(item, chance)
         except Refusal:
             return
+        self._site.note(f"    edited: {item.kind} {' '.join(item.key)}")
         self._site.witness.permit_present()
 
     def _edit(self, item: Item, chance: random.Random) -> None:

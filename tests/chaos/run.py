@@ -196,16 +196,16 @@ class Site:
 
     def run(self) -> None:
         """Raises: Failed."""
-        self._note(next(self._plan.lines()))
+        self.note(next(self._plan.lines()))
         self._change(self._plan.base)
         self._settled()  # the router's first lists have all of this
         self.start()
         try:
             for each in self._plan.rounds:
-                self._note(str(each))
+                self.note(str(each))
                 self.weather.rate, self.weather.api_rate = each.rate, each.api_rate
                 for step, turns in each.steps:
-                    self._note(f"  {step}")
+                    self.note(f"  {step}")
                     self._step(step, turns)
                 self._calm()
                 self._recover()
@@ -215,7 +215,8 @@ class Site:
             self._result.faults = len(self.weather.happened)
             self.stop()
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Add a line to the course of events."""
         self._result.history.append(text)
 
     def _step(self, step: Change | Act, turns: int) -> None:

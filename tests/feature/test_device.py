@@ -160,6 +160,17 @@ def test_a_draft_left_behind_is_dropped(lab):
     assert lab.bigip.get("ltm/policy/~Common~Drafts~openshift_insecure_routes") is None
 
 
+def test_a_draft_left_behind_is_dropped_where_no_rule_changes(lab):
+    """Somebody who publishes it by hand would bring old Rules back."""
+    lab.apply(manifests.route("secure", kind="edge"))
+    lab.converge()
+    lab.change("PATCH", "ltm/policy/~Common~openshift_secure_routes", {"createDraft": True})
+    lab.clear()
+    assert lab.converge() == []
+    assert ("DELETE", "/mgmt/tm/ltm/policy/~Common~Drafts~openshift_secure_routes") in lab.writes()
+    assert lab.bigip.get("ltm/policy/~Common~Drafts~openshift_secure_routes") is None
+
+
 def test_a_rule_that_cannot_be_published_costs_only_itself(lab):
     """The device refuses the draft as a whole; the culprit is found by halves."""
     lab.converge()

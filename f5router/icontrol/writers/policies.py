@@ -331,5 +331,21 @@ class PolicyWriter:
                 delete_if_there(self._client, item_path(Policy.KIND, draft))
                 self._drafts.discard(draft)
 
+    def remove_drafts(self, require_active: Callable[[], object]) -> None:
+        """Delete drafts that a failure has left; refusals are logged.
+
+        Somebody who publishes one by hand would bring old Rules back.
+
+        Args: require_active: raises a BigIPError if nothing may be deleted.
+        """
+        for draft in sorted(self._drafts):
+            try:
+                require_active()
+                delete_if_there(self._client, item_path(Policy.KIND, draft))
+            except BigIPError as exc:
+                log.info("draft left behind", extra={"draft": draft, "error": str(exc)})
+            else:
+                self._drafts.discard(draft)
+
     def _exists(self, path: str) -> bool:
         return get_if_there(self._client, item_path(Policy.KIND, path)) is not None
