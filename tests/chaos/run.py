@@ -40,9 +40,9 @@ LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
 """How often it looks before that while there is nothing to do but to wait, and while watches are late."""
-LIMIT_S = 20.0
+LIMIT_S = 120.0
 """Longest recovery, in real time."""
-MIXTURES = 500
+MIXTURES = 2000
 """How many of them are looked at before an answer is wrong."""
 CALLS_EACH, CALLS_MORE = 8, 300
 """Bound on the calls of a recovery: for each object, and for readings."""
@@ -113,8 +113,8 @@ class Site:
         self._versions: dict[str, list[Sequence[dict]]] = {}
         """By kind: its objects after each change since everything was in place."""
         self._present = expected.stored(self.kube)
-        self._lost = False
-        """True if the API server seemed to have nothing of a kind."""
+        self._missed: dict[str, list[Sequence[dict]]] = {}
+        """By kind: its objects at each time when the API server seemed to have none. Watches go on there."""
         self._stack: ExitStack | None = None
         self._router: Controller
         self._disturbances = Disturbances(self)
@@ -238,7 +238,10 @@ class Site:
                 self.kube.delete(kind, namespace, name)
             before, self._present = self._present, expected.stored(self.kube)
             for kind in {name[0] for name in change.delete} | {obj["kind"] for obj in change.apply}:
-                self._versions.setdefault(kind, [before[kind]]).append(self._present[kind])
+                versions = self._versions.setdefault(kind, [before[kind]])
+                versions.append(self._present[kind])
+                versions += [[obj for obj in self._present[kind] if obj not in lost]
+                             for lost in self._missed.get(kind, ())]
             self.witness.add(self._expected())
 
     def _expected(self) -> expected.Expected:
@@ -255,12 +258,13 @@ class Site:
         """The router may go on as if there were nothing of a kind: that is right, too."""
         for kind in expected.kinds_below(path):
             self._versions.setdefault(kind, [self._present[kind]]).append([])
-            self._lost = True
+            self._missed.setdefault(kind, []).append(self._present[kind])
 
     def _settled(self) -> None:
         """The router knows everything, and has done all."""
-        self._present, self._lost = expected.stored(self.kube), False
+        self._present = expected.stored(self.kube)
         self._versions.clear()
+        self._missed.clear()
         self.witness.settled()
 
     def restart_device(self) -> None:
@@ -273,7 +277,7 @@ class Site:
         self.weather.rate = self.weather.api_rate = 0.0
         self.bigip.clear_faults()
         self.weather.empty_lists = 0
-        if self._lost:  # a watch that began behind an empty list would never show what is there
+        if self._missed:  # a watch that began behind an empty list would never show what is there
             self._disturbances.forget_history(0)
         self.kube.clear_faults()
         self.bigip.deliver_late()

@@ -67,7 +67,8 @@ class Witness:
             if problems := self._judge(entry):
                 for stage in self._mixtures():
                     self._permit(stage)
-                problems = self._judge(entry)
+                    if not (problems := self._judge(entry)):
+                        break
             self.wrong += problems
 
     def _judge(self, entry: LoggedRequest) -> list[str]:
