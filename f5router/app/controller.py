@@ -381,7 +381,7 @@ class Controller:
                 if self._hinted:
                     self.hint.judge(right=self.drift.found_drift)
                 self.monitor.health.reached()
-                self.device.remove_uploads()
+                self.device.remove_left()
         except Exception as exc:
             self._back_off(exc)
 
