@@ -82,6 +82,8 @@ class ConfigSyncer:
         self._waits_since: float | None = None
         self.in_sync: bool | None = None
         """State by the last answer; None without a device group."""
+        self.state = ""
+        """The same in words: "in sync", what is under way, or the problem; "" without a device group."""
 
     def changed(self) -> None:
         """Record a write."""
@@ -118,6 +120,8 @@ class ConfigSyncer:
         except BigIPError as exc:
             refused = isinstance(exc, Refused | AuthFailed)
             decision = Decision(wait=not refused, problem=f"not possible: {exc}")
+        self.state = decision.problem or ("" if self.in_sync is None else
+                                          "in sync" if self.in_sync else "a sync is under way")
         self._follow(decision, now)
 
     def _look(self) -> tuple[DeviceGroup | None, Decision]:

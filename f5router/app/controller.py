@@ -22,14 +22,15 @@ from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
+from f5router.app.unit_switch import UnitSwitch
 from f5router.config.config import Config
 from f5router.icontrol import generations
-from f5router.icontrol.device import Device, Stopped
+from f5router.icontrol.device import Device
 from f5router.icontrol.generations import Place
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key, Route
-from f5router.model.errors import BigIPError, Busy, NotLeader, Standby
+from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.plan.change import AnyChange
 from f5router.reconcile.drift import DriftCheck
 from f5router.reconcile.drift_hint import DriftHint
@@ -57,7 +58,7 @@ class Controller:
         self.monitor, self.reporter, self.settling = monitor, reporter, settling
         self._timing, self._clock = timing, clock
         self._pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
-        self.backoff = PassBackoff(config.bigip.host, timing=timing, clock=clock)
+        self.backoff = PassBackoff(config.bigip_names, timing=timing, clock=clock)
         self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
         self.client_tls_files = FileWatch(
             "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files,
@@ -75,6 +76,7 @@ class Controller:
             lambda: generations.begin(device.client, Place(config.folder, (
                 config.http_virtual, config.https_virtual)), signal.wake), reconciler.members.is_writing,
             period_s=config.drift_interval_s, limit_s=config.observe_interval_s, clock=clock)
+        self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
         self._loaded = False
@@ -85,8 +87,9 @@ class Controller:
         """Changed endpoints are not programmed before: the device was busy."""
         self._pass_began = math.inf
         """When the pass of the loop began; other passes are not preempted."""
-        device.calls.attend, device.calls.preempted = self.program_endpoints, self._is_preempted
-        device.calls.urgent_ended = signal.wake
+        for unit in device.pair.units:
+            unit.calls.attend, unit.calls.preempted = self.program_endpoints, self._is_preempted
+            unit.calls.urgent_ended = signal.wake
         self.on_change: Callable[[AnyChange], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
@@ -264,6 +267,8 @@ class Controller:
         now = self._clock()
         if now < self.resumes_at():
             return
+        if self.unit_switch.take():
+            self.backoff.block(0.0)
         if self.replica.leads and now >= self.failover.due_at:
             self.failover.check()
         if self.client_tls_files.has_changed():
@@ -340,7 +345,8 @@ class Controller:
     def _back_off(self, exc: Exception) -> None:
         """Decide when to try again after a pass that ended early."""
         if isinstance(exc, Standby):
-            self.backoff.block(self._timing.failover_s)
+            self.backoff.block(0.0 if self.device.pair.may_choose() else self._timing.failover_s)
+            self.device.stale = self.device.stale or self.device.pair.is_several
         elif self._is_pause(exc):
             log.info("pass ended early", extra={"reason": str(exc)})
             self.backoff.block(self._timing.busy_s)
@@ -355,7 +361,9 @@ class Controller:
         self.backoff.failed(exc)
 
     def resumes_at(self) -> float:
-        """Return when a back-off ends. It may end sooner when endpoints change."""
+        """Return when a back-off ends. It may end sooner when endpoints change, or a unit becomes active."""
+        if self.unit_switch.is_due:
+            return -math.inf
         endpoints_at = self.backoff.resumes_at(endpoints=True)
         if endpoints_at < self.backoff.until and (
                 self.reconciler.members.has_room() or self.cluster.has_endpoints()):

@@ -31,7 +31,7 @@ class FailoverWatch:
         """
         try:
             self._device.failover.check()
-            self._device.stale = self._device.stale or bool(self._device.failover.obstacle())
+            self._device.stale = self._device.stale or bool(self._device.pair.obstacle())
         except BigIPError as exc:
             log.debug("failover state not read", extra={"error": str(exc)})
             self._device.stale = self._device.stale or not isinstance(exc, Busy | DeviceTimeout)
@@ -40,4 +40,4 @@ class FailoverWatch:
     def record(self) -> None:
         """Log what the state has changed to: it has just been read."""
         self.due_at = self._clock() + self._period_s
-        self._log.update((), self._device.failover.remarks())
+        self._log.update((), self._device.pair.remarks())

@@ -2,13 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.debounce import WAKE_S
 from f5router.config.config import Config
 from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
+from f5router.icontrol.rest.transport import LOOKING
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.kube.status.events import EventWriter
@@ -66,20 +67,27 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
                   warnings: EventWriter, syncer: ConfigSyncer, *,
                   ingress_routes: StatusCounts | None = None, campaign: Campaign | None = None) -> Monitor:
     """Build the Monitor of these parts."""
-    client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
+    device, guard = reconciler.device, reconciler.guard
     heartbeat = Heartbeat(
-        limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
-    health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded, standby=failover.obstacle,
+        limit_s=WAKE_S + silence_s(config), progress=lambda: progress(device.counts))
+    health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded,
+                    standby=device.pair.obstacle,
                     held=lambda: f"{count} are held back" if (count := len(guard.held)) else "",
+                    sync=lambda: syncer.state,
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
-    sources = Sources(lambda: dict(client.counts), {
+    sources = Sources(lambda: device.counts, {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
-    }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,
+    }, lambda: dict(statuses.counts), statuses.contended, device.pair.active, lambda: syncer.in_sync,
         held=lambda: (len(guard.held), guard.held_ever), ingress_routes=ingress_routes,
-        reached=health.is_reached,
+        reached=health.is_reached, units=device.pair.states,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     return Monitor(health, Metrics(sources), reconciler)
+
+
+def progress(counts: Mapping[str, int]) -> int:
+    """Return the number of requests that the loop has a part in: states of units are read beside it."""
+    return sum(count for label, count in counts.items() if label != LOOKING)
 
 
 def silence_s(config: Config) -> float:

@@ -52,10 +52,12 @@ def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) 
         try:
             report = controller.reconcile_once()
         except BigIPError as exc:
-            reason = f"BIG-IP {controller.config.bigip.host}: {exc}"
+            reason = f"BIG-IP {controller.config.bigip_names}: {exc}"
             if exc.may_have_applied:
                 controller.settling.record_write()
-            if last or isinstance(exc, AuthFailed | Unsupported | Standby) or stop.wait(delay_s):
+            final = isinstance(exc, AuthFailed | Unsupported) or (
+                isinstance(exc, Standby) and not controller.device.pair.may_choose())
+            if last or final or stop.wait(delay_s):
                 return reason
             log.error("BIG-IP not programmed", extra={"error": reason})
             continue

@@ -17,8 +17,10 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.failover import Failover
+from f5router.icontrol.pair import LOOK_S, Pair
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import Login, Renewable, SSHSettings
+from f5router.icontrol.unit import Unit
 from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
@@ -30,6 +32,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
 from f5router.model.cluster import Key, KnownStatus
+from f5router.model.errors import BigIPError, Standby
 from f5router.model.write_permit import ALWAYS, WritePermit
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 CONTENTION_PART = 10
 """A contended Route is left alone for this part of --resync-interval. Source:
 openshift/router, pkg/router/controller/contention.go and pkg/cmd/infra/router/template.go."""
+
+DELIVERY_S = 10.0
+"""Time after which a write to a unit of a pair is not delivered any more: it may be a standby by then."""
 
 STATUS_WORKERS = 4
 """Status writes under way at once: at 0.2 s each, --status-rate's default is kept."""
@@ -54,24 +60,57 @@ def build_device(
     authorities = SharedFiles(
         "changed CA bundle for the BIG-IP", file_watch.authorities(config.bigip_paths.ca_bundle), "",
         period_s=timing.files_s, clock=clock)
-    uploader = _uploader(config, permit, login, timing, clock)
-    client = stack.enter_context(
-        Client(config.bigip, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep,
-               permit=permit, login=login, authorities=authorities))
-    device = Device(
-        client, FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep),
-        Failover(client, fresh_s=timing.failover_fresh_s, clock=clock), folder=config.folder,
-        http_virtual=config.http_virtual, https_virtual=config.https_virtual,
-        policy_model=config.policy_model, node_partition=config.node_partition,
+    pair = Pair([_unit(config, number, stack, timing=timing, clock=clock, sleep=sleep, permit=permit,
+                        login=login, authorities=authorities)
+                 for number in range(len(config.hosts))], period_s=timing.failover_s)
+    stack.callback(pair.close)
+    return Device(
+        pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         vxlan=config.vxlan is not None, static_routes=config.static_routes,
-        profiles=config.allowed_profiles.keys(), max_in_flight=config.bigip.max_in_flight,
-        drain_s=timing.drain_s, sleep=sleep,
+        profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s, sleep=sleep,
     )
-    stack.callback(device.close)
-    return device
 
 
-def _uploader(config: Config, permit: WritePermit, login: Renewable[Login], timing: Timing,
+def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, clock: Callable[[], float],
+          sleep: Callable[[float], object] | None, permit: WritePermit, login: Renewable[Login],
+          authorities: Renewable[str]) -> Unit:
+    """Build the unit of one management address; the stack closes it."""
+    settings, ssh = config.unit_settings(number)
+    several = len(config.hosts) > 1
+    failovers: list[Failover] = []
+    if several:
+        permit = while_active(permit, lambda: failovers[0])
+    client = stack.enter_context(
+        Client(settings, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep, permit=permit,
+               login=login, authorities=authorities))
+    failovers.append(Failover(
+        client, fresh_s=timing.failover_fresh_s, look_s=LOOK_S if several else None, clock=clock))
+    if several:
+        client.before_write = failovers[0].require_active
+    uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)
+    files = FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep)
+    unit = Unit(settings.host, client, files, failovers[0], folder=config.folder,
+                policy_model=config.policy_model, node_partition=config.node_partition,
+                max_in_flight=settings.max_in_flight)
+    stack.callback(unit.close)
+    return unit
+
+
+def while_active(permit: WritePermit, failover: Callable[[], Failover]) -> WritePermit:
+    """Return a permission for one unit of a pair, which ends when that unit is not active any more."""
+    def obstacle() -> str:
+        return failover().obstacle() or failover().rival()
+
+    def refusal(method: str, path: str) -> BigIPError:
+        text = obstacle()
+        return Standby(method, path, text) if text and permit.is_given() else permit.refusal(method, path)
+
+    return WritePermit(lambda: 0.0 if obstacle() else permit.left_s(),
+                       min(permit.delivery_s, DELIVERY_S), refusal, cleanup=permit)
+
+
+def _uploader(config: Config, ssh: SSHSettings, permit: WritePermit,
+              before_write: Callable[[], None], login: Renewable[Login], timing: Timing,
               clock: Callable[[], float]) -> "SSHUploader | None":
     """Return what uploads over SSH, if the Config says so; else none of it is loaded: 8 MB, 0.1 s."""
     if config.cert_upload != "ssh":
@@ -85,7 +124,7 @@ def _uploader(config: Config, permit: WritePermit, login: Renewable[Login], timi
         return replace(settings, username=login.get().username, private_key=None,
                        private_key_text=key.get(now=True) or None)
 
-    return SSHUploader(config.ssh, permit=permit, newest=newest)
+    return SSHUploader(ssh, permit=permit, newest=newest, before_write=before_write)
 
 
 def build_campaign(config: Config, wake: Callable[[], None], stack: ExitStack) -> Campaign | None:
@@ -113,7 +152,8 @@ def build_syncer(config: Config, device: Device, *, timing: SyncTiming,
                  clock: Callable[[], float]) -> ConfigSyncer:
     """Build what follows the config sync of the device after changes."""
     return ConfigSyncer(
-        ConfigSync(device.client), mode=config.config_sync, require_active=device.failover.require_active,
+        ConfigSync(lambda: device.client), mode=config.config_sync,
+        require_active=lambda: device.failover.require_active(),
         folder=lambda: device.folder, timing=timing, clock=clock,
     )
 

@@ -60,7 +60,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
         try:
             leftovers = _leftovers(config, device.client, {})
         except BigIPError as exc:
-            log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
+            log.error("BIG-IP not readable", extra={"bigip": config.bigip_names, "error": str(exc)})
             return 1
         taken = _taken_over(preview.plan) if leftovers or device.facts.original.irule else []
         print(_table([*taken, *_replaced(leftovers, preview.plan)]))
@@ -78,7 +78,7 @@ def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Ti
         try:
             reasons += _clean(config, router, stop, drain_s)
         except BigIPError as exc:
-            reasons.append(f"BIG-IP {config.bigip.host}: {exc}")
+            reasons.append(f"BIG-IP {config.bigip_names}: {exc}")
         for reason in dict.fromkeys(reasons):
             log.error("not converged", extra={"reason": reason})
         return 1 if reasons else 0

@@ -15,7 +15,7 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from types import ModuleType
 from typing import Any
@@ -90,7 +90,7 @@ def _flag(option: Option) -> _Flag:
     if option.short:
         names.append(f"-{option.short}")
     bare: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
-    return _Flag(names, type=str, default=None, **bare)
+    return _Flag(names, type=str, default=None, multiple=option.repeats, **bare)
 
 
 def _help(option: Option) -> tuple[str, str]:
@@ -249,9 +249,12 @@ def _configured(flags: dict[str, str | None]) -> Config:
     return config
 
 
-def _named(flags: dict[str, str | None]) -> dict[str, str | None]:
-    """Flags by the names of options.OPTIONS."""
-    return {name.replace("_", "-"): text for name, text in flags.items()}
+def _named(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str | None]:
+    """Flags by the names of options.OPTIONS; one that may be repeated is a tuple."""
+    def text(given: str | tuple[str, ...] | None) -> str | None:
+        return (",".join(given) if given else None) if isinstance(given, tuple) else given
+
+    return {name.replace("_", "-"): text(given) for name, given in flags.items()}
 
 
 @contextlib.contextmanager

@@ -57,7 +57,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
         device.observe(create_folder=False)
         device.failover.check()
     except BigIPError as exc:
-        problems.append(f"BIG-IP {config.bigip.host}: {exc}")
+        problems.append(f"BIG-IP {config.bigip_names}: {exc}")
         readable = False
     plan = reconciler.plan(full=True) if readable else None
     findings = _findings(config, cluster, reconciler, device) if readable else Findings()
@@ -90,8 +90,8 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
 
 def _findings(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, device: Device) -> Findings:
     """Collect problems that do not depend on Routes."""
-    network, remarks = reconciler.verdicts.network_findings(), device.failover.remarks()
-    nodes, standby = cluster.nodes_problem(), device.failover.obstacle()
+    network, remarks = reconciler.verdicts.network_findings(), device.pair.remarks()
+    nodes, standby = cluster.nodes_problem(), device.pair.obstacle()
     problems = [*([nodes] if nodes else []), *network.problems]
     return (
         (Findings(remarks) if standby else Findings(warnings=remarks))

@@ -49,11 +49,14 @@ _NAMESPACES = ("namespace", "namespace-labels", "project-labels")
 class Config(pod_network.PodNetwork):
     """Configuration of the router: all settings, checked. docs/configuration.md explains them."""
 
+    hosts: tuple[parsers.Host, ...]
+    """Management addresses: of one BIG-IP, or of the units of a pair."""
     bigip: ClientSettings
+    """Connection to the first of them; only the address of the others differs."""
     bigip_paths: BigIPPaths
     """Where the login and the authorities are read again."""
     ssh: SSHSettings
-    """How certificate files are copied where cert_upload is "ssh"."""
+    """How certificate files are copied where cert_upload is "ssh"; likewise."""
     kube: KubeSettings
     cert_upload: str
     """"ssh" or "rest"; never "auto"."""
@@ -138,6 +141,16 @@ class Config(pod_network.PodNetwork):
         return self.folder.split("/")[1]
 
     @property
+    def bigip_names(self) -> str:
+        """Management addresses, for messages."""
+        return ", ".join(host.netloc for host in self.hosts)
+
+    def unit_settings(self, number: int) -> tuple[ClientSettings, SSHSettings]:
+        """Return the settings of the connections to one unit, counted from 0."""
+        host = self.hosts[number]
+        return (replace(self.bigip, base_url=f"https://{host.netloc}"), replace(self.ssh, host=host.bare))
+
+    @property
     def cleans(self) -> bool:
         """True if Routes can leave the selection while they exist, and their status is then cleaned."""
         return self.status.enabled and self.status.clean and self.watch.selection.selective
@@ -158,6 +171,7 @@ class Config(pod_network.PodNetwork):
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
         del shown["warnings"]
+        shown["hosts"] = [host.netloc for host in self.hosts]
         shown["bigip"]["host"] = self.bigip.host
         shown["bigip"]["password"] = HIDDEN
         shown["metrics_login"] = HIDDEN if self.metrics_login else None
@@ -198,16 +212,17 @@ def load(
 
 def _config(reader: Reader) -> Config:
     """Return the Config as far as the settings are right; the reader has what is wrong."""
-    host = device.host(reader)
-    bigip, bigip_paths = device.bigip(reader, host)
-    ssh, cert_upload = device.upload(reader, host, bigip)
+    hosts = device.hosts(reader)
+    bigip, bigip_paths = device.bigip(reader, hosts[0])
+    ssh, cert_upload = device.upload(reader, hosts[0], bigip)
     folder, http_virtual, https_virtual = device.places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = _selection(reader), _admission(reader)
     files_of_tls, tls_paths = tls_files.load(reader)
     network, destination_ca = pod_network.load(reader), files.destination_ca(reader)
+    device.check_pair(reader, hosts, vxlan=network["vxlan"] is not None)
     return Config(
-        bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
+        hosts=hosts, bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
         kube=kube_settings(reader, sdn=network["vxlan"] is not None),
         folder=folder, node_partition=device.node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,

@@ -33,11 +33,18 @@ class BigIPPaths:
                      value("f5-password", self.password, before.password))
 
 
-def host(reader: Reader) -> parsers.Host:
-    """Return the BIG-IP's host, one that cannot be reached after a problem."""
+def hosts(reader: Reader) -> tuple[parsers.Host, ...]:
+    """Return the hosts of the BIG-IP's units, one that cannot be reached after a problem."""
     files.check_directory(reader, "f5-credentials-dir")
-    host, _ = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
-    return host if isinstance(host, parsers.Host) else parsers.Host("bigip.invalid", "bigip.invalid")
+    hosts, _ = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    return hosts if isinstance(hosts, tuple) else (parsers.Host("bigip.invalid", "bigip.invalid"),)
+
+
+def check_pair(reader: Reader, hosts: tuple[parsers.Host, ...], *, vxlan: bool) -> None:
+    """Record a problem if several units are to be served in a way that takes a router for each."""
+    if vxlan and len(hosts) > 1:
+        reader.problem("with VxLAN each unit has an address, a gateway and a HostSubnet of its own: run a "
+                       "router for each unit, with one address", "f5-host", "f5-internal-address")
 
 
 def bigip(reader: Reader, host: parsers.Host) -> tuple[ClientSettings, BigIPPaths]:

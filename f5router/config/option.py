@@ -47,6 +47,9 @@ class Option:
     secret: bool = False
     """The text is never repeated in a message."""
 
+    repeats: bool = False
+    """True if the flag may be given several times; the texts are joined by commas."""
+
     @property
     def boolean(self) -> bool:
         return self.parse is parsers.boolean

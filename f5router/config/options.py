@@ -8,7 +8,7 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 from collections.abc import Mapping
 
 from f5router.admission import allowed_objects
-from f5router.config import http_options, object_names, parsers, tls_options
+from f5router.config import hosts, http_options, object_names, parsers, tls_options
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
@@ -46,7 +46,8 @@ _ALGORITHMS = "|".join(balancing.ALGORITHMS)
 _BIGIP = (
     Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
            "Name or address of the BIG-IP's management interface; https:// before and a port behind it "
-           "are allowed. Required.", "HOST[:PORT]", parsers.host),
+           "are allowed. Several, for the units of a pair, in flags of their own or separated by commas. "
+           "Required.", "HOST[:PORT]", hosts.hosts, repeats=True),
     Option("f5-username", _HOST + "USERNAME", "", BIGIP,
            "User for iControl REST and SSH. Required here, in a file or in the credentials directory.",
            _NAME, parsers.username),

@@ -104,6 +104,10 @@ class Calls:
         self._urgent = [future for future in self._urgent if future not in ended]
         return [future.result() for future in ended]
 
+    def is_quiet(self) -> bool:
+        """True if no urgent request is in flight."""
+        return all(future.done() for future in self._urgent)
+
     def wait_for_urgent(self) -> None:
         """Wait a moment for the first urgent request to end, and attend to urgent work."""
         self.look()

@@ -6,7 +6,7 @@ F5's manual "BIG-IP Device Service Clustering: Administration" (the states and t
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from f5router.icontrol.rest.client import Client
@@ -92,20 +92,21 @@ def status_of(group: DeviceGroup, reply: JSON) -> SyncStatus:
 class ConfigSync:
     """Config sync of one BIG-IP. Every method raises BigIPError."""
 
-    def __init__(self, client: Client):
+    def __init__(self, client: Callable[[], Client]):
+        """Args: client: returns that of the unit in use."""
         self._client = client
 
     def group(self, folder: JSON) -> DeviceGroup | None:
         """Read the device group of a folder; None if it is not synced to another unit."""
-        return group_of(folder, self._client.get(GROUPS))
+        return group_of(folder, self._client().get(GROUPS))
 
     def status(self, group: DeviceGroup) -> SyncStatus:
         """Read the sync status of a group."""
-        return status_of(group, self._client.get(STATUS))
+        return status_of(group, self._client().get(STATUS))
 
     def own_names(self) -> frozenset[str]:
         """Read the names of this unit."""
-        items = self._client.get(DEVICES).get("items")
+        items = self._client().get(DEVICES).get("items")
         own = [item for item in items if isinstance(item, Mapping) and str(item.get("selfDevice")) == "true"
                ] if isinstance(items, list) else []
         return frozenset(str(item[key]) for item in own for key in ("name", "fullPath", "hostname")
@@ -113,4 +114,4 @@ class ConfigSync:
 
     def push(self, group: DeviceGroup) -> None:
         """Start the sync of this unit's configuration to the group; never forced."""
-        self._client.post(COMMAND, {"command": "run", "utilCmdArgs": f"config-sync to-group {group.name}"})
+        self._client().post(COMMAND, {"command": "run", "utilCmdArgs": f"config-sync to-group {group.name}"})

@@ -7,34 +7,26 @@ reading, as it does after any write that may have been applied.
 
 import functools
 import logging
-import threading
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.icontrol import beside, contents, folders
+from f5router.icontrol import beside, folders
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.drain import Drain
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.observe import observe
 from f5router.icontrol.outcome import Outcome, RetentionTest
-from f5router.icontrol.rest import readiness
-from f5router.icontrol.rest.blame import Blame, blames_object
+from f5router.icontrol.pair import Pair
+from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.sender import Newest, Sender
-from f5router.icontrol.writers.attachments import AttachmentWriter
-from f5router.icontrol.writers.fdb import FDBWriter
-from f5router.icontrol.writers.files import FileWriter
-from f5router.icontrol.writers.ltm_nodes import NodeWriter, addresses
-from f5router.icontrol.writers.objects import ObjectWriter
-from f5router.icontrol.writers.policies import PolicyWriter
-from f5router.icontrol.writers.records import RecordWriter
-from f5router.icontrol.writers.static_routes import StaticRouteWriter
-from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.icontrol.unit import Unit
+from f5router.icontrol.writers.ltm_nodes import addresses
 from f5router.icontrol.writers.writer import Result
 from f5router.model import option_records
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -60,24 +52,17 @@ from f5router.plan.overtaking import UncertainWrites
 log = logging.getLogger(__name__)
 
 
-class Stopped(BigIPError):
-    """The router is stopping; the rest of the Plan is not written."""
-
-
 class Device:
     """One BIG-IP. Not thread-safe; it sends requests in threads of its own, independent ones in parallel."""
 
     def __init__(
-        self, client: Client, files: FileWriter, failover: Failover, *,
+        self, pair: Pair, *,
         folder: str,
         http_virtual: str | None,
         https_virtual: str | None,
-        policy_model: str = "auto",
-        node_partition: str | None = None,
         vxlan: bool = False,
         static_routes: bool = False,
         profiles: Collection[str] = (),
-        max_in_flight: int = 4,
         drain_s: float = 0.0,
         sleep: Callable[[float], object] | None = None,
     ):
@@ -86,19 +71,17 @@ class Device:
         drain_s: pause between deletes of Rules and records, and those of pools and TLS objects.
         sleep: None for a wait that give_up ends.
         """
-        self.client, self.failover, self._files, self._folder = client, failover, files, folder
-        self._drain_s, self._virtuals = drain_s, (http_virtual, https_virtual)
+        self.pair, self._folder, self._drain_s = pair, folder, drain_s
+        self._virtuals = (http_virtual, https_virtual)
         self._observe = functools.partial(
             observe, vxlan=vxlan, static_routes=static_routes, profiles=frozenset(profiles))
-        self.calls = Calls(max_in_flight)
-        self._given_up = threading.Event()
-        self._sleep = sleep or self._given_up.wait
-        self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
-        self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
-        self._attachments = AttachmentWriter(client, folder)
-        fdb, self._policies = self._register_writers(policy_model)
-        self._observers = (self._nodes, self._attachments, fdb, self._policies)
-        """Writers that adapt to each Observation."""
+        self.unit: Unit = pair.units[0]
+        """The unit that is read and written. It changes at the beginning of a reading only."""
+        self._sleep = sleep or (lambda seconds: self.unit.wait(seconds))
+        for unit in pair.units:
+            unit.observed = lambda: self.observed
+        self.on_switch: Callable[[], None] = lambda: None
+        """Called after `unit` has changed; `observed` is empty then."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
         self._meanwhile: dict[Ref, Object | None] | None = None
@@ -113,34 +96,32 @@ class Device:
         self.stale = True
         """True if the device must be read before the next pass."""
 
-    def _register_writers(self, policy_model: str) -> tuple[FDBWriter, PolicyWriter]:
-        """Register a writer for every kind; return the new ones that adapt to each Observation."""
-        client, folder, fdb = self.client, self._folder, FDBWriter(self.client)
-        policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
-                                enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
-                                obstacle=self.sender.obstacle,
-                                contents=lambda path: contents.policy(self.observed, folder, path))
-        self.sender.register(
-            self._files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
-            ObjectWriter(client, self._nodes),
-            RecordWriter(client, lambda group: contents.records(self.observed, group)), policies,
-            self._attachments)
-        return fdb, policies
+    @property
+    def client(self) -> Client:
+        """Client of the unit in use; likewise what follows."""
+        return self.unit.client
 
-    def close(self) -> None:
-        """Stop the writers' threads."""
-        self.calls.close()
-        self._files.close()
+    @property
+    def failover(self) -> Failover:
+        return self.unit.failover
+
+    @property
+    def calls(self) -> Calls:
+        return self.unit.calls
+
+    @property
+    def sender(self) -> Sender:
+        return self.unit.sender
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Requests sent to all units, by method."""
+        return sum((Counter(dict(unit.client.counts)) for unit in self.pair.units), Counter())
 
     def give_up(self) -> None:
         """End the Plan that is being carried out at its next write. From any thread."""
-        self._given_up.set()
-        self.client.give_up()
-
-    def _checkpoint(self) -> None:
-        if self._given_up.is_set():
-            raise Stopped(text="the router is stopping")
-        self.failover.require_active()
+        for unit in self.pair.units:
+            unit.give_up()
 
     # --- reading -------------------------------------------------------------------------
 
@@ -153,6 +134,7 @@ class Device:
             Standby: the folder must not be created, because the unit is not active.
             PartitionMissing, BigIPError: `observed` and `facts` are unchanged.
         """
+        self._choose_unit()
         self._meanwhile, self.beside = {}, None
         unconfirmed, self.unconfirmed = self.unconfirmed, set()
         self.calls.begin()
@@ -170,15 +152,30 @@ class Device:
         self.observed, self.facts, self.legacy = observation.objects, observation.facts, observation.legacy
         for ref, obj in newer.items():
             self.record_object(ref, obj)
-        for observer in self._observers:
+        for observer in self.unit.observers:
             observer.update_from(observation)
-        self._nodes.forget(before - addresses(self.observed))
+        self.unit.nodes.forget(before - addresses(self.observed))
 
     def begin_reading(self, ended: Callable[[], None]) -> None:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
         client = self.client.for_reading()
         self.beside = beside.BesideReading(
             beside.begin(lambda: self._observe(client, self._folder, self._virtuals), ended))
+
+    def _choose_unit(self) -> None:
+        """Turn to the unit that is active. Raises: Standby: none is, or several are; BigIPError."""
+        if not self.pair.is_several:
+            return
+        self.calls.begin()
+        unit = self.pair.choose(self.calls.run(self.pair.look),
+                                lambda unit: folders.traffic_group(unit.client, self._folder))
+        if unit is self.unit:
+            return
+        log.warning("another BIG-IP is active", extra={"bigip": unit.name, "before": self.unit.name})
+        self.unit, self.folder, self.facts = unit, {}, DeviceFacts()
+        self.observed, self.unconfirmed, self.beside = {}, set(), None
+        self.stale = True
+        self.on_switch()
 
     def _read(self, *, create_folder: bool) -> Observation:
         """Read everything of ours."""
@@ -190,12 +187,12 @@ class Device:
             http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
             return Observation(facts=DeviceFacts(self.client.version(), http, https))
         self.folder = folder
-        self.failover.traffic_group = str(folder.get("trafficGroup") or "")
+        self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
         return self._observe(self.client, self._folder, self._virtuals)
 
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the objects of a Plan that are certain to be refused, with the reasons."""
-        return self._attachments.foresee(plan)
+        return self.unit.attachments.foresee(plan)
 
     # --- writing -------------------------------------------------------------------------
 
@@ -229,6 +226,8 @@ class Device:
         self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
         with self._stale_after_error():
+            if self.pair.is_several:
+                self.calls.run(self.pair.look)
             self.failover.require_active()
             for deleting, stage, changes in self._stages(plan, outcome):
                 if deleting:
@@ -302,7 +301,7 @@ class Device:
     def _confirm(self, change: AnyChange) -> None:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
-            self._nodes.forget({m.address for m in change.old.members} - {m.address for m in stays})
+            self.unit.nodes.forget({m.address for m in change.old.members} - {m.address for m in stays})
         self.record_object(change.ref, change.new)
         if self._meanwhile is not None:
             self._meanwhile[change.ref] = change.new
@@ -379,21 +378,21 @@ class Device:
 
     def remove_left(self) -> None:
         """Remove drafts, and files from the device's disk, that a failure has left; refusals are logged."""
-        installed = {ref.path for ref in self.observed if ref.kind in self._files.kinds}
+        installed = {ref.path for ref in self.observed if ref.kind in self.unit.files.kinds}
         self.calls.begin()
         self.calls.run(lambda: self._remove_left(installed))
         self.calls.settle()
 
     def _remove_left(self, installed: set[str]) -> None:
-        self._policies.remove_drafts(self.failover.require_active)
-        self._files.remove_left(installed)
+        self.unit.policies.remove_drafts(self.failover.require_active)
+        self.unit.files.remove_left(installed)
 
     @property
     def orphans(self) -> int:
         """Number of addresses that left our pools and may still have an LTM node."""
-        return self._nodes.left
+        return self.unit.nodes.left
 
     def remove_orphans(self, most: int) -> int:
         """Delete so many LTM nodes at most that our members left; return their number. Raises: BigIPError."""
         self.failover.require_active()
-        return self._nodes.remove_left(addresses(self.observed), most=most)
+        return self.unit.nodes.remove_left(addresses(self.observed), most=most)

@@ -70,12 +70,19 @@ def parse(reply: JSON) -> FailoverState:
 class Failover:
     """Failover state of one BIG-IP, cached for a moment. Thread-safe."""
 
-    def __init__(self, client: Client, *, fresh_s: float = FRESH_S,
+    def __init__(self, client: Client, *, fresh_s: float = FRESH_S, look_s: float | None = None,
                  clock: Callable[[], float] = time.monotonic):
-        """Args: fresh_s: age up to which a state permits a write."""
-        self._client, self._fresh_s, self._clock = client, fresh_s, clock
+        """Args:
+        fresh_s: age up to which a state permits a write.
+        look_s: longest wait for an answer, beside requests under way; None for that of any request.
+        """
+        self._client, self._fresh_s, self._look_s, self._clock = client, fresh_s, look_s, clock
         self._lock = threading.Lock()
         self._read_at = float("-inf")
+        self.rival: Callable[[], str] = lambda: ""
+        """Returns why nothing is written although this unit is active; "" if it may be."""
+        self.error: BigIPError | None = None
+        """Why the last attempt to read the state failed; None if it did not."""
         self.state = FailoverState()
         """The last answer."""
         self.traffic_group = ""
@@ -89,13 +96,18 @@ class Failover:
         with self._lock:
             age_s = self._clock() - self._read_at
             if age_s >= (UNREADABLE_S if self.state.unreadable else max_age_s):
-                self.state, self._read_at = self._read(), self._clock()
+                try:
+                    self.state, self.error = self._read(), None
+                except BigIPError as exc:
+                    self.error = exc
+                    raise
+                self._read_at = self._clock()
             return self.state
 
     def require_active(self) -> None:
         """Permit writes. Raises: Standby: the unit is not active; BigIPError: it does not answer."""
         self.check(max_age_s=self._fresh_s)
-        if obstacle := self.obstacle():
+        if obstacle := self.obstacle() or self.rival():
             raise Standby("GET", PATH, obstacle)
 
     def obstacle(self) -> str:
@@ -119,7 +131,8 @@ class Failover:
         """Read the state once, without repetition: writes wait for it."""
         try:
             try:
-                return parse(self._client.get_once(PATH))
+                return parse(self._client.get_once(PATH) if self._look_s is None
+                             else self._client.look(PATH, timeout_s=self._look_s))
             except NotReady as exc:
                 if exc.status == 404 and self._client.ready():
                     return FailoverState(unreadable=exc.text)  # not served by this version

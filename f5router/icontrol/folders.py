@@ -42,6 +42,11 @@ def ensure(client: Client, folder: str, *, create: bool) -> JSON | None:
     return properties
 
 
+def traffic_group(client: Client, folder: str) -> str:
+    """Read the traffic group of a folder; "" if it is not there. Raises: BigIPError."""
+    return str((ensure(client, folder, create=False) or {}).get("trafficGroup") or "")
+
+
 def _missing_text(client: Client, partition: str) -> str:
     """Write the message about a missing partition, with the names of others if they can be read."""
     text = f"partition {partition} does not exist; see --f5-partition-path"

@@ -23,6 +23,7 @@ RouterError
      |   +- PartitionMissing   the partition of --f5-partition-path
      +- Standby            not the active unit of its pair: nothing is written to it
      +- NotLeader          nothing was sent: another replica writes
+     +- Stopped            the router is stopping; the rest of the Plan is not written
      +- Refused            the device understood and said no
      |   +- NotFound       404
      |   +- Conflict       409
@@ -220,6 +221,10 @@ class Standby(BigIPError):
 
 class NotLeader(BigIPError):
     """Nothing was sent: another replica of this router writes."""
+
+
+class Stopped(BigIPError):
+    """The router is stopping; the rest of the Plan is not written."""
 
 
 class Refused(BigIPError):

@@ -71,6 +71,7 @@ class Health:
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
                  degraded: Callable[[], Sequence[str]] = lambda: (),
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
+                 sync: Callable[[], str] = lambda: "",
                  election: Callable[[], str] = lambda: "", refusal: Callable[[], str] = lambda: "",
                  stopping: Callable[[], bool] = lambda: False):
         """Arguments:
@@ -78,6 +79,7 @@ class Health:
         degraded: kinds that cannot be read although the router is ready, with the reason.
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         held: what is held back although the router is ready, "" if nothing is.
+        sync: state of config sync to the other units; "" without a device group.
         election: the part of this router among its replicas, "" without leader election.
         refusal: why it can never lead, "" if it can.
         stopping: True while the router ends.
@@ -85,6 +87,7 @@ class Health:
         self.heartbeat = heartbeat
         self._missing, self._degraded = missing, degraded
         self._standby, self._held, self._election, self._refusal = standby, held, election, refusal
+        self._sync = sync
         self.stopping = stopping
         self._unreached = "not reached yet"
         self._loaded = False
@@ -125,6 +128,7 @@ class Health:
             Check("bigip-active", excerpt(self._standby())),
             Check("has-synced", unread or unloaded),
             *((Check("leader-election", excerpt(self._refusal()), excerpt(election)),) if election else ()),
+            *((Check("config-sync", note=excerpt(sync)),) if (sync := self._sync()) else ()),
             *((Check("deletes", note=excerpt(held)),) if held else ()),
         ]
 

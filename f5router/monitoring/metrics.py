@@ -67,6 +67,8 @@ class Sources:
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
+    units: Callable[[], Mapping[str, bool | None]] = dict
+    """By unit of a pair, True if it is active; None while its state is not known."""
     leader: Callable[[], tuple[bool, int] | None] = lambda: None
     """True if this replica leads, and how often that has changed; None without leader election."""
 
@@ -138,6 +140,13 @@ class _Read(Collector):
         yield _state(
             "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
             "absent if it does not tell.", self._sources.active())
+        units = GaugeMetricFamily(
+            "f5router_bigip_unit_active", "1 if this unit of a pair is active, 0 if not; absent while it "
+            "does not answer, and with one address.", labels=["unit"])
+        for name, is_active in self._sources.units().items():
+            if is_active is not None:
+                units.add_metric([name], is_active)
+        yield units
         yield _state(
             "f5router_bigip_config_in_sync", "1 if the other units of the BIG-IP's device group had its "
             "configuration when it was last asked, 0 if not; absent without a group.",

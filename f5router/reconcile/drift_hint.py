@@ -43,6 +43,10 @@ class DriftHint:
         """Take a confirmed write."""
         self._written.add(holder(change.obj))
 
+    def start_over(self) -> None:
+        """Forget what was read: another unit of a pair has generations of its own."""
+        self._future = self._before = None
+
     def due_at(self) -> float:
         """Return when `check` has something to do."""
         if self._future is None:

@@ -88,6 +88,11 @@ class MemberWrites:
         self._engine.set_dropped_pools({ref for ref in self.pending if ref not in self._engine.objects})
         self._lacking.clear()
 
+    def abandon(self) -> None:
+        """Forget all writes, also those under way: they were for a unit that is not used any more."""
+        for books in (self.pending, self._writing, self._overtaken, self._lacking):
+            books.clear()
+
     # --- writing -----------------------------------------------------------------------------
 
     def program(self, on_change: OnChange) -> bool:

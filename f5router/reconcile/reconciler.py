@@ -50,7 +50,7 @@ class Reconciler:
         self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
                                     clock=clock, patience_s=patience_s)
         self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog)
-        self._routes = ChangedRoutes(engine, device, self._backlog, look=device.calls.look)
+        self._routes = ChangedRoutes(engine, device, self._backlog, look=lambda: device.calls.look())
         self._removed: dict[Key, Route] = {}
         self._first_load: set[Ref] | None = None
         """Objects that the first reading found to be written, and no pass has tried yet; None before it."""
@@ -106,6 +106,11 @@ class Reconciler:
         self._removed.clear()
         self._routes.clear()
         self.retention.draining.expire(self._clock())
+
+    def unit_changed(self) -> None:
+        """Forget what was written and refused on a unit that is not used any more; a reading follows."""
+        self.members.abandon()
+        self._retry.failures.clear()
 
     def set_tls_files(self, files: TLSFiles) -> None:
         """Take the new content of the administrator's files for TLS towards clients."""

@@ -21,7 +21,7 @@ import tenacity
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
-from f5router.icontrol.rest.transport import Reply, Transport
+from f5router.icontrol.rest.transport import LOOKING, READING, REMOVAL, SAVING, Reply, Transport
 from f5router.icontrol.settings import ClientSettings, Login, Renewable
 from f5router.model import tmos
 from f5router.model.backoff import Backoff
@@ -104,17 +104,20 @@ class Client:
         authorities: Renewable[str] | None = None,
     ):
         self._given_up = threading.Event()
+        self._stopping = False
         self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
         self._transport = Transport(settings, permit, authorities)
         self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
         self._beside = ""
+        self.before_write: Callable[[], None] = lambda: None
+        """Called before each write, but not before the removal of an uploaded file. Raises: BigIPError."""
 
     def for_reading(self) -> "Client":
         """Return a client on the same connections whose requests delay no others, sent one at a time."""
         client = copy.copy(self)
-        client._beside = "reading"
+        client._beside = READING
         return client
 
     def __enter__(self) -> "Client":
@@ -140,6 +143,10 @@ class Client:
     def get_once(self, path: str) -> dict[str, Any]:
         """Read an object, without repetition."""
         return self._call("GET", path)
+
+    def look(self, path: str, *, timeout_s: float) -> dict[str, Any]:
+        """Read an object, without repetition, and however many other requests are under way."""
+        return self._call("GET", path, timeout_s=timeout_s, beside=LOOKING, label=LOOKING)
 
     def post(self, path: str, body: JSON) -> dict[str, Any]:
         """Create an object, or run a command."""
@@ -175,6 +182,7 @@ class Client:
             raise
 
     def _send_chunk(self, path: str, chunk: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+        self.before_write()
         return self._insist(functools.partial(
             self._call, "POST", path, is_file=True, body=chunk, headers=headers))
 
@@ -221,13 +229,24 @@ class Client:
         """
         timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
         try:
-            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside="save")
+            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside=SAVING)
         except DeviceTimeout:
             log.warning("BIG-IP needs over 60 s to save its configuration and continues")
 
     def give_up(self) -> None:
         """Stop repeating requests: each call ends with its first result. From any thread."""
+        self._stopping = True
         self._given_up.set()
+
+    def abandon(self) -> None:
+        """End all requests under way, and repeat none until `resume`. From any thread."""
+        self._given_up.set()
+        self._transport.abort()
+
+    def resume(self) -> None:
+        """Repeat requests again after `abandon`, unless the router gives up."""
+        if not self._stopping:
+            self._given_up.clear()
 
     def close(self) -> None:
         """Delete the token (5 s at most) and close the connections."""
@@ -248,6 +267,8 @@ class Client:
         params: Mapping[str, str] | None = None, **how: Any,
     ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
+        if ROOT + path != REMOVAL:
+            self.before_write()
         data = None if body is None else encode_body(body)
         query = encode_query(params)
 

@@ -13,6 +13,7 @@ that are the same each time.
 """
 
 import collections
+import contextlib
 import functools
 import http.client
 import json
@@ -24,6 +25,7 @@ import socket
 import ssl
 import threading
 import warnings
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,8 +41,8 @@ from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
 from f5router.icontrol.settings import ClientSettings, Renewable
-from f5router.model.errors import ConfigError, NotLeader, Unreachable, Untrusted
-from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
+from f5router.model.errors import ConfigError, Unreachable, Untrusted
+from f5router.model.write_permit import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +50,11 @@ log = logging.getLogger(__name__)
 _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
 # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
 _MISMATCH = frozenset({62, 63, 64})
-BESIDE = ("save", "reading")
+BESIDE = SAVING, READING, LOOKING = "save", "reading", "looking"
 """What does not count towards max_in_flight, one request at a time of each."""
 _HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}
+REMOVAL = "/mgmt/tm/util/unix-rm"
+"""Path of the command that removes uploaded files."""
 _LOGIN_PATHS = ("/mgmt/shared/authn/", "/mgmt/shared/authz/tokens")
 _TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
 
@@ -98,9 +102,11 @@ class _Connection(HTTPSConnection):
     served.
     """
 
-    def __init__(self, *args: Any, permit: WritePermit, **kwargs: Any):
+    def __init__(self, *args: Any, permit: WritePermit, opened: "weakref.WeakSet[_Connection]",
+                 **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._permit = permit
+        opened.add(self)
         self._write: tuple[str, str] | None = None
         """Method and path of the write that is being sent."""
 
@@ -115,9 +121,19 @@ class _Connection(HTTPSConnection):
 
     def send(self, data: Any) -> None:
         """Send a part of a request. Raises: NotLeader: it is a write, and there is no permission."""
-        if self._write is not None and not self._permit.is_given():
-            raise NotLeader(*self._write, WHY_NOT)
+        if self._write is not None:
+            permit = self._permit.for_cleanup if self._write[1] == REMOVAL else self._permit
+            if not permit.is_given():
+                raise permit.refusal(*self._write)
         super().send(data)
+
+    def abort(self) -> None:
+        """End the request under way, if there is one, from any thread: it fails at once."""
+        connection = self.sock
+        if connection is not None:
+            with contextlib.suppress(OSError):
+                # Not its own shutdown, which a thread that reads from it does not survive.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 class _Adapter(requests.adapters.HTTPAdapter):
@@ -126,9 +142,12 @@ class _Adapter(requests.adapters.HTTPAdapter):
     Raises: requests.exceptions.InvalidSchema, InvalidProxyURL: the environment's proxy cannot be used.
     """
 
-    def __init__(self, settings: ClientSettings, permit: WritePermit):
+    def __init__(self, settings: ClientSettings, permit: WritePermit,
+                 opened: "weakref.WeakSet[_Connection]"):
+        """Args: opened: gets all connections that are made."""
         super().__init__(pool_connections=1, pool_maxsize=settings.max_in_flight + len(BESIDE))
         self._permit = permit
+        self._opened = opened
         # Once: the environment counts as it is at the start.
         environment = requests.Session().merge_environment_settings(
             settings.base_url, {}, None, settings.verify, None)
@@ -146,7 +165,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
             pool.ca_certs = pool.ca_cert_dir = None
             pool.conn_kw["ca_cert_data"] = certificates
         pool.ConnectionCls = functools.partial(  # type: ignore[assignment]  # called as the class would be
-            _Connection, permit=self._permit)
+            _Connection, permit=self._permit, opened=self._opened)
         if self._permit.delivery_s < math.inf:
             # The kernel goes on to deliver what was sent, for minutes, even after the process has ended.
             limit_ms = int(self._permit.delivery_s * 1000)
@@ -173,7 +192,8 @@ class Transport:
         self._beside = {lane: threading.BoundedSemaphore(1) for lane in BESIDE}
         self._counting = threading.Lock()
         self.counts: collections.Counter[str] = collections.Counter()
-        self._adapter = _Adapter(settings, permit)
+        self._opened: weakref.WeakSet[_Connection] = weakref.WeakSet()
+        self._adapter = _Adapter(settings, permit, self._opened)
         self._pool: HTTPConnectionPool | None = None
         _check_trust(settings)
         logging.getLogger("urllib3.connectionpool").addFilter(_hide_tokens)
@@ -230,11 +250,17 @@ class Transport:
         with self._counting:
             if certificates != self._trusted:
                 # Not closed: other threads are about to use it. It goes with the last of them.
-                self._adapter, self._pool = _Adapter(self._settings, self._permit), None
+                self._adapter, self._pool = _Adapter(
+                    self._settings, self._permit, self._opened), None
                 self._trusted = certificates
             if self._pool is None:
                 self._pool = self._adapter.pool(certificates)
             return self._pool
+
+    def abort(self) -> None:
+        """End all requests under way, from any thread: they fail, as if the connection broke."""
+        for connection in list(self._opened):
+            connection.abort()
 
     def close(self) -> None:
         """Close the connections."""

@@ -20,8 +20,8 @@ from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_a
 from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, printable, within, words
-from f5router.model.errors import EXCERPT, NotLeader, UploadError
-from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
+from f5router.model.errors import EXCERPT, NotLeader, Standby, UploadError
+from f5router.model.write_permit import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ class SSHUploader:
         settings: see SSHSettings.
         permit: asked before each command.
         newest: returns the settings for the next connection.
+        before_write: called before a file is copied, to raise what keeps it from that.
         clock: monotonic seconds.
     Raises: ValueError: host_key_fingerprint has no known form.
     """
@@ -56,9 +57,10 @@ class SSHUploader:
 
     def __init__(self, settings: SSHSettings, *, permit: WritePermit = ALWAYS,
                  newest: Callable[[SSHSettings], SSHSettings] = lambda settings: settings,
+                 before_write: Callable[[], None] = lambda: None,
                  clock: Callable[[], float] = time.monotonic):
         fingerprints(settings)
-        self._settings, self._newest = settings, newest
+        self._settings, self._newest, self._before_write = settings, newest, before_write
         self._name = host_name(settings.host, settings.port)
         self._clock, self._permit = clock, permit
         self._lock = threading.RLock()
@@ -88,7 +90,8 @@ class SSHUploader:
         """
         path = _checked(remote_path)
         with self._lock:
-            self._repeat(lambda transport: self._send(transport, path, data))
+            self._before_write()
+            self._repeat(lambda transport: self._send(transport, path, data), self._permit)
 
     def remove(self, remote_path: str) -> None:
         """Remove a file; success if there is none.
@@ -97,7 +100,7 @@ class SSHUploader:
         """
         path = _checked(remote_path)
         with self._lock:
-            self._repeat(lambda transport: self._delete(transport, path))
+            self._repeat(lambda transport: self._delete(transport, path), self._permit.for_cleanup)
 
     @contextmanager
     def staged(self, remote_path: str, data: bytes) -> Iterator[None]:
@@ -135,29 +138,29 @@ class SSHUploader:
         for path in sorted(self._leftovers, key=lambda each: (each != first, each)):
             try:
                 self.remove(path)
-            except (UploadError, NotLeader) as exc:
+            except (UploadError, NotLeader, Standby) as exc:
                 log.warning("temporary file not removed",
                             extra={"host": self._name, "path": path, "error": str(exc)})
                 if self._transport is None:
                     return
 
-    def _repeat(self, command: Callable[[paramiko.Transport], None]) -> None:
+    def _repeat(self, command: Callable[[paramiko.Transport], None], permit: WritePermit) -> None:
         """Run a command, and once more if the connection broke. Raises: UploadError."""
         attempts = Retrying(stop=stop_after_attempt(2), retry=retry_if_exception_type(ConnectionError),
                             before_sleep=before_sleep_log(log, logging.INFO), reraise=True)
         try:
-            attempts(self._once, command)
+            attempts(self._once, command, permit)
         except OSError as exc:  # ConnectionError and TimeoutError of within
             raise UploadError(str(exc)) from exc
 
-    def _once(self, command: Callable[[paramiko.Transport], None]) -> None:
+    def _once(self, command: Callable[[paramiko.Transport], None], permit: WritePermit) -> None:
         """Run a command, with permission to write.
 
-        Raises: UploadError: refused; ConnectionError, TimeoutError: see within; NotLeader.
+        Raises: UploadError: refused; ConnectionError, TimeoutError: see within; NotLeader, Standby.
         """
         transport = self._connected()
-        if not self._permit.is_given():
-            raise NotLeader(text=WHY_NOT)
+        if not permit.is_given():
+            raise permit.refusal("SSH", self._name)
         try:
             with within(transport, self._settings.io_timeout_s, self._name):
                 command(transport)

@@ -37,6 +37,7 @@ class Unit:
 
     def __init__(self, clock, *, stale: bool = False):
         self.failover, self.stale = Failover(), stale
+        self.pair = self.failover
         self.watch = FailoverWatch(self, period_s=PERIOD_S, clock=clock)
 
     def look(self, answer: str | BigIPError) -> bool:

@@ -150,6 +150,9 @@ def test_every_flag_arrives(f5router, command):
     (["--f5-http-vserver="], "http_virtual", None),
     (["--f5-http-vserver", ""], "http_virtual", None),
     (["--name=a", "--name=b"], "status.router_name", "b"),
+    (["--f5-host=a", "--f5-host", "b:8443"], "bigip_names", "a, b:8443"),
+    (["--f5-host=a,b", "--f5-host=c"], "bigip_names", "a, b, c"),
+    ([], "bigip_names", "bigip.example.com"),
 ], ids=lambda args: " ".join(args) if isinstance(args, list) else "")
 def test_forms_of_flags(f5router, args, field, value):
     """The forms that Go's flags have, also for booleans."""

@@ -96,6 +96,17 @@ def test_credentials_directory():
     assert settings.warnings == ()
 
 
+def test_units_of_a_pair():
+    """Several addresses in the Secret or the variable; only the address differs between their connections."""
+    environ = {HOST + "CREDENTIALS_DIR": "/d", HOST + "HOSTNAME": "b:8443,[2001:db8::1]"}
+    settings = load({}, environ, files(d_username="u", d_password="p", d_url="https://b:8443, 2001:db8::1\n"))
+    assert settings.bigip_names == "b:8443, [2001:db8::1]"
+    (first, ssh), (second, other_ssh) = map(settings.unit_settings, (0, 1))
+    assert (first, ssh) == (settings.bigip, settings.ssh)
+    assert (second.base_url, other_ssh.host) == ("https://[2001:db8::1]", "2001:db8::1")
+    assert (second.username, other_ssh.username) == ("u", "u")
+
+
 def test_credentials_directory_incomplete():
     """The problem names both places where a value could be: the directory and the setting."""
     with pytest.raises(ConfigError) as caught:

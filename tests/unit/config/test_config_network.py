@@ -32,6 +32,13 @@ def test_vxlan():
     assert mixed.vxlan.internal_address == "192.0.2.1"
 
 
+def test_vxlan_and_a_pair():
+    """An address and a gateway of one unit cannot be those of the other."""
+    (problem,) = problems(**VXLAN, f5_host="a,b")
+    assert "run a router for each unit" in problem
+    assert config(**VXLAN, f5_host="a").vxlan
+
+
 @pytest.mark.parametrize("text", [
     "192.0.2", "bigip", "2001:db8::1", "0.0.0.0", "127.0.0.1", "224.0.0.1", "192.0.2.1/24"])
 def test_bad_internal_address(text):

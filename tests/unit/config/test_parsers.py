@@ -17,6 +17,7 @@ BAD = [
     ("f5-partition-path", "/a/../b"), ("f5-partition-path", ".."), ("f5-partition-path", "/"),
     ("f5-partition-path", "/a b"), ("f5-partition-path", "/ä"), ("f5-partition-path", "/a~b"),
     ("f5-partition-path", "/a\n"),
+    ("f5-host", "a,"), ("f5-host", "a,b,A"), ("f5-host", ",".join("abcdefghi")), ("f5-host", "a b"),
     ("f5-node-partition", "/a/b"), ("f5-node-partition", "/a b"), ("f5-node-partition", "/"),
     ("labels", "a b"), ("namespace-labels", ",a"), ("project-labels", "a in b"), ("fields", "a"),
     ("f5-http-vserver", "/Common/v"), ("f5-http-vserver", "a b"), ("f5-https-vserver", "a/b"),

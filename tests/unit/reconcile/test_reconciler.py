@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from f5router.desired.engine import Engine
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.device import Device
+from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.sender import Sender
+from f5router.icontrol.unit import Unit
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
 from f5router.model.health_checks import HealthCheck
 from f5router.model.ltm import Pool
@@ -80,10 +82,11 @@ class Faulty(Device):
     """A Device without a BIG-IP behind it."""
 
     def __init__(self, seed: int):
-        super().__init__(None, SimpleNamespace(kinds=(), close=lambda: None), folder="/Common",
-                         http_virtual="/Common/ose-vserver", https_virtual="/Common/https-ose-vserver",
-                         failover=SimpleNamespace(require_active=lambda: None))
-        self.sender = FaultySender(self.calls, seed)
+        unit = Unit("bigip", None, SimpleNamespace(kinds=(), close=lambda: None),
+                    SimpleNamespace(require_active=lambda: None), folder="/Common")
+        unit.sender = FaultySender(unit.calls, seed)
+        super().__init__(Pair([unit]), folder="/Common", http_virtual="/Common/ose-vserver",
+                         https_virtual="/Common/https-ose-vserver")
 
     def observe(self, *, create_folder: bool = True) -> None:
         self.observed, self.unconfirmed = dict(self.sender.there), set()

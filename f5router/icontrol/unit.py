@@ -1,0 +1,78 @@
+"""One BIG-IP: its connections, and the writers that use them.
+
+A series of requests that began on one unit of a pair ends there: nothing of this is shared between units.
+"""
+
+import threading
+from collections.abc import Callable
+
+from f5router.icontrol import contents
+from f5router.icontrol.calls import Calls
+from f5router.icontrol.failover import Failover
+from f5router.icontrol.rest import readiness
+from f5router.icontrol.rest.blame import Blame
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.sender import Sender
+from f5router.icontrol.writers.attachments import AttachmentWriter
+from f5router.icontrol.writers.fdb import FDBWriter
+from f5router.icontrol.writers.files import FileWriter
+from f5router.icontrol.writers.ltm_nodes import NodeWriter
+from f5router.icontrol.writers.objects import ObjectWriter
+from f5router.icontrol.writers.policies import PolicyWriter
+from f5router.icontrol.writers.records import RecordWriter
+from f5router.icontrol.writers.static_routes import StaticRouteWriter
+from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.model.errors import Stopped
+from f5router.model.ltm import BigIPState
+
+
+class Unit:
+    """A BIG-IP that may be written to while it is active."""
+
+    def __init__(self, name: str, client: Client, files: FileWriter, failover: Failover, *, folder: str,
+                 policy_model: str = "auto", node_partition: str | None = None, max_in_flight: int = 4):
+        """Args: name: its management address, for messages."""
+        self.name, self.client, self.files, self.failover = name, client, files, failover
+        self.calls = Calls(max_in_flight)
+        self._given_up = threading.Event()
+        self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
+        self.nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
+        self.attachments = AttachmentWriter(client, folder)
+        self.observed: Callable[[], BigIPState] = dict
+        """Returns our objects that are on the device."""
+        fdb = FDBWriter(client)
+        self.policies = PolicyWriter(
+            client, model=policy_model, checkpoint=self._checkpoint,
+            enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
+            obstacle=self.sender.obstacle,
+            contents=lambda path: contents.policy(self.observed(), folder, path))
+        self.sender.register(
+            files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
+            ObjectWriter(client, self.nodes),
+            RecordWriter(client, lambda group: contents.records(self.observed(), group)), self.policies,
+            self.attachments)
+        self.observers = (self.nodes, self.attachments, fdb, self.policies)
+        """Writers that adapt to each Observation."""
+
+    def close(self) -> None:
+        """Stop the writers' threads."""
+        self.calls.close()
+        self.files.close()
+
+    def give_up(self) -> None:
+        """End the Plan that is being carried out at its next write. From any thread."""
+        self._given_up.set()
+        self.client.give_up()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until `give_up`, or as long as given."""
+        return self._given_up.wait(seconds)
+
+    def take_up(self) -> None:
+        """Forget what became of earlier requests; they have ended."""
+        self.sender.ended_updates()
+
+    def _checkpoint(self) -> None:
+        if self._given_up.is_set():
+            raise Stopped(text="the router is stopping")
+        self.failover.require_active()
