@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from f5router.icontrol import failover
+from f5router.icontrol import failover, pair
 from f5router.icontrol.rest import session
 from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
 from f5router.model.backoff import Backoff
@@ -57,6 +57,8 @@ class Timing:
     """Period at which the failover state is read while nothing is written, standby or not."""
     failover_fresh_s: float = failover.FRESH_S
     """Age up to which a failover state permits a write."""
+    look_s: float = pair.LOOK_S
+    """Longest wait for the failover state of a unit of a pair."""
     files_s: float = 10.0
     """Period at which the administrator's files for TLS are read again."""
     confirm_s: float = 5.0

@@ -17,7 +17,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.failover import Failover
-from f5router.icontrol.pair import LOOK_S, Pair
+from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import Login, Renewable, SSHSettings
 from f5router.icontrol.unit import Unit
@@ -62,7 +62,8 @@ def build_device(
         period_s=timing.files_s, clock=clock)
     pair = Pair([_unit(config, number, stack, timing=timing, clock=clock, sleep=sleep, permit=permit,
                         login=login, authorities=authorities)
-                 for number in range(len(config.hosts))], period_s=timing.failover_s)
+                 for number in range(len(config.hosts))], period_s=timing.failover_s,
+                look_s=timing.look_s)
     stack.callback(pair.close)
     return Device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
@@ -84,7 +85,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
         Client(settings, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep, permit=permit,
                login=login, authorities=authorities))
     failovers.append(Failover(
-        client, fresh_s=timing.failover_fresh_s, look_s=LOOK_S if several else None, clock=clock))
+        client, fresh_s=timing.failover_fresh_s, look_s=timing.look_s if several else None, clock=clock))
     if several:
         client.before_write = failovers[0].require_active
     uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from f5router.icontrol.rest import session
+from f5router.icontrol.rest import session, transport
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import texts
 from f5router.model.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
@@ -23,7 +23,7 @@ from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
-PATH = "/mgmt/tm/cm/failover-status"
+PATH = transport.STATE
 ACTIVE = "ACTIVE"
 FRESH_S = 0.5
 """Age up to which a state permits a write."""

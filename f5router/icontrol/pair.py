@@ -31,9 +31,9 @@ REFUSED_S = 60.0
 class UnitWatch:
     """Reads the failover state of one unit in a thread, when asked and periodically."""
 
-    def __init__(self, unit: Unit, changed: Callable[[Unit, bool], None], *, period_s: float):
+    def __init__(self, unit: Unit, changed: Callable[[Unit, bool], None], *, period_s: float, look_s: float):
         """Args: changed: called after a reading, with True if the unit has become active."""
-        self.unit, self._changed, self._period_s = unit, changed, period_s
+        self.unit, self._changed, self._period_s, self._look_s = unit, changed, period_s, look_s
         self._condition = threading.Condition()
         self._asked = self._answered = 0
         self._ended = False
@@ -61,7 +61,7 @@ class UnitWatch:
 
     def wait(self, number: int) -> bool:
         """Wait for an answer; False if it does not come in time, or is an error."""
-        patience_s = LATE_S if self.unit.failover.error else LOOK_S
+        patience_s = LATE_S if self.unit.failover.error else self._look_s
         with self._condition:
             came = self._condition.wait_for(lambda: self._answered >= number or self._ended, patience_s)
         return came and self.unit.failover.error is None
@@ -100,18 +100,24 @@ def may_be_written(unit: Unit) -> bool:
     return failover.error is None and failover.state.status == ACTIVE and not failover.obstacle()
 
 
+def is_lost(unit: Unit) -> bool:
+    """True if a unit did not answer when it was asked last, or is not active; False if it was not asked."""
+    failover = unit.failover
+    return failover.error is not None or (bool(failover.state.status) and not may_be_written(unit))
+
+
 class Pair:
     """The units of the settings, often one. One thread uses it, apart from `rival`."""
 
-    def __init__(self, units: Sequence[Unit], *, period_s: float = 5.0):
-        """Args: period_s: how often the state of each unit is read."""
+    def __init__(self, units: Sequence[Unit], *, period_s: float = 5.0, look_s: float = LOOK_S):
+        """Args: period_s: how often the state of each unit is read; look_s: longest wait for it."""
         self.units = tuple(units)
         self._current = self.units[0]
         self._problem = ""
         self.on_change: Callable[[], None] = lambda: None
         """Called from a thread when another unit has become active."""
-        self._watches = [UnitWatch(unit, self._changed, period_s=period_s) for unit in self.units
-                         ] if len(self.units) > 1 else []
+        self._watches = [UnitWatch(unit, self._changed, period_s=period_s, look_s=look_s)
+                         for unit in self.units] if len(self.units) > 1 else []
         for unit in self.units:
             unit.failover.rival = partial(self.rival, unit)
         for watch in self._watches:
@@ -182,9 +188,13 @@ class Pair:
             unit.failover.traffic_group = name
 
     def _changed(self, unit: Unit, is_new: bool) -> None:
-        """Let requests to a unit end that another one has taken over from."""
-        if is_new and unit is not self._current:
-            self._current.client.abandon()
+        """Let requests to a unit end that another one has taken over from. Called by the watches."""
+        current = self._current
+        if is_new and unit is not current:
+            self._watches[self.units.index(current)].ask()  # it may hang, and still count as active
+            self.on_change()
+        if is_lost(current) and any(map(may_be_written, self.units)):
+            current.client.abandon()
             self.on_change()
 
     # --- what an administrator should know -----------------------------------------------

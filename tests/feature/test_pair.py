@@ -56,7 +56,7 @@ class PairLab:
 @pytest.fixture
 def joined(lab, tmp_path):
     """A pair whose second unit has a copy of the configuration."""
-    lab.timing = replace(lab.timing, failover_s=0.1, failover_fresh_s=0.0)
+    lab.timing = replace(lab.timing, failover_s=0.1, failover_fresh_s=0.0, look_s=DEADLINE_S)
     with FakeBigIP() as second:
         yield PairLab(lab, second, tmp_path / "both.crt")
         assert [*lab.bigip.errors, *second.errors] == []
@@ -198,7 +198,7 @@ def test_the_loop_follows_a_failover(lab, joined, running):
     router = running(**joined.flags)
     router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
     first, second = joined.pair.units
-    first.inject("hold", times=None)
+    first.inject("hold", times=None, path="/ltm/")
     lab.apply(manifests.route("b", host="b.com"))
     router.wait(lambda: first.held > 0)
     first.clear_log()

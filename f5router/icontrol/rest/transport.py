@@ -53,6 +53,8 @@ _MISMATCH = frozenset({62, 63, 64})
 BESIDE = SAVING, READING, LOOKING = "save", "reading", "looking"
 """What does not count towards max_in_flight, one request at a time of each."""
 _HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}
+STATE = "/mgmt/tm/cm/failover-status"
+"""Path of the state of a unit."""
 REMOVAL = "/mgmt/tm/util/unix-rm"
 """Path of the command that removes uploaded files."""
 _LOGIN_PATHS = ("/mgmt/shared/authn/", "/mgmt/shared/authz/tokens")
@@ -107,11 +109,14 @@ class _Connection(HTTPSConnection):
         super().__init__(*args, **kwargs)
         self._permit = permit
         opened.add(self)
+        self._is_look = False
+        """True while it asks for the state of the unit: that decides what is ended."""
         self._write: tuple[str, str] | None = None
         """Method and path of the write that is being sent."""
 
     def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
         """Send a request. Raises: NotLeader: it is a write, and there is no permission."""
+        self._is_look = url == STATE
         is_write = method != "GET" and not url.startswith(_LOGIN_PATHS)
         self._write = (method, url) if is_write else None
         try:
@@ -130,7 +135,7 @@ class _Connection(HTTPSConnection):
     def abort(self) -> None:
         """End the request under way, if there is one, from any thread: it fails at once."""
         connection = self.sock
-        if connection is not None:
+        if connection is not None and not self._is_look:
             with contextlib.suppress(OSError):
                 # Not its own shutdown, which a thread that reads from it does not survive.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
@@ -258,7 +263,7 @@ class Transport:
             return self._pool
 
     def abort(self) -> None:
-        """End all requests under way, from any thread: they fail, as if the connection broke."""
+        """End all requests under way but for its state, from any thread: they fail as if they broke off."""
         for connection in list(self._opened):
             connection.abort()
 
