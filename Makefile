@@ -112,7 +112,7 @@ $(READY): setup.cfg pyproject.toml requirements.lock
 	       "Choose another one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@echo 'Making the environment in $(VENV) (once)'
 	@rm -f $@
-	@$(PYTHON) -m venv $(VENV) || { \
+	@$(PYTHON) -m venv --clear $(VENV) || { \
 	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'

@@ -10,7 +10,7 @@ from f5router.icontrol.uploads.leftovers import FOLDERS, Origin
 from mocks.bigip.store import DiskFile
 from tests import manifests
 from tests.builders import identity
-from tests.waiting import DEADLINE_S, until
+from tests.waiting import DEADLINE_S
 
 ONE = identity()
 UPLOAD, REMOVE = "file-transfer/uploads", "util/unix-rm"
@@ -57,15 +57,15 @@ def test_no_fault_leaves_a_file(device, kind, path):
     assert list(device.bigip.store.disk) == []
 
 
-def test_a_removal_that_is_refused_for_long_is_made_up_by_a_full_pass(device):
+def test_a_removal_that_is_refused_for_long_is_made_up_after_a_reading(lab, running):
     """The router does not wait for another certificate."""
-    device.bigip.inject("command-fails", times=None, path=REMOVE)
-    device.apply(edge())
-    router = device.router(cert_upload=REST, f5_resync_interval="1s")
-    device.converge(router)
-    assert len(device.bigip.store.disk) == 2
-    device.bigip.clear_faults()
-    until(lambda: router.reconcile_once() and not device.bigip.store.disk)
+    lab.bigip.inject("command-fails", times=None, path=REMOVE)
+    lab.apply(edge())
+    router = running(cert_upload=REST, f5_resync_interval="1s")
+    router.wait(lambda: lab.admitted("shop", "b").get("status") == "True")
+    assert len(lab.bigip.store.disk) == 2
+    lab.bigip.clear_faults()
+    router.wait(lambda: not lab.bigip.store.disk)
 
 
 # --- an earlier run ----------------------------------------------------------------------
