@@ -44,7 +44,8 @@ CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.t
 
 def audit(event, args):
     write = event == "open" and args[2] and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-    if (write and args[0] != os.devnull) or event in CHANGES:
+    in_memory = isinstance(args[0], int) if write else False  # an open descriptor: memfd_create
+    if (write and not in_memory and args[0] != os.devnull) or event in CHANGES:
         os.write(2, f"READ-ONLY {event} {args[0]}\\n".encode())
 
 sys.addaudithook(audit)

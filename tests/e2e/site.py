@@ -75,10 +75,9 @@ class Site(Lab):
         return decide(self.bigip.store, virtual, Request(host, "/", sni=host if tls else None, tls=tls)).pool
 
     def warn_again(self, pod: Pod) -> None:
-        """Make the router count an Event up: the Service comes, and goes again."""
+        """Make the router count an Event up: the Service comes, without pods, and goes again."""
         pod.until(lambda: self.events("lost"))
-        self.apply(*manifests.service("shop", "none", pods=("10.1.1.2",)))
-        pool = "ltm/pool/~Common~openshift_shop_none"
-        pod.until(lambda: self.bigip.get(pool)["membersReference"].get("items"))
+        self.apply(*manifests.service("shop", "none", pods=()))
+        pod.until(lambda: ("spec.to.name: Service none has no ready endpoints", 1) in self.events("lost"))
         for kind, name in (("Service", "none"), ("EndpointSlice", "none-1")):
             self.kube.delete(kind, "shop", name)

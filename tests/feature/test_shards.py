@@ -304,8 +304,9 @@ def taken(lab):
     """An administrator has a node of another name for 10.1.1.7; one router, whose clock is moved by hand."""
     lab.change("POST", "ltm/node", {"name": "web", "partition": "Common", "address": "10.1.1.7"})
     lab.apply(api("10.1.1.7"), manifests.route("a", service="api"))
+    now = [0.0]
     shard = Shard(lab, "/P1", "10.0.0.1", clock=lambda: now[0], **SHARED)
-    shard.now = now = [0.0]
+    shard.now = now
     shard.bring_in_step()
     return shard
 

@@ -148,6 +148,12 @@ def put_virtual(client):
     return client.call("PUT", "ltm/virtual/~P~vs", client.ok("GET", "ltm/virtual/~P~vs")).status_code
 
 
+def two_removed(client):
+    client.big.store.disk |= {"/var/tmp/a": DiskFile(b"x"), "/var/tmp/b": DiskFile(b"x")}
+    client.ok("POST", "util/unix-rm", {"command": "run", "utilCmdArgs": "/var/tmp/a /var/tmp/b"})
+    return len(client.big.store.disk)
+
+
 def unused_file(client):
     cert, key = pair("x")
     client.big.install("/P/a.crt", cert)
@@ -228,6 +234,7 @@ CASES = [
     (Quirk.IP_HOST_WITHOUT_MASK, "14.1.2.1", host_record, "10.0.0.1", "10.0.0.1/32"),
     (Quirk.RECORD_OPTIONS_REFUSED, "14.1.2.1", record_options, 400, 200),
     (Quirk.DUPLICATES_400, "14.1.2.1", duplicates, 400, 409),
+    (Quirk.RM_ONE_PATH, "14.1.2.1", two_removed, 2, 0),
     (Quirk.INSTALL_ASYNC, "14.1.2.1", installed_at, 3, 1),
     (Quirk.PUT_VIRTUAL_REFUSED, "14.1.2.1", put_virtual, 400, 200),
     (Quirk.FILE_OF_UNUSED_PROFILE_FREE, "14.1.2.1", unused_file, 200, 400),
@@ -269,7 +276,7 @@ IN_THE_DATA_PLANE = {
 
 
 def test_every_quirk_has_a_case():
-    elsewhere = {Quirk.HOST_KEEPS_PORT} | IN_THE_DATA_PLANE
+    elsewhere = {Quirk.HOST_KEEPS_PORT, Quirk.RULES_MERGED} | IN_THE_DATA_PLANE  # test_policies.py
     assert set(Quirk) == {case[0] for case in CASES} | elsewhere
 
 
