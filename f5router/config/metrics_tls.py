@@ -5,9 +5,8 @@ Source: openshift/router, makeTLSConfig: both files together.
 
 import re
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from f5router.config import files
 from f5router.config.options import OPTIONS
@@ -36,11 +35,12 @@ class TLS:
     """OpenSSL's names with colons between, for TLS 1.2; "" for its own choice."""
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pair:
     """Content of both files."""
 
     certificate: bytes
-    key: bytes
+    key: bytes = field(repr=False)
 
 
 def load(reader: Reader) -> TLS | None:

@@ -2,6 +2,8 @@
 
 A resourceVersion is not part of a value: two readings of an object are equal if nothing that the router
 serves has changed, so the router's own status writes are no change.
+
+Longer than other modules: every kind that is watched has its value here, a few fields each.
 """
 
 import re
