@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from f5router.app import file_watch
 from f5router.app.debounce import EventSignal
-from f5router.app.endpoint_pace import EndpointPace
 from f5router.app.failover_watch import FailoverWatch
 from f5router.app.file_watch import FileWatch
 from f5router.app.held_deletes import HeldBack
@@ -23,6 +22,7 @@ from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.unit_switch import UnitSwitch
+from f5router.app.urgent_work import UrgentWork
 from f5router.config.config import Config
 from f5router.icontrol import generations
 from f5router.icontrol.device import Device
@@ -57,7 +57,6 @@ class Controller:
         self.config, self.cluster, self.reconciler, self.signal = config, cluster, reconciler, signal
         self.monitor, self.reporter, self.settling = monitor, reporter, settling
         self._timing, self._clock = timing, clock
-        self._pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
         self.backoff = PassBackoff(config.bigip_names, timing=timing, clock=clock)
         self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
         self.client_tls_files = FileWatch(
@@ -83,13 +82,9 @@ class Controller:
         """Everything that the first reading of the device left to do was done."""
         self._contended = False
         """Other changes came in while the last pass ran, or just before it."""
-        self._endpoints_at = float("-inf")
-        """Changed endpoints are not programmed before: the device was busy."""
-        self._pass_began = math.inf
-        """When the pass of the loop began; other passes are not preempted."""
-        for unit in device.pair.units:
-            unit.calls.attend, unit.calls.preempted = self.program_endpoints, self._is_preempted
-            unit.calls.urgent_ended = signal.wake
+        self.urgent = UrgentWork(
+            cluster, reconciler, signal, self.replica, settling, hold_off_s=config.hold_off_s,
+            events_due=self._events_due, record_change=self._record_change, timing=timing, clock=clock)
         self.on_change: Callable[[AnyChange], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
@@ -112,7 +107,7 @@ class Controller:
         self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
-        self._pace.record(self.reconciler.engine.cluster.services_of(delta))
+        self.urgent.pace.record(self.reconciler.engine.cluster.services_of(delta))
         self.reconciler.apply(delta)
         if confirmed:
             self.held_deletes.confirm()
@@ -162,32 +157,6 @@ class Controller:
         self.settling.record_write()
         self.hint.record(change)
         self.on_change(change)
-
-    def program_endpoints(self) -> None:
-        """Program endpoints whose turn it is, whatever is under way. Raises: BigIPError.
-
-        No other event delays them: an address may be another tenant's pod's by now. Only a new leader reads
-        the BIG-IP first: what the leader before has written is right.
-        """
-        if self._clock() < self._endpoints_at or not (self.replica.leads and self.replica.has_read):
-            return
-        late = self._pace.begin()
-        if delta := self.cluster.drain_endpoints(self._pace.is_held, settled=not late):
-            self._pace.record(self.reconciler.take_endpoints(delta))
-        self._pace.end(pending=self.cluster.has_endpoints())
-        self.reconciler.rebuild_pools()
-        try:
-            self.reconciler.members.program(self._record_change)
-        except Busy:
-            if not self.settling.is_disturbing():
-                raise
-            self._endpoints_at = self._clock() + self._timing.busy_s
-
-    def _is_preempted(self) -> bool:
-        """True if a pass has had its time, and other changes are pending whose hold-off is over."""
-        now, due = self._clock(), self._events_due()
-        return (now >= self._pass_began + self._timing.slice_s and due is not None and due <= now
-                and self.cluster.pending() > 0)
 
     def _is_pause(self, exc: Exception) -> bool:
         """True if the device is well: the router stops or follows, or the device is busy with its save."""
@@ -290,7 +259,7 @@ class Controller:
 
     def next_turn_at(self) -> float:
         """Return when the loop has something to do, if no event comes."""
-        now, endpoints_at = self._clock(), self._pace.due_at(pending=self.cluster.has_endpoints())
+        now = self._clock()
         if self.replica.has_changed:
             return now
         if not self.replica.leads:
@@ -299,7 +268,7 @@ class Controller:
             return max(min(time for time in following if time is not None), self.resumes_at())
         times = [
             self._events_due(),
-            None if endpoints_at is None else max(endpoints_at, self._endpoints_at),
+            self.urgent.endpoints_due(),
             self.reconciler.next_retry(),
             self._observed_at + self.config.observe_interval_s,
             self.drift.due_at(),
@@ -322,7 +291,7 @@ class Controller:
         most, self._contended = self._timing.portion if changed or self._contended else None, changed
         try:
             with self.monitor.measured(passing=self._is_pause):
-                self._pass_began = self._clock()
+                self.urgent.pass_began = self._clock()
                 report = self.make_pass(most)
         except Exception as exc:
             self._back_off(exc)
@@ -338,7 +307,7 @@ class Controller:
     def _attempt_endpoints(self) -> None:
         """Program endpoints whose hold-off is over while no pass is due."""
         try:
-            self.program_endpoints()
+            self.urgent.program_endpoints()
         except Exception as exc:
             self._back_off(exc)
 

@@ -31,6 +31,8 @@ class EventSignal:
         self._unseen: float | None = None
         self._woken = False
         self._events = 0
+        self.on_event: Callable[[], None] = lambda: None
+        """Called after each event, from the thread that records it."""
 
     def notify(self) -> None:
         """Record that something changed."""
@@ -42,6 +44,7 @@ class EventSignal:
             if self._unseen is None:
                 self._unseen = self._last
             self._condition.notify_all()
+        self.on_event()
 
     def wake(self) -> None:
         """End this wait, or the next one, without an event."""

@@ -3,38 +3,49 @@
 One thread, the owner, starts requests and takes their results. While it waits it calls `attend`, which may
 start urgent requests by `begin_urgent` and take their results by `urgent_results`. So neither a slow request
 nor a long series delays urgent work, and an urgent request that hangs delays nothing else.
+
+A wait ends when a request ends, when another thread calls `wake`, and at the time that `due_in` gives.
 """
 
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
 
-POLL_S = 0.02
-"""Seconds between two calls of `attend` while no request ends."""
+LONGEST_S = 1.0
+"""Longest wait until `attend` and `preempted` are called again, whatever `due_in` gives."""
 
 
 class Calls:
-    """Threads for the requests of one owner. Not thread-safe, apart from `interrupted`."""
+    """Threads for the requests of one owner. Not thread-safe, apart from `interrupted` and `wake`."""
 
-    def __init__(self, max_in_flight: int):
+    def __init__(self, max_in_flight: int, *, longest_s: float = LONGEST_S):
         # One more for what is urgent; the transport bounds how many are sent at once.
         self._executor = ThreadPoolExecutor(max_in_flight + 1, thread_name_prefix="bigip")
-        self._limit = max_in_flight
+        self._limit, self._longest_s = max_in_flight, longest_s
         self._in_series = 0
         """Number of requests in flight that are not urgent."""
         self._urgent: list[Future[Any]] = []
         self._attending = False
         self._error: Exception | None = None
+        self._wakes: SimpleQueue[None] = SimpleQueue()
+        self._woken = False
+        """True while a wake is queued that no wait has taken: one is enough."""
+        self._given_up = False
         self.attend: Callable[[], None] = lambda: None
         """Handles urgent work. What it raises is kept for `settle`, until no request is in flight."""
         self.urgent_ended: Callable[[], None] = lambda: None
         """Called from the thread of an urgent request when it has ended."""
         self.preempted: Callable[[], bool] = lambda: False
         """True if no new request should start, apart from urgent ones."""
+        self.due_in: Callable[[], float] = lambda: math.inf
+        """Returns after how many seconds `attend` or `preempted` has something new, if nothing wakes."""
         self.interrupted = False
         """True once `preempted` was true, or `attend` failed, until `settle`."""
 
@@ -42,17 +53,43 @@ class Calls:
         """End the threads."""
         self._executor.shutdown()
 
+    def wake(self) -> None:
+        """Let the owner look now, or before its next wait. From any thread."""
+        if not self._woken:
+            self._woken = True
+            self._wakes.put(None)
+
+    def give_up(self) -> None:
+        """End pauses. From any thread."""
+        self._given_up = True
+        self.wake()
+
     def run(self, call: Callable[[], B]) -> B:
         """Run a request, or a series, in a thread; return its result."""
-        future = self._executor.submit(call)
+        future = self._submit(call)
         self._in_series = 1
         try:
-            while not future.done():
+            while True:
                 self.look()
-                wait([future], timeout=POLL_S)
+                if future.done():
+                    return future.result()
+                self._wait()
         finally:
             self._in_series = 0
-        return future.result()
+
+    def _submit(self, call: Callable[..., B], *arguments: Any) -> Future[B]:
+        future = self._executor.submit(call, *arguments)
+        future.add_done_callback(lambda _: self.wake())
+        return future
+
+    def _wait(self, longest_s: float = math.inf) -> None:
+        """Wait for a request to end or another wake, or until there is something to attend to."""
+        due_s = math.inf if self._error is not None else self.due_in()
+        try:
+            self._wakes.get(timeout=max(0.0, min(due_s, longest_s, self._longest_s)))
+        except Empty:
+            return
+        self._woken = False  # before anything is looked at
 
     def each(self, call: Callable[[A], B], items: Iterable[A],
              ready: Callable[[A], A | None]) -> Iterator[B]:
@@ -67,11 +104,12 @@ class Calls:
                 self.look()
                 while waiting and len(in_flight) < self._window() and not self.interrupted:
                     if (item := ready(waiting.popleft())) is not None:
-                        in_flight.add(self._executor.submit(call, item))
+                        in_flight.add(self._submit(call, item))
                         self._in_series = len(in_flight)
                 if not in_flight:
                     return
-                ended = wait(in_flight, timeout=POLL_S, return_when=FIRST_COMPLETED).done
+                self._wait()
+                ended = {future for future in in_flight if future.done()}
                 in_flight -= ended
                 self._in_series = len(in_flight)
                 yield from (future.result() for future in ended)
@@ -94,7 +132,7 @@ class Calls:
 
     def begin_urgent(self, call: Callable[[A], B], item: A) -> None:
         """Start a request beside those in flight, without waiting for it."""
-        future = self._executor.submit(call, item)
+        future = self._submit(call, item)
         self._urgent.append(future)
         future.add_done_callback(lambda _: self.urgent_ended())
 
@@ -108,17 +146,17 @@ class Calls:
         """True if no urgent request is in flight."""
         return all(future.done() for future in self._urgent)
 
-    def wait_for_urgent(self) -> None:
-        """Wait a moment for the first urgent request to end, and attend to urgent work."""
+    def wait_for_urgent(self, longest_s: float) -> None:
+        """Attend to urgent work, and wait for a request of it to end, or for more of it."""
         self.look()
-        wait(self._urgent, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        self._wait(longest_s)
 
-    def pause(self, seconds: float, sleep: Callable[[float], object]) -> None:
-        """Wait, and attend to urgent work meanwhile."""
-        while seconds > 0:
+    def pause(self, seconds: float) -> None:
+        """Wait until `give_up`, or as long as given, and attend to urgent work meanwhile."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not self._given_up:
             self.look()
-            sleep(min(POLL_S, seconds))
-            seconds -= POLL_S
+            self._wait(left)
 
     def begin(self) -> None:
         """Start a new series of requests; an earlier interruption is over."""

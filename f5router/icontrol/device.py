@@ -47,6 +47,7 @@ from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
+from f5router.plan.ordinals import Ordinals
 from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Device:
         """Args:
         profiles: full paths of the server SSL profiles that Routes may name.
         drain_s: pause between deletes of Rules and records, and those of pools and TLS objects.
-        sleep: None for a wait that give_up ends.
+        sleep: makes this pause; None for one in which urgent work goes on, and which give_up ends.
         """
         self.pair, self._folder, self._drain_s = pair, folder, drain_s
         self._virtuals = (http_virtual, https_virtual)
@@ -77,7 +78,7 @@ class Device:
             observe, vxlan=vxlan, static_routes=static_routes, profiles=frozenset(profiles))
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
-        self._sleep = sleep or (lambda seconds: self.unit.wait(seconds))
+        self._pause = sleep or (lambda seconds: self.calls.pause(seconds))
         for unit in pair.units:
             unit.observed = lambda: self.observed
         self.on_switch: Callable[[], None] = lambda: None
@@ -89,7 +90,7 @@ class Device:
         self.beside: beside.BesideReading | None = None
         """The reading beside the loop that is under way."""
         self.observed: dict[Ref, Object] = {}
-        self.facts = DeviceFacts()
+        self.facts, self.ordinals = DeviceFacts(), Ordinals()
         self.legacy: frozenset[str] = frozenset()
         self.unconfirmed: set[Ref] = set()
         """Objects whose last write may have been applied or not, and that were not read since."""
@@ -149,7 +150,8 @@ class Device:
             self._meanwhile = None
         self.stale = bool(self.unconfirmed)
         before = addresses(self.observed)
-        self.observed, self.facts, self.legacy = observation.objects, observation.facts, observation.legacy
+        self.observed, self.ordinals = observation.objects, Ordinals(observation.objects.values())
+        self.facts, self.legacy = observation.facts, observation.legacy
         for ref, obj in newer.items():
             self.record_object(ref, obj)
         for observer in self.unit.observers:
@@ -173,7 +175,7 @@ class Device:
             return
         log.warning("another BIG-IP is active", extra={"bigip": unit.name, "before": self.unit.name})
         self.unit, self.folder, self.facts = unit, {}, DeviceFacts()
-        self.observed, self.unconfirmed, self.beside = {}, set(), None
+        self.observed, self.unconfirmed, self.beside, self.ordinals = {}, set(), None, Ordinals()
         self.stale = True
         self.on_switch()
 
@@ -222,7 +224,7 @@ class Device:
         """
         retained, outcome = None, outcome or Outcome()
         # Requests that were just routed have time to connect.
-        drain = Drain(lambda: self.calls.pause(self._drain_s, self._sleep))
+        drain = Drain(lambda: self._pause(self._drain_s))
         self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
         with self._stale_after_error():
@@ -284,8 +286,7 @@ class Device:
                 outcome.in_use[change.ref] = error
             elif blames_object(error):
                 log.warning("change refused", extra={
-                    "object": str(change.ref), "verb": change.verb, "error": str(error),
-                })
+                    "object": str(change.ref), "verb": change.verb, "error": str(error)})
                 outcome.failed[change.ref] = error
                 # Somebody else may have changed it: read the device again.
                 self.stale = self.stale or isinstance(error, NotFound | Unconfirmed)
@@ -310,6 +311,7 @@ class Device:
 
     def record_object(self, ref: Ref, obj: Object | None) -> None:
         """Take an object as it is on the device; None if it is not there."""
+        self.ordinals.replace(self.observed.get(ref), obj)
         if obj is None:
             self.observed.pop(ref, None)
         else:

@@ -63,10 +63,7 @@ class Unit:
         """End the Plan that is being carried out at its next write. From any thread."""
         self._given_up.set()
         self.client.give_up()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until `give_up`, or as long as given."""
-        return self._given_up.wait(seconds)
+        self.calls.give_up()
 
     def take_up(self) -> None:
         """Forget what became of earlier requests; they have ended."""

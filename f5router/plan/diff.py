@@ -8,7 +8,7 @@ from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
-from f5router.plan.ordinals import with_ordinals
+from f5router.plan.ordinals import Ordinals, with_ordinals
 
 
 def diff(
@@ -16,12 +16,14 @@ def diff(
     observed: BigIPState,
     owns: Callable[[Object], bool],
     refs: Iterable[Ref] | None = None,
+    ordinals: Ordinals | None = None,
 ) -> Plan:
     """Compare Desired with Observed.
 
     Args:
         owns: True for an object that may be deleted.
         refs: objects to compare; None for all.
+        ordinals: those of Observed; None to count them.
     """
     writes: list[AnyChange] = []
     deletes: list[AnyChange] = []
@@ -39,7 +41,8 @@ def diff(
     writes = _with_server_names(_with_exclusions(writes, desired, observed), desired, observed)
     writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
-    return _with_early_deletes(with_ordinals(writes, observed), deletes)
+    ordinals = Ordinals(observed.values()) if ordinals is None else ordinals
+    return _with_early_deletes(with_ordinals(writes, ordinals), deletes)
 
 
 def _with_early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> Plan:

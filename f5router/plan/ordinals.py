@@ -1,33 +1,56 @@
 """Ordinals of new and moved Rules. Adding a Route never rewrites the Rule of another."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from f5router.model import priority
-from f5router.model.ltm import BigIPState, Rule
+from f5router.model.ltm import Object, Rule
 from f5router.plan.change import AnyChange
 
 
-def with_ordinals(changes: list[AnyChange], observed: BigIPState) -> list[AnyChange]:
+class Ordinals:
+    """How many Rules have an ordinal, by policy. Kept beside a state, it spares a look at all its objects."""
+
+    def __init__(self, objects: Iterable[Object] = ()):
+        self.counts: dict[str, Counter[int]] = {}
+        for obj in objects:
+            self.replace(None, obj)
+
+    def replace(self, old: Object | None, new: Object | None) -> None:
+        """Take a change of the state."""
+        if isinstance(old, Rule):
+            counts = self.counts[old.policy]
+            counts[old.ordinal] -= 1
+            if not counts[old.ordinal]:
+                del counts[old.ordinal]
+            if not counts:
+                del self.counts[old.policy]
+        if isinstance(new, Rule):
+            self.counts.setdefault(new.policy, Counter())[new.ordinal] += 1
+
+    def is_used(self, policy: str, ordinal: int) -> bool:
+        """True if a Rule of a policy has an ordinal."""
+        return ordinal in self.counts.get(policy, ())
+
+
+def with_ordinals(changes: list[AnyChange], ordinals: Ordinals) -> list[AnyChange]:
     """Give every new or moved Rule an unused ordinal of its band; other Rules keep theirs."""
-    if not any(isinstance(change.new, Rule) for change in changes):
-        return changes
-    used: dict[str, set[int]] = {}
-    for obj in observed.values():
-        if isinstance(obj, Rule):
-            used.setdefault(obj.policy, set()).add(obj.ordinal)
-    return [_with_ordinal(change, used) for change in changes]
+    chosen: set[tuple[str, int]] = set()
+    return [_with_ordinal(change, ordinals, chosen) for change in changes]
 
 
-def _with_ordinal(change: AnyChange, used_by_policy: dict[str, set[int]]) -> AnyChange:
+def _with_ordinal(change: AnyChange, ordinals: Ordinals, chosen: set[tuple[str, int]]) -> AnyChange:
     rule = change.new
     if not isinstance(rule, Rule):
         return change
     if isinstance(change.old, Rule) and change.old.priority_band == rule.priority_band:
         return replace(change, new=replace(rule, ordinal=change.old.ordinal))
-    used = used_by_policy.setdefault(rule.policy, set())
     band = priority.band_ordinals(rule.priority_band)
     first = band.index(priority.first_ordinal(rule.priority_band, rule.name))
     candidates = (band[(first + n) % len(band)] for n in range(len(band)))
-    ordinal = next((candidate for candidate in candidates if candidate not in used), band[first])
-    used.add(ordinal)
+    ordinal = next((candidate for candidate in candidates
+                    if (rule.policy, candidate) not in chosen
+                    and not ordinals.is_used(rule.policy, candidate)), band[first])
+    chosen.add((rule.policy, ordinal))
     return replace(change, new=replace(rule, ordinal=ordinal))

@@ -114,7 +114,7 @@ class MemberWrites:
         """Wait for the writes under way, but for none that hangs: what needs its pool waits."""
         self._take_results(on_change)
         while self._is_waiting():
-            self._device.calls.wait_for_urgent()
+            self.wait_a_moment()
             self._take_results(on_change)
         for ref in self._writing:
             self._retry.record_hanging(ref)
@@ -123,6 +123,11 @@ class MemberWrites:
         """True if no write is under way any more, and all results are recorded. Raises: BigIPError."""
         self._take_results(on_change)
         return not self._writing
+
+    def wait_a_moment(self) -> None:
+        """Wait until a write ends, or has taken too long, or something else comes in."""
+        begun = max(self._writing.values(), default=-math.inf)
+        self._device.calls.wait_for_urgent(begun + self.patience_s - self._clock())
 
     def _is_waiting(self) -> bool:
         """True while members are being written, and not for too long."""

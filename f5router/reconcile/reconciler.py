@@ -140,8 +140,8 @@ class Reconciler:
         """Take objects that may not be as they should be; the next pass mends them."""
         if not refs:
             return
-        changes = diff(self.engine.objects, self.device.observed, self.retention.owns, refs)
-        changed = {change.ref for change in changes}
+        changed = {change.ref for change in diff(
+            self.engine.objects, self.device.observed, self.retention.owns, refs, self.device.ordinals)}
         self.members.note_changed(changed)
         self._queue(ref for ref in changed
                     if not (self.members.is_present(ref) and ref in self.engine.objects))
@@ -241,7 +241,7 @@ class Reconciler:
             self.device.calls.look()
         self._collect()
         if full:
-            changes = diff(desired, observed, owns)
+            changes = diff(desired, observed, owns, ordinals=self.device.ordinals)
             self._start_over(changes)
         also = self.retention.deferred.due(self._clock()) | self.retention.awaiting_secret
         self._hold_deletes(also)
@@ -250,7 +250,7 @@ class Reconciler:
             self.members.pending | self._backlog.portion(desired, observed, most, also - held)) - held
         self.device.calls.look()
         if not full or most is not None or held:
-            changes = diff(desired, observed, owns, self._portion)
+            changes = diff(desired, observed, owns, self._portion, self.device.ordinals)
             self.device.calls.look()
         changes = self.retention.determine(changes)
         return tuple(change for change in changes if self._hold(change) is None)
@@ -308,7 +308,7 @@ class Reconciler:
         self.guard.record_pass(outcome.done, now)
         changed = self._record_outcome(outcome)
         while self.members.program(on_change):  # pools that go, and what came in since
-            self.device.calls.wait_for_urgent()
+            self.members.wait_a_moment()
         outcome.done += self._correct(on_change)
         # Dependents of these may be gone, or have changed, since the Plan was made: one more pass finds out.
         left_alone = any(ref not in self.engine.objects for ref in self.retention.awaiting_secret)

@@ -13,6 +13,7 @@ from f5router.app import wiring
 from f5router.desired.engine import Engine
 from f5router.model import names
 from f5router.model.cluster import Delta, EndpointSlice, Key, Route, Secret
+from f5router.plan.ordinals import Ordinals
 from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import strategies
@@ -52,6 +53,8 @@ class Direct:
         if full:
             self.reconciler.device.observe()
         self.reconciler.run(full=full)
+        device = self.reconciler.device
+        assert device.ordinals.counts == Ordinals(device.observed.values()).counts, "kept with each write"
 
     def ask(self, host: str, path: str = "/", *, tls: bool = False, sni: str | None = None):
         """Return what the BIG-IP would do with a request now."""

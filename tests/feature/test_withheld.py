@@ -287,8 +287,7 @@ def test_what_rules_used_goes_a_moment_later(lab):
         lab.clear()
         hand.change(gone=[route("a")])
         pool = ("DELETE", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web")
-        before, *later = pauses
-        assert all(writes == before for writes in later), "one pause, in short waits"
+        (before,) = pauses
         assert before == lab.writes()[: len(before)]
         assert before[-1] == ("POST", "/mgmt/tm/ltm/policy")
         assert pool in lab.writes()[len(before) :]

@@ -36,7 +36,8 @@ class FakeDevice:
         self.in_flight: dict[Ref, Change] = {}
         self.room = 10
         self.results: list = []
-        self.calls = SimpleNamespace(urgent_room=lambda: self.room, wait_for_urgent=lambda: self.on_wait())
+        self.calls = SimpleNamespace(
+            urgent_room=lambda: self.room, wait_for_urgent=lambda longest_s: self.on_wait())
         self.on_wait = lambda: None
 
     def begin_updates(self, changes) -> None:
