@@ -238,8 +238,9 @@ _ROUTER = (
             "Write the status of Routes."),
     boolean("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
             "Remove the router's entry from the status of Routes that have left its selection."),
-    Option("status-rate", "ROUTER_STATUS_RATE", "20", ROUTER,
-           "Status writes per second.", "N", parsers.number("writes per second", 0.1, 1000)),
+    Option("status-rate", "ROUTER_STATUS_RATE", "100", ROUTER,
+           "Most status writes per second; fewer while the API server refuses some.", "N",
+           parsers.number("writes per second", 0.1, 1000)),
     boolean("enable-ingress", "", "false", ROUTER,
             "Deprecated; has no effect."),
 )

@@ -96,5 +96,5 @@ class StatusSettings:
     """False: nothing is written."""
     clean: bool = True
     """Remove entries from Routes that have left the selection."""
-    rate_per_s: float = 20
-    """Writes, by all workers together; a status that is there already costs nothing."""
+    rate_per_s: float = 100
+    """Most writes, by all workers together; a status that is there already costs nothing."""

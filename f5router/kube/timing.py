@@ -72,6 +72,9 @@ class SecretPace:
 class StatusTiming:
     """When a status is not written at once."""
 
+    first_per_s: float = 20.0
+    """Writes per second before any was accepted, as many as kube-controller-manager makes by default
+    (--kube-api-qps). From there on, the rate adapts, up to a setting."""
     forbidden_s: float = 60.0
     """Wait of a Route after a refusal for want of rights; of the whole queue after two in a row."""
     repair_s: float = 3.0

@@ -69,6 +69,8 @@ class Sources:
     """True if the BIG-IP answered, and no pass has ended early since."""
     units: Callable[[], Mapping[str, bool | None]] = dict
     """By unit of a pair, True if it is active; None while its state is not known."""
+    status_rate: Callable[[], float] = float
+    """Status writes per second that the router allows itself now."""
     leader: Callable[[], tuple[bool, int] | None] = lambda: None
     """True if this replica leads, and how often that has changed; None without leader election."""
 
@@ -123,6 +125,9 @@ class _Read(Collector):
         yield GaugeMetricFamily(
             "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
             value=self._sources.contended())
+        yield GaugeMetricFamily(
+            "f5router_status_rate", "Status writes per second that the router allows itself now.",
+            value=self._sources.status_rate())
         held, ever = self._sources.held()
         yield GaugeMetricFamily(
             "f5router_deletes_held_back", "Deletes that wait for a second list of the cluster, because they "

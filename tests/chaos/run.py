@@ -31,7 +31,7 @@ from tests.reference.full_build import snapshot_of
 SHORT = Backoff(first_s=0.01, limit_s=0.05)
 TIMING = Timing(
     drain_s=0.0, passthrough_drain_s=30.0, failover_s=60.0, failover_fresh_s=3600.0, confirm_s=5.0,
-    statuses=StatusTiming(forbidden_s=0.1, repair_s=0.05, contention_s=0.2),
+    statuses=StatusTiming(first_per_s=1000, forbidden_s=0.1, repair_s=0.05, contention_s=0.2),
     secret_pace=SecretPace(refresh_s=0.3, hasten_s=0.05, absent=SHORT, failed=SHORT, probe=SHORT,
                            timeout_s=1.0, patience_s=0.5, start_s=1.0),
     watch=WatchTiming(backoff=SHORT, confirm_s=0.05, absent_s=0.1, grace_s=0.5, watch_s=(1.0, 2.0)))

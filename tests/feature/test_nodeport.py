@@ -317,6 +317,7 @@ def test_forbidden_nodes(two):
 def test_nodes_forbidden_later(running):
     """Known Nodes stay."""
     lab, router = running
+    waiting.until(lambda: any(path.endswith("/nodes") for path in lab.kube.watches))
     lab.kube.forbid("nodes", ("get", "list", "watch"))
     lab.kube.inject("drop-watch", path="nodes")
     assert lab.kube.wait_for(lambda: router.cluster.problems())

@@ -131,6 +131,7 @@ def test_a_list_of_namespaces_that_fails_is_no_empty_list(lab, running):
     lab.kube.allow("namespaces")
     router = running(namespace_labels="zone=west")
     router.wait(lambda: router.router.cluster.synced())
+    until(lambda: any(path.endswith("/namespaces") for path in lab.kube.watches))
     lab.kube.forbid("namespaces")
     lab.kube.compact()
     lab.kube.inject("drop-watch", path="namespaces")

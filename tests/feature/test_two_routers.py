@@ -48,7 +48,7 @@ class Replica:
         self.writer = StatusWriter(
             connection, self.cluster,
             StatusSettings(router_name="public", canonical_hostname=canonical_hostname, rate_per_s=1000),
-            timing=StatusTiming(repair_s=0.01), workers=workers, clock=clock, wall=clock)
+            timing=StatusTiming(repair_s=0.01, first_per_s=1000), workers=workers, clock=clock, wall=clock)
         self.cluster.watch_routes(self.writer.route_updated)
         self.cluster.start()
         assert self.cluster.wait_synced(DEADLINE_S)

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any, Generic
 
 from f5router.kube.api.fair_queue import FairQueue, K
+from f5router.kube.api.request_rate import RequestRate
 
 
 @dataclass(slots=True)
@@ -28,10 +29,14 @@ class WorkItem(Generic[K]):
 class WorkQueue(Generic[K]):
     """A queue for several workers. No two of them have the same key at a time."""
 
-    def __init__(self, *, rate_per_s: float, clock: Callable[[], float] = time.monotonic):
-        """Args: rate_per_s: requests per second that spend() allows."""
+    def __init__(self, *, rate_per_s: float, first_per_s: float | None = None,
+                 clock: Callable[[], float] = time.monotonic):
+        """Arguments:
+        rate_per_s: requests per second that spend() allows at most.
+        first_per_s: requests per second that it allows before any was accepted; None for rate_per_s.
+        """
         self._clock = clock
-        self._interval_s = 1 / rate_per_s
+        self._rate = RequestRate(rate_per_s if first_per_s is None else first_per_s, rate_per_s)
         self._changed = threading.Condition()
         self._waiting: dict[K, tuple[int, WorkItem[K], float]] = {}
         """Number in the heap, item, and time when it is due, by key."""
@@ -42,6 +47,8 @@ class WorkQueue(Generic[K]):
         self._number = count()
         self._not_before = 0.0
         self._next_spend = 0.0
+        self._limited = False
+        """True if the last request had to wait for its turn: the rate is what limits the queue."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -97,11 +104,28 @@ class WorkQueue(Generic[K]):
     def spend(self) -> bool:
         """Wait until the rate allows one more request; False if closed meanwhile."""
         with self._changed:
-            start = max(self._clock(), self._next_spend)
-            self._next_spend = start + self._interval_s
+            start = max(now := self._clock(), self._next_spend)
+            self._limited = start > now
+            self._next_spend = start + 1 / self._rate.per_s
             while not self._closed and (wait_s := start - self._clock()) > 0:
                 self._changed.wait(wait_s)
             return not self._closed
+
+    def accepted(self) -> None:
+        """Let the rate grow, if it is what limits the queue: the server took a request."""
+        with self._changed:
+            if self._limited:
+                self._rate.accepted(self._clock())
+
+    def refused(self) -> None:
+        """Let the rate fall: the server has too many requests, or does not answer."""
+        with self._changed:
+            self._rate.refused(self._clock())
+
+    def rate_per_s(self) -> float:
+        """Return the requests per second that spend() allows now."""
+        with self._changed:
+            return self._rate.per_s
 
     def wait_empty(self, timeout_s: float, *, unless: Callable[[], object] | None = None) -> bool:
         """Wait until everything is finished; False if that takes longer than timeout_s.

@@ -58,9 +58,10 @@ class ObjectStatusWriter:
         """
         self._connection, self._source, self._known = connection, served or (lambda: source), known
         self._enabled, self._subresource = settings.enabled, subresource
-        self._queue: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s)
-        self._retries = RetryPolicy(
-            self._queue, connection.outages, forbidden_s=(timing or StatusTiming()).forbidden_s)
+        timing = timing or StatusTiming()
+        self._queue: WorkQueue[Key] = WorkQueue(
+            rate_per_s=settings.rate_per_s, first_per_s=timing.first_per_s)
+        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=timing.forbidden_s)
         self._thread = threading.Thread(target=self._work, name=f"status-{source.resource}", daemon=True)
         self._lock, self._started = threading.Lock(), False
         self._written: dict[Key, KnownStatus] = {}

@@ -167,6 +167,8 @@ class RetryPolicy:
             self._unreachable_in_a_row = 0
             if written:
                 self._forbidden_in_a_row, self._forbidden_logged = 0, False
+        if written:
+            self._queue.accepted()
         self._outages.answered(STATUS)
 
     def conflict(self, item: WorkItem[Key]) -> float:
@@ -203,6 +205,7 @@ class RetryPolicy:
         with self._lock:
             self._unreachable_in_a_row += 1
             failures = self._unreachable_in_a_row
+        self._queue.refused()
         self._outages.failed(STATUS, exc)
         self._queue.pause(BACKOFF.jittered_s(failures, exc.retry_after_s))
         return delay_s

@@ -75,7 +75,8 @@ class StatusWriter:
         self._all_known = not (selection.labels or selection.fields)
         """True if the watcher knows Routes outside the selection, too."""
         self._wall = wall
-        self._queue: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s, clock=clock)
+        self._queue: WorkQueue[Key] = WorkQueue(
+            rate_per_s=settings.rate_per_s, first_per_s=self._timing.first_per_s, clock=clock)
         self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=self._timing.forbidden_s)
         self._lock = threading.Lock()
         self._contention = Contention(interval_s=self._timing.contention_s, clock=clock)
@@ -170,6 +171,10 @@ class StatusWriter:
     def pending(self) -> int:
         """Count the Routes whose status waits to be checked."""
         return len(self._queue)
+
+    def rate_per_s(self) -> float:
+        """Return the writes per second that the queue allows now, at most those of the setting."""
+        return self._queue.rate_per_s()
 
     def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
         """Wait until nothing is left to write; False if that takes longer.

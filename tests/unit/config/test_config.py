@@ -78,7 +78,7 @@ PRECEDENCE = [
      "b"),
     ("update-status", "status.enabled", True, "false", False, "true", True),
     ("clean-status", "status.clean", True, "false", False, "true", True),
-    ("status-rate", "status.rate_per_s", 20, "5", 5, "0.5", 0.5),
+    ("status-rate", "status.rate_per_s", 100, "5", 5, "0.5", 0.5),
     ("disable-namespace-ownership-check", "admission.ownership", True, "true", False, "false", True),
     ("allow-wildcard-routes", "admission.wildcards", False, "true", True, "false", False),
     ("extended-validation", "admission.extended", True, "false", False, "true", True),

@@ -28,7 +28,8 @@ def requests() -> dict[str, int]:
 @pytest.fixture
 def counters(requests) -> Metrics:
     writes = {"written": 3, "conflict": 0}
-    sources = Sources(lambda: requests, {"status": lambda: 7}, lambda: writes, lambda: 2)
+    sources = Sources(lambda: requests, {"status": lambda: 7}, lambda: writes, lambda: 2,
+                      status_rate=lambda: 20.5)
     return Metrics(sources, wall=lambda: 1234.0)
 
 
@@ -58,6 +59,7 @@ def test_before_the_first_pass(counters):
     assert values(counters, "f5router_queue_length") == {("status",): 7}
     assert values(counters, "f5router_status_writes") == {("written",): 3, ("conflict",): 0}
     assert values(counters, "f5router_status_contended") == {(): 2}
+    assert values(counters, "f5router_status_rate") == {(): 20.5}
     assert values(counters, "f5router_last_success_timestamp_seconds") == {(): 0}
 
 

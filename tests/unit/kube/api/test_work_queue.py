@@ -171,3 +171,24 @@ def test_wait_empty_is_given_up(pending):
     assert not pending.wait_empty(0.01, unless=lambda: True)
     pending.done(item)
     assert pending.wait_empty(0, unless=lambda: True)
+
+
+def test_the_rate_grows_while_it_is_the_limit():
+    now = [0.0]
+    pending = WorkQueue(rate_per_s=100, first_per_s=20, clock=lambda: now[0])
+    for _ in range(3):  # nobody waited
+        assert pending.spend()
+        pending.accepted()
+        now[0] += 1
+    assert pending.rate_per_s() == 20
+    assert pending.spend()
+    waiting = threading.Thread(target=pending.spend)
+    waiting.start()
+    while waiting.is_alive():
+        now[0] += 0.1
+        pending.put(A, now[0])  # wakes it
+        waiting.join(0.01)
+    pending.accepted()
+    assert pending.rate_per_s() == pytest.approx(20.2)
+    pending.refused()
+    assert pending.rate_per_s() == pytest.approx(10.1)

@@ -19,8 +19,8 @@ def write(kube, connection):
 
     def make(*, observing=True, **options):
         cluster = Known(kube, observing=observing)
-        options = {"router_name": "public", "rate_per_s": 1000, "forbidden_s": 0.05, "repair_s": 0.02,
-                   "wall": lambda: AT_S} | options
+        options = {"router_name": "public", "rate_per_s": 1000, "first_per_s": 1000, "forbidden_s": 0.05,
+                   "repair_s": 0.02, "wall": lambda: AT_S} | options
         writers.append(StatusWriter(connection, cluster, taken(StatusSettings, options),
                                     timing=taken(StatusTiming, options), **options))
         cluster.heard = writers[-1].route_updated

@@ -42,7 +42,7 @@ def writer_of(connection):
     def make(known, source=SOURCE, **settings):
         options = {"router_name": "public", "rate_per_s": 1000} | settings
         writers.append(ObjectStatusWriter(connection, source, StatusSettings(**options), known,
-                                          timing=StatusTiming(forbidden_s=0.05)))
+                                          timing=StatusTiming(forbidden_s=0.05, first_per_s=1000)))
         return writers[-1]
 
     yield make

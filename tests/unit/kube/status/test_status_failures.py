@@ -102,3 +102,15 @@ def test_a_webhook_that_denies(kube, write, caplog):
         ("status refused", "shop/a"), ("status refused", "shop/b")]
     assert all(DENIED in record.error and "grant" not in record.error for record in errors)
     assert writes(kube) == [("PATCH", 403)] * 4
+
+
+def test_too_many_requests(kube, write):
+    """The rate falls when the API server refuses writes, and all statuses get there."""
+    kube.apply([objects.route(f"r{number}") for number in range(20)])
+    kube.inject("429", times=2, method="PATCH", retry_after=0)
+    status = write()
+    for number in range(20):
+        status.submit(f"r{number}")
+    assert status.flush(DEADLINE_S)
+    assert all(verdicts(kube, f"r{number}") == [("public", "True")] for number in range(20))
+    assert status.writer.rate_per_s() < 600

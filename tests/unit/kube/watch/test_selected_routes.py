@@ -91,7 +91,7 @@ def test_nothing_before_the_namespaces(kube, follow):
     assert not follower.cluster.synced()
     assert follower.cluster.drain() == Delta()
     kube.allow("namespaces")
-    follower.until(lambda: follower.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"} and watching(kube, "namespaces"))
     kube.forbid("namespaces")
     kube.compact()
     kube.inject("drop-watch", path="namespaces")
