@@ -48,6 +48,7 @@ class SSHServer:
         host_key_line: the line of a known_hosts file for this server.
         folders: directories, and those that refuse writes (/ro).
         log: every command received, in order.
+        max_sessions: commands that one connection may have under way (sshd_config(5), MaxSessions).
         connections: how many TCP connections were accepted.
         intercept: called for each command with its text and with what runs it; gives its exit status.
     """
@@ -58,6 +59,7 @@ class SSHServer:
         self.folders = Folders()
         self.log: list[str] = []
         self.connections = 0
+        self.max_sessions = 10
         self.intercept: Callable[[str, Callable[[], int]], int] = lambda text, run: run()
         self.authorized: set[bytes] = set()
         self.host_key = _new_host_key()
@@ -164,6 +166,8 @@ class _Session(paramiko.ServerInterface):
         self._server, self._transport, self._connection = server, transport, connection
         self._refused: bool | None = None
         self._barrier = threading.Lock()
+        self._open: set[int] = set()
+        """Channels whose command has not ended."""
 
     def get_allowed_auths(self, username: str) -> str:
         return "publickey,password"
@@ -181,8 +185,12 @@ class _Session(paramiko.ServerInterface):
         return paramiko.AUTH_SUCCESSFUL if ok else paramiko.AUTH_FAILED
 
     def check_channel_request(self, kind: str, chanid: int) -> int:
-        return paramiko.OPEN_SUCCEEDED if kind == "session" else \
-            paramiko.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
+        if kind != "session":
+            return paramiko.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
+        if len(self._open) >= self._server.max_sessions:
+            return paramiko.OPEN_FAILED_CONNECT_FAILED  # as sshd does: "open failed"
+        self._open.add(chanid)
+        return paramiko.OPEN_SUCCEEDED
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         text = command.decode(errors="replace")
@@ -208,6 +216,7 @@ class _Session(paramiko.ServerInterface):
                 return
             if self._server.take("hang-exit", text.split(" ")[0]):
                 self._server.stopping.wait()
+            self._open.discard(channel.chanid)
             channel.send_exit_status(status)
             channel.shutdown_write()
 

@@ -20,6 +20,7 @@ from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_a
 from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, printable, within, words
+from f5router.icontrol.uploads.turns import Turns
 from f5router.model.errors import EXCERPT, NotLeader, Standby, UploadError
 from f5router.model.write_permit import ALWAYS, WritePermit
 
@@ -39,10 +40,12 @@ _PATH = re.compile(r"/[A-Za-z0-9_./-]*[A-Za-z0-9_.-]")
 class SSHUploader:
     """Copies files to the BIG-IP over one SSH connection, made at the first use and after it broke.
 
-    Thread-safe; one command runs at a time.
+    Thread-safe; a few commands run at a time, each in a session of its own.
 
     A command whose connection broke is repeated once on a new connection: writing or removing the
-    same temporary file twice does no harm. One that ran out of time is not.
+    same temporary file twice does no harm. It is alone then, so a file at which the connection breaks
+    costs the others one repetition. One that ran out of time is not repeated, but those are that lost
+    their connection with it. A server that refuses several sessions gets one at a time.
 
     Args:
         settings: see SSHSettings.
@@ -63,12 +66,18 @@ class SSHUploader:
         self._settings, self._newest, self._before_write = settings, newest, before_write
         self._name = host_name(settings.host, settings.port)
         self._clock, self._permit = clock, permit
-        self._lock = threading.RLock()
+        self._turns = Turns()
+        self._connecting = threading.Lock()
+        """Held while the connection is made or given up: all commands need the same one."""
         self._transport: paramiko.Transport | None = None
         self._used_at = 0.0
+        self._lock = threading.Lock()
+        """Of the sets below, which hold paths."""
         self._present: set[str] = set()
         self._in_use: set[str] = set()
         self._leftovers: set[str] = set()
+        self._removing: set[str] = set()
+        """Leftovers that a thread is about to remove."""
 
     @property
     def in_use(self) -> frozenset[str]:
@@ -79,7 +88,8 @@ class SSHUploader:
     @property
     def leftovers(self) -> tuple[str, ...]:
         """Staged files that could not be removed; tried again with each later removal and by close()."""
-        return tuple(sorted(self._leftovers))
+        with self._lock:
+            return tuple(sorted(self._leftovers))
 
     def put(self, remote_path: str, data: bytes) -> None:
         """Write a file of mode 0600. After a failure it may exist in part: see staged().
@@ -89,9 +99,7 @@ class SSHUploader:
             UploadError: with the reason; also HostKeyRefused and UploadAuthFailed.
         """
         path = _checked(remote_path)
-        with self._lock:
-            self._before_write()
-            self._repeat(lambda transport: self._send(transport, path, data), self._permit)
+        self._repeat(lambda transport: self._send(transport, path, data), self._permit, self._before_write)
 
     def remove(self, remote_path: str) -> None:
         """Remove a file; success if there is none.
@@ -99,8 +107,7 @@ class SSHUploader:
         Raises: ValueError, UploadError: as put().
         """
         path = _checked(remote_path)
-        with self._lock:
-            self._repeat(lambda transport: self._delete(transport, path), self._permit.for_cleanup)
+        self._repeat(lambda transport: self._delete(transport, path), self._permit.for_cleanup)
 
     @contextmanager
     def staged(self, remote_path: str, data: bytes) -> Iterator[None]:
@@ -118,38 +125,55 @@ class SSHUploader:
         finally:
             with self._lock:
                 self._in_use.discard(path)
-                if path in self._present:  # else no byte was sent, and no connection is needed
+                is_left = path in self._present  # else no byte was sent, and no connection is needed
+                if is_left:
                     self._leftovers.add(path)
-                    self._sweep(first=path)
+            if is_left:
+                self._sweep(first=path)
 
     def retry(self) -> None:
         """Remove the leftovers, if that is possible now."""
-        with self._lock:
-            self._sweep()
+        self._sweep()
 
     def close(self) -> None:
         """Remove the leftovers, if that is possible now, and close the connection."""
-        with self._lock:
-            self._sweep()
-            self._drop()
+        self._sweep()
+        if self._transport is not None:
+            self._drop(self._transport)
 
     def _sweep(self, first: str = "") -> None:
         """Remove the leftovers, the given one first; stop if the connection fails."""
-        for path in sorted(self._leftovers, key=lambda each: (each != first, each)):
-            try:
-                self.remove(path)
-            except (UploadError, NotLeader, Standby) as exc:
-                log.warning("temporary file not removed",
-                            extra={"host": self._name, "path": path, "error": str(exc)})
-                if self._transport is None:
-                    return
+        with self._lock:
+            paths = sorted(self._leftovers - self._removing, key=lambda each: (each != first, each))
+            self._removing.update(paths)
+        try:
+            for path in paths:
+                try:
+                    self.remove(path)
+                except (UploadError, NotLeader, Standby) as exc:
+                    log.warning("temporary file not removed",
+                                extra={"host": self._name, "path": path, "error": str(exc)})
+                    if self._transport is None:
+                        return
+        finally:
+            with self._lock:
+                self._removing.difference_update(paths)
 
-    def _repeat(self, command: Callable[[paramiko.Transport], None], permit: WritePermit) -> None:
-        """Run a command, and once more if the connection broke. Raises: UploadError."""
+    def _repeat(self, command: Callable[[paramiko.Transport], None], permit: WritePermit,
+                before: Callable[[], None] = lambda: None) -> None:
+        """Run a command, and once more, alone, if the connection broke.
+
+        Args: before: called when it is the command's turn.
+        Raises: UploadError.
+        """
         attempts = Retrying(stop=stop_after_attempt(2), retry=retry_if_exception_type(ConnectionError),
                             before_sleep=before_sleep_log(log, logging.INFO), reraise=True)
         try:
-            attempts(self._once, command, permit)
+            for attempt in attempts:
+                alone = attempt.retry_state.attempt_number > 1
+                with attempt, self._turns.taken(alone=alone):
+                    before()
+                    self._once(command, permit)
         except OSError as exc:  # ConnectionError and TimeoutError of within
             raise UploadError(str(exc)) from exc
 
@@ -161,40 +185,53 @@ class SSHUploader:
         transport = self._connected()
         if not permit.is_given():
             raise permit.refusal("SSH", self._name)
+        self._used_at = self._clock()
         try:
             with within(transport, self._settings.io_timeout_s, self._name):
                 command(transport)
-        except OSError:
-            self._drop()
+        except OSError as exc:
+            if isinstance(exc.__cause__, paramiko.ChannelException):
+                self._turns.limit(1)  # the server takes no more sessions
+            # Several refused at once do not all get this exception of paramiko; what is broken is not active.
+            if not (transport.is_active() and self._turns.several):
+                self._drop(transport)
             raise
         finally:
             self._used_at = self._clock()
 
     def _connected(self) -> paramiko.Transport:
         """Return the connection, a new one if needed. Raises: UploadError."""
-        idle_s = self._clock() - self._used_at
-        if self._transport is not None and not (self._transport.is_active() and idle_s < IDLE_LIMIT_S):
-            self._drop()
-        if self._transport is None:
-            self._transport = connect(self._newest(self._settings))
-        return self._transport
-
-    def _drop(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        with self._connecting:
+            idle_s = self._clock() - self._used_at
+            transport = self._transport
+            if transport is not None and transport.is_active() and idle_s < IDLE_LIMIT_S:
+                return transport
+            if transport is not None:
+                transport.close()
             self._transport = None
+            self._transport = connect(self._newest(self._settings))
+            return self._transport
+
+    def _drop(self, transport: paramiko.Transport) -> None:
+        """Close a connection. Another one that was made meanwhile stays."""
+        with self._connecting:
+            transport.close()
+            if self._transport is transport:
+                self._transport = None
 
     def _send(self, transport: paramiko.Transport, path: str, data: bytes) -> None:
         # scp creates a file with the given mode, but an existing one keeps its own: a readable file
         # of somebody else would reveal the key. It also writes through a symbolic link.
         self._delete(transport, path)
-        self._present.add(path)
+        with self._lock:
+            self._present.add(path)
         _copy(transport, path, data)
 
     def _delete(self, transport: paramiko.Transport, path: str) -> None:
         _execute(transport, f"rm -f {path}")
-        self._present.discard(path)
-        self._leftovers.discard(path)
+        with self._lock:
+            self._present.discard(path)
+            self._leftovers.discard(path)
 
 
 def _checked(path: str) -> str:
