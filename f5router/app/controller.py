@@ -288,7 +288,8 @@ class Controller:
         # An exception of take_events ends the process, loudly: to go on without an event could leave a pool
         # on addresses that another tenant's pods have got.
         changed = self.take_events()
-        most, self._contended = self._timing.portion if changed or self._contended else None, changed
+        contended, self._contended = changed or self._contended, changed
+        most = self._timing.portion if contended else self._timing.load_portion
         try:
             with self.monitor.measured(passing=self._is_pause):
                 self.urgent.pass_began = self._clock()

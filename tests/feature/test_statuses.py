@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -108,6 +109,24 @@ def test_a_refusal_by_the_device(lab):
     router.close()
     lab.converge()
     assert events(lab, "b") == [("DeviceRejected", 2)]
+
+
+def test_statuses_of_a_load(lab):
+    """They are reported as Routes become served: what a portion has served, before the next one begins."""
+    lab.timing = replace(lab.timing, portion=5, load_portion=5)
+    lab.apply(*(manifests.route(f"r{number}", host=f"r{number}.example.com") for number in range(12)))
+    router = lab.router()
+    lab.converge_events(router, seen=("shop", "r11"))
+    router.attempt_pass()
+    router.attempt_pass()  # has changes beside it, as the first one took events in
+    passes = [set()]
+    while router.reconciler.next_retry() is not None:
+        router.attempt_pass()
+        assert router.reporter.flush(DEADLINE_S)
+        passes.append({name for name, _ in status_writes(lab)})
+    assert all(before <= after for before, after in pairwise(passes))
+    assert len({len(each) for each in passes}) > 3
+    assert len(passes[-1]) == 12
 
 
 # --- the BIG-IP is away ------------------------------------------------------------------
