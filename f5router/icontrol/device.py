@@ -222,7 +222,7 @@ class Device:
             outcome: filled and returned; so the caller has it even if this raises.
         Raises: BigIPError: the device itself fails, or is not active; confirmed writes are in `observed`.
         """
-        retained, outcome = None, outcome or Outcome()
+        outcome = outcome or Outcome()
         # Requests that were just routed have time to connect.
         drain = Drain(lambda: self._pause(self._drain_s))
         self.sender.uncertain = UncertainWrites(soon)
@@ -232,19 +232,19 @@ class Device:
                 self.calls.run(self.pair.look)
             self.failover.require_active()
             for deleting, stage, changes in self._stages(plan, outcome):
-                if deleting:
-                    retained = retained or should_retain(outcome)
-                    changes = self._without_retained(changes, retained, deferred, outcome)
-                else:
-                    changes = self._unblocked(changes, earlier_failures, outcome)
+                deletes = [change for change in changes if change.verb == DELETE]
+                writes = [change for change in changes if change.verb != DELETE]
+                if deletes:
+                    deletes = self._without_retained(deletes, should_retain(outcome), deferred, outcome)
+                changes = deletes + self._unblocked(writes, earlier_failures, outcome)
                 drain.before(stage, changes, deleting=deleting)
                 self._settle(self.sender.send(changes, newest, outcome.not_sent), outcome, on_change)
             self.calls.settle()
         return outcome
 
     def _stages(self, plan: Plan, outcome: Outcome) -> Iterator[tuple[bool, Stage, list[AnyChange]]]:
-        """Yield True for deletes, a stage and its Changes, until one is interrupted: the rest is not sent."""
-        for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
+        """Yield True for deletes that come last, a stage and its Changes, until one is interrupted."""
+        for (deleting, stage), group in groupby(plan, key=lambda c: (c.is_late_delete, c.stage)):
             changes = list(group)
             if outcome.not_sent or self.calls.interrupted:
                 outcome.not_sent += changes  # never before those of an earlier stage

@@ -115,6 +115,13 @@ class Change(Generic[T_co]):
     new: T_co | None
     after_rules: bool = False
     """True for a record of Stage.EXCLUSION; see `diff`."""
+    early: bool = False
+    """True for a delete that is made with the writes of its stage, before them; see `leaving`."""
+
+    @property
+    def is_late_delete(self) -> bool:
+        """True for a delete that comes after all writes."""
+        return self.verb == DELETE and not self.early
 
     @property
     def obj(self) -> T_co:

@@ -8,6 +8,7 @@ from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
+from f5router.plan.leaving import early_deletes
 from f5router.plan.ordinals import Ordinals, with_ordinals
 
 
@@ -39,13 +40,35 @@ def diff(
             ends_tls = isinstance(new, Record) and new.data == names.EXCLUSION
             writes.append(Change(UPDATE, old, new, after_rules=ends_tls))
     writes = _with_server_names(_with_exclusions(writes, desired, observed), desired, observed)
-    writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
+    early = early_deletes(writes, deletes)
+    writes += [replace(change, early=True) for change in deletes if change.ref in early]
+    writes.sort(key=_order_of_writes)
+    deletes = [change for change in deletes if change.ref not in early]
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
     ordinals = Ordinals(observed.values()) if ordinals is None else ordinals
-    return _with_early_deletes(with_ordinals(writes, ordinals), deletes)
+    return _with_checks(with_ordinals(writes, ordinals), deletes)
 
 
-def _with_early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> Plan:
+def _order_of_writes(change: AnyChange) -> tuple[int, bool, int, Ref]:
+    """Return the key by which writes, and the early deletes among them, are sorted."""
+    rank = _generality(change.obj)
+    return change.stage, not change.early, -rank if change.early else rank, change.ref
+
+
+def with_early_deletes(plan: Plan, deletes: Iterable[Change[Rule]]) -> Plan:
+    """Return a Plan with more deletes of Rules that are made with the writes of their stage, before them."""
+    changes = list(plan)
+    for delete in deletes:
+        late = [at for at, change in enumerate(changes) if change.is_late_delete
+                and change.stage != Stage.CHECKED]
+        place = next((at for at, change in enumerate(changes)
+                      if not change.is_late_delete and change.stage >= delete.stage),
+                     late[0] if late else len(changes))
+        changes.insert(place, replace(delete, early=True))
+    return tuple(changes)
+
+
+def _with_checks(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> Plan:
     """Return writes and then deletes, but what checks client certificates goes before the profiles change.
 
     Profiles that do not ask for certificates any more would have it refuse every request.

@@ -1,10 +1,14 @@
-"""Guard against Rules and records that would get the requests of a more specific one not yet confirmed."""
+"""Guard against Rules and records that would get the requests of a more specific one.
+
+That one is new and not yet confirmed, or it would leave while they could not be deleted.
+"""
 
 from collections.abc import Callable, Iterator
 
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.ltm import Object, Record, Rule
 from f5router.model.objects import Ref
+from f5router.plan import leaving
 from f5router.plan.change import CREATE, AnyChange
 
 
@@ -20,9 +24,13 @@ class UncertainWrites:
         self._soon = soon
         self._first: dict[tuple[str, str], tuple[int, BigIPError]] = {}
         """The most specific object in a policy or data-group, by its Hosts and the domains they lie in."""
+        self._staying: dict[tuple[str, str], BigIPError] = {}
+        """Errors of early deletes, by what the Rule covers which is still there."""
 
     def note(self, change: AnyChange, error: Exception | None) -> None:
         """Record the outcome of a Change."""
+        if change.early and isinstance(error, BigIPError) and self._soon(change.ref):
+            self._staying.update(dict.fromkeys(_covered(change.obj), error))
         if not isinstance(error, UNCERTAIN_ERRORS) or change.verb != CREATE or not self._soon(change.ref):
             return
         rank = _rank(change.obj)
@@ -31,7 +39,12 @@ class UncertainWrites:
                 self._first[place] = rank, error
 
     def obstacle(self, change: AnyChange) -> BigIPError | None:
-        """Return the error of a more specific object that a Change would overtake; None if there is none."""
+        """Return the error of a more specific object that a Change would overtake; None if there is none.
+
+        Likewise that of a delete, if the Change would leave requests to the Rule that is still there.
+        """
+        if self._staying and change.old is not None and leaving.leaves(change):
+            return next(filter(None, map(self._staying.get, _places(change.old))), None)
         if change.verb != CREATE or not self._first:
             return None
         rank = _rank(change.obj)
@@ -47,24 +60,14 @@ def _rank(obj: Object) -> int:
 def _places(obj: Object) -> Iterator[tuple[str, str]]:
     """Yield where a less specific object may cover this one: its Hosts, and their domains after a dot."""
     if isinstance(obj, Rule):
-        container, hosts = obj.policy, obj.hosts
+        yield from leaving.places(obj.policy, obj.hosts)
     elif isinstance(obj, Record):
-        container, hosts = obj.group, frozenset({obj.name})
-    else:
-        return
-    for host in hosts:
-        yield container, host
-        for at, character in enumerate(host):
-            if character == "." and at:
-                yield container, host[at:]
+        yield from leaving.places(obj.group, {obj.name})
 
 
 def _covered(obj: Object) -> Iterator[tuple[str, str]]:
     """Yield what an object covers: each of its Hosts, or all of a domain."""
     if isinstance(obj, Rule):
-        for host in obj.hosts:
-            yield obj.policy, host
-        if obj.suffix:
-            yield obj.policy, obj.suffix
+        yield from leaving.covered(obj)
     elif isinstance(obj, Record) and obj.name.startswith("."):
         yield obj.group, obj.name

@@ -14,7 +14,17 @@ from typing import TypeGuard
 from f5router.desired.engine import Engine
 from f5router.model import hostnames, names, ownership
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, PoolMember, Record, Rule
+from f5router.model.ltm import (
+    Attachment,
+    BigIPState,
+    ClientSSL,
+    Foreign,
+    Object,
+    Pool,
+    PoolMember,
+    Record,
+    Rule,
+)
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
@@ -189,10 +199,18 @@ def _successors(engine: Engine, rule: Rule) -> set[Key]:
         for key, uses in engine.host_routes(host).items():
             desired = (engine.objects.get(ref) for ref in uses)
             if key.namespace == namespace and (engine.pending(key) or any(
-                isinstance(new, Rule) and new.conditions == rule.conditions for new in desired
+                isinstance(new, Rule) and host in new.hosts and _paths(new) == _paths(rule) for new in desired
             )):
                 keys.add(key)
     return keys
+
+
+def _paths(rule: Rule) -> frozenset[str]:
+    """Return the paths that the conditions of a Rule name, however they compare them."""
+    if isinstance(rule.conditions, Foreign):
+        return frozenset()
+    return frozenset(value.rstrip("/") for condition in rule.conditions if condition.selector == "path"
+                     for value in condition.values)
 
 
 def serves_foreign_namespace(engine: Engine, obj: Object) -> bool:

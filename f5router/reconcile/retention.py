@@ -17,10 +17,12 @@ from f5router.icontrol.outcome import RetentionTest
 from f5router.model import ownership
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError
-from f5router.model.ltm import Object, Pool
+from f5router.model.ltm import Object, Pool, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, Plan
+from f5router.plan.change import DELETE, Change, Plan, of_kind
+from f5router.plan.diff import with_early_deletes
+from f5router.plan.leaving import leaves
 from f5router.reconcile import delete_guard, previous_objects, unread_sources
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
@@ -144,8 +146,14 @@ class Retention:
         undetermined = self._engine.undetermined() | self.of_unread
         foreign = previous_objects.foreign_objects(self._engine, observed, undetermined)
         self._undetermined = Undetermined.of(undetermined, self._engine.objects, observed, foreign)
-        plan, self.awaiting_secret = self._undetermined.split(plan, observed)
-        return plan
+        possible, self.awaiting_secret = self._undetermined.split(plan, observed)
+        if not self.awaiting_secret:
+            return possible
+        # A Rule whose update waits may have lost its Host to another namespace.
+        lost = [Change(DELETE, change.old, None) for change in of_kind(plan, Rule)
+                if change.ref in self.awaiting_secret and change.old is not None and leaves(change)
+                and previous_objects.serves_foreign_namespace(self._engine, change.old)]
+        return with_early_deletes(possible, lost)
 
     def should_retain(self, failed: Collection[Ref]) -> RetentionTest:
         """Return the function that decides which previous objects stay. Args: failed: refused objects."""

@@ -24,8 +24,8 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.network.vxlan import VxlanConfig
-from f5router.plan.change import CREATE, DELETE, UPDATE, Plan
-from f5router.plan.diff import diff
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change, Plan
+from f5router.plan.diff import diff, with_early_deletes
 from f5router.reconcile.undetermined import Undetermined
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
@@ -270,6 +270,33 @@ def test_a_changed_route_is_always_served(before, after, order):
     assert [e for v, e in writes if v != DELETE] == [e for v, e in order if v != DELETE]
 
 
+TAKER = {"host": "www.example.com", "namespace": "bank", "age": 2}
+MOVES = {
+    "to another host": (route("r", path="/a", age=1), replace(route("r", path="/a", age=1), host="b.org"), 1),
+    "to another path": (route("r", path="/a", age=1), route("r", path="/b", age=1), 0),
+    "out of a subdomain": (route("r", age=1), route("r", host="www.example.org", age=1), 1),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "taken"), MOVES.values(), ids=MOVES)
+def test_a_rule_that_moves_leaves_its_requests_to_nobody_who_goes_too(old, new, taken):
+    """The oldest Route moves away, and its namespace loses the Host: nobody gets what was for /a."""
+    less = route("all", host="any.example.com", wildcard=True, age=3) if old.path == "" else route("w", age=3)
+    before = [old, less, route("k", **TAKER, path="/x")]
+    after = [new, *([less] if taken and less.wildcard_policy == "None" else []), before[2]]
+    config, asked = Settings(admission=WILD), Request("www.example.com", "/a/c", False)
+    state = applied({}, step({}, before, config)[1])
+    plan = step(state, after, config)[1]
+    first, last = answer(state, asked), answer(applied(state, plan), asked)
+    assert (first, last) == ("/Common/openshift_shop_web", "")
+    assert any(change.early for change in plan)
+    for change in plan:
+        state = applied(state, (change,))
+        assert answer(state, asked) in (first, last)
+        if change.verb == UPDATE and change.ref.path.endswith("_r"):
+            first = last  # nobody has it from now on
+
+
 COVER = route("all", host="any.example.com", kind="passthrough", wildcard=True)
 ENDED, PASSED = route("www", kind="edge", age=1), route("www", kind="passthrough", age=1)
 
@@ -327,6 +354,22 @@ def _entrance(change) -> str:
         if "passthrough_servername" in change.ref.path and "/records/" in change.ref.path
         else ""
     )
+
+
+def test_early_deletes_are_first_of_their_stage():
+    rules = [Rule(POLICY, f"openshift_route_a_{name}", 1, frozenset(), Redirect("https://x"))
+             for name in "ab"]
+    insecure = replace(rules[0], policy="/Common/openshift_insecure_routes")
+    pool = Pool("/Common/openshift_a_b")
+    late = Change(DELETE, replace(insecure, name="openshift_route_a_c"), None)
+    lost = Change(DELETE, rules[1], None)
+    for plan, place in (
+        ((Change(CREATE, None, pool), Change(CREATE, None, rules[0]), late), 1),
+        ((Change(CREATE, None, pool), Change(CREATE, None, insecure), late), 1),
+        ((Change(CREATE, None, pool), late), 1), ((late,), 0), ((), 0),
+    ):
+        changes = with_early_deletes(plan, [lost])
+        assert (changes.index(replace(lost, early=True)), len(changes)) == (place, len(plan) + 1)
 
 
 def test_a_policy_changes_strategy_after_its_rules():

@@ -1,5 +1,7 @@
 """A Rule or record does not get the requests of a more specific one whose write is not confirmed."""
 
+from dataclasses import replace
+
 import pytest
 
 from f5router.model import priority
@@ -98,3 +100,23 @@ def test_nothing_waits_for_what_was_tried_often():
     known = UncertainWrites(soon=lambda ref: False)
     known.note(create(rule("a.com", "/api")), ERROR)
     assert known.obstacle(create(rule("a.com"))) is None
+
+
+LEFT = [
+    (rule("a.com"), "a.com", True),
+    (rule("*.com"), "a.com", True),
+    (rule("*.com"), "*.a.com", True),
+    (rule("b.com"), "a.com", False),
+    (rule("a.com", policy="q"), "a.com", False),
+]
+
+
+@pytest.mark.parametrize(("stays", "host", "waits"), LEFT)
+def test_what_leaves_waits_for_a_rule_that_could_not_be_deleted(stays, host, waits):
+    known, old = UncertainWrites(), rule(host, "/api")
+    move = Change(UPDATE, old, replace(old, suffix=".org"))
+    known.note(Change(DELETE, stays, None), ERROR)
+    assert known.obstacle(move) is None  # a late delete comes after it
+    known.note(Change(DELETE, stays, None, early=True), ERROR)
+    assert (known.obstacle(move) is ERROR) == waits
+    assert known.obstacle(Change(UPDATE, old, replace(old, action=Redirect("https://y")))) is None

@@ -1,23 +1,25 @@
 """Objects that may not be deleted, or changed, yet."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from f5router.desired.engine import Engine
 from f5router.model import names
-from f5router.model.cluster import Delta, Route
+from f5router.model.cluster import Delta, Key, PathMatch, Route, RouteTLS
 from f5router.model.errors import InUse
 from f5router.model.ltm import Forward, Pool, PoolMember, Rule
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
+from f5router.plan.diff import diff
 from f5router.reconcile.delete_guard import LEAST, DeleteGuard
 from f5router.reconcile.hold import HoldReason
 from f5router.reconcile.retention import DeferredDeletes, Draining, Retention
 from f5router.reconcile.retry import RetrySchedule
 from f5router.reconcile.undetermined import Undetermined
-from tests.builders import FACTS, Settings, endpoints, route, service
+from tests.builders import FACTS, Settings, endpoints, route, service, virtual
 from tests.unit.desired.test_engine import delta
 
 A, B = Ref("ltm/pool", "/Common/a"), Ref("ltm/pool", "/Common/b")
@@ -235,3 +237,35 @@ def test_owners_of_another_namespace_end_what_stays():
     bench.device.observed[old.ref] = old
     assert [(change.verb, change.ref) for change in bench.retention.corrections({old.ref})] == [
         (DELETE, old.ref)]
+
+
+@pytest.mark.parametrize("heir", [None, route("r", namespace="bank")], ids=["nobody", "another namespace"])
+def test_a_rule_that_waits_goes_from_a_host_of_others_with_the_writes(heir):
+    """Its Route has moved, and its Secret is not read yet."""
+    old = virtual(route("r"))
+    below = virtual(route("below", path="/a"))
+    bench = Bench(old, below)
+    bench.device.observed |= bench.engine.objects
+    rule, other = (next(obj for obj in bench.engine.objects.values() if isinstance(obj, Rule)
+                        and obj.name == names.rule(key, 0)) for key in (old.key, below.key))
+    moved = replace(old, host="new.example.com", tls=RouteTLS("edge", "Allow"), tls_secret=Key("shop", "tls"))
+    bench.engine.apply(delta((moved, True), (below, False), *([(heir, True)] if heir else [])))
+    plan = bench.retention.determine(diff(bench.engine.objects, bench.device.observed, lambda obj: True))
+    assert rule.ref in bench.retention.awaiting_secret
+    gone = [change.ref for change in plan if change.verb == DELETE and change.ref in (rule.ref, other.ref)]
+    assert gone == ([rule.ref, other.ref] if heir else [other.ref])
+    assert [change.early for change in plan if change.ref == rule.ref] == ([True] if heir else [])
+
+
+@pytest.mark.parametrize(("path", "match", "stays"), [
+    ("/a", PathMatch.TEXT, True), ("/a", PathMatch.EXACT, True), ("/b", PathMatch.TEXT, False),
+])
+def test_a_rule_stays_for_a_refused_one_of_its_path_however_that_is_compared(path, match, stays):
+    gone = replace(route("gone", path="/a"), path_match=match)
+    bench = Bench(gone)
+    (old,) = (obj for obj in bench.engine.objects.values() if isinstance(obj, Rule))
+    bench.device.observed[old.ref] = old
+    heir = route("heir", path=path)
+    bench.engine.apply(delta((gone, False), (heir, True)))
+    refused = {ref for ref in bench.engine.uses(heir.key) if ref.kind == Rule.KIND}
+    assert bench.retention.should_retain(refused)(old) is stays
