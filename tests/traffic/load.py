@@ -8,8 +8,9 @@ while it was idle is no failure: the client has to open another one (RFC 9112 9.
 answer came. While a test changes what is right, an answer is right that is so when the request begins or when
 the answer comes; where TLS ends in pods, when the connection begins.
 
-Clients that know the device hurry while its configuration changes and while a test waits for answers; in
-between, as in the drain before a delete, another answer would only be one more of the same configuration.
+Clients that know the device hurry until each target has been asked after its last write, and while a test
+waits for answers; then, as in the drain before a delete, another answer would only be one more of the same
+configuration. While they hurry, they ask first for the targets that have not been asked often enough.
 """
 
 import asyncio
@@ -17,7 +18,6 @@ import json
 import random
 import ssl
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,10 +34,10 @@ KEPT = 12
 """Most requests on one connection."""
 PAUSE_S = 0.008
 """Between two requests of a client: without it the machine's speed would set their number."""
-SLOW_S = 0.06
+SLOW_S = 0.2
 """The same while nothing changes; a change ends it."""
-HURRY_S = 0.1
-"""So long clients hurry after a write: longer than a router takes to its next one."""
+AFTER_A_WRITE = 2
+"""Requests to each target in a hurry after a write: on a connection of before, and on a new one."""
 
 
 @dataclass
@@ -90,7 +90,6 @@ class Load:
         device: whose changes clients follow; None: they always hurry.
         """
         self._kept, self._pause_s, self._device = kept, pause_s, device
-        self._hurry_until = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self.targets, self.report = list(targets), Report()
         self._clients, self._random = clients, random.Random(seed)
@@ -99,6 +98,8 @@ class Load:
         """Requests that began by name of the target."""
         self._busy: Counter = Counter()
         """Requests under way by name of the target, with the opening of their connections."""
+        self._goals: Counter = Counter()
+        """Answers by name of the target up to which clients hurry."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="load", daemon=True)
 
@@ -125,9 +126,9 @@ class Load:
         """A condition: each target that is awake has been asked so many times since now, none of the others
         waits for an answer."""
         before = Counter(self.report.sent)
+        self._hurry({target.name: before[target.name] + count for target in self.targets})
 
         def asked() -> bool:
-            self._hurry()
             return all(
                 not self._busy[target.name] if target.asleep
                 else self.report.sent[target.name] - before[target.name] >= count
@@ -138,19 +139,22 @@ class Load:
     def _performed(self, request: Request, perform: Callable[[], Outcome]) -> Outcome:
         """Perform a request for the device, with requests of the clients under way if it is a write."""
         if request.method != "GET":
-            self._hurry()
+            self._hurry({target.name: AFTER_A_WRITE + self._busy[target.name] + self.report.sent[target.name]
+                         for target in self.targets})
         return perform()
 
-    def _hurry(self) -> None:
-        """From any thread: ask without long pauses for a while; those that pause go on."""
-        rested, self._hurry_until = self._rested(), time.monotonic() + HURRY_S
-        if rested and self._loop is not None:
+    def _hurry(self, goals: dict[str, int]) -> None:
+        """From any thread: ask without long pauses up to so many answers; those that pause go on."""
+        for name, goal in goals.items():
+            self._goals[name] = max(goal, self._goals[name])
+        if self._loop is not None:
             with suppress(RuntimeError):  # the clients have ended
                 self._loop.call_soon_threadsafe(self._wake)
 
-    def _rested(self) -> bool:
-        """True if nothing asks for a hurry."""
-        return self._device is not None and time.monotonic() > self._hurry_until
+    def _wanted(self, targets: list[Target]) -> list[Target]:
+        """Return those that are still to be asked in a hurry."""
+        return [target for target in targets if not target.asleep and self._goals[target.name]
+                > self.report.sent[target.name] + self._busy[target.name]]
 
     def _wake(self) -> None:
         woken, self._woken = self._woken, asyncio.Event()
@@ -159,7 +163,7 @@ class Load:
     async def _pause(self) -> None:
         """Between two requests of a client."""
         await asyncio.sleep(self._pause_s)
-        if self._rested():
+        if self._device is not None and not self._wanted(self.targets):
             with suppress(TimeoutError):
                 async with asyncio.timeout(SLOW_S):
                     await self._woken.wait()
@@ -178,7 +182,8 @@ class Load:
 
     def _chosen(self, targets: list[Target]) -> Target:
         """Pick two targets at random, and of these the one that was asked less: each gets its share soon."""
-        return min(self._random.choices(targets, k=2), key=lambda target: self._asked[target.name])
+        pair = self._random.choices(self._wanted(targets) or targets, k=2)
+        return min(pair, key=lambda target: self._asked[target.name])
 
     def _mixed(self, first: Target) -> list[Target]:
         """Return what a connection that was opened for a target may be used for."""

@@ -18,8 +18,12 @@ from tests.traffic.load import REFUSED, Load, Target
 from tests.waiting import until
 
 ALLOWLIST = "haproxy.router.openshift.io/ip_allowlist"
-ENOUGH = 25
-"""Requests to each target between two changes."""
+ENOUGH = 8
+"""Requests to each target between two changes. What is wrong then stays so until the next change: the first
+request to its pod shows it, of which a Service has two, or the first that follows another target's on a
+connection, as every second one does."""
+QUIET = 25
+"""Requests to each target, in which a router that has not finished makes its next write."""
 ONE, TWO = identity("edge.example.com", serial=1), identity("edge.example.com", serial=2)
 
 
@@ -87,7 +91,7 @@ class Drill:
         until(lambda: len(writes()) > count)
         while count < len(writes()):
             count = len(writes())
-            self.some()
+            self.some(QUIET)
 
     def retire(self, address: str, port: int) -> None:
         """A pod that is terminating: it serves until the end of the test, or its last connection."""
@@ -187,7 +191,7 @@ def test_a_certificate_is_renewed(site, drill, targets):
                                certificate=TWO.certificate, key=TWO.key))
     until(lambda: TWO.certificate.strip() in _contents(site))
     until(lambda: ONE.certificate.strip() not in _contents(site))
-    drill.some(40)
+    drill.some(2 * ENOUGH)
     targets["edge"].certificates = {der["two"]}
     drill.some()
 
@@ -227,7 +231,7 @@ def test_the_router_restarts(site, drill, loaded):
     router = site.run()
     try:
         until(lambda: members(site, "openshift_shop_api") == {"10.1.2.2:8080", "10.1.2.9:8080"})
-        drill.some(50)
+        drill.some(2 * ENOUGH)
     finally:
         router.stop()
 
@@ -246,6 +250,6 @@ def test_drift_is_repaired(site, drill, loaded):
     router = site.run()
     try:
         until(lambda: members(site, "openshift_shop_web") == {"10.1.1.1:8080", "10.1.1.2:8080"})
-        drill.some(50)
+        drill.some(2 * ENOUGH)
     finally:
         router.stop()
