@@ -73,7 +73,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded,
                     standby=device.pair.obstacle,
                     held=lambda: f"{count} are held back" if (count := len(guard.held)) else "",
-                    sync=lambda: syncer.state,
+                    sync=lambda: syncer.state, slow=lambda: device.client.slow_requests.warnings(),
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
     sources = Sources(lambda: device.counts, {

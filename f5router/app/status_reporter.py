@@ -48,6 +48,7 @@ class StatusReporter:
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
         self._selection = PersistentLog("selection of Routes")
+        self._slow_requests = PersistentLog("requests near the time limit of the BIG-IP")
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
@@ -55,6 +56,7 @@ class StatusReporter:
         self._network.update(network.problems, network.warnings)
         self._virtual_servers.update((), self._reconciler.verdicts.virtual_server_findings().warnings)
         self._selection.update((), self._cluster.warnings())
+        self._slow_requests.update((), self._reconciler.device.client.slow_requests.warnings())
         self._claims.removed(report.removed.values())
         for key, removed in report.removed.items():
             if removed.origin is None:

@@ -71,7 +71,7 @@ class Health:
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
                  degraded: Callable[[], Sequence[str]] = lambda: (),
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
-                 sync: Callable[[], str] = lambda: "",
+                 sync: Callable[[], str] = lambda: "", slow: Callable[[], Sequence[str]] = lambda: (),
                  election: Callable[[], str] = lambda: "", refusal: Callable[[], str] = lambda: "",
                  stopping: Callable[[], bool] = lambda: False):
         """Arguments:
@@ -80,6 +80,7 @@ class Health:
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         held: what is held back although the router is ready, "" if nothing is.
         sync: state of config sync to the other units; "" without a device group.
+        slow: requests that the device answers so late that it may soon give up on them.
         election: the part of this router among its replicas, "" without leader election.
         refusal: why it can never lead, "" if it can.
         stopping: True while the router ends.
@@ -87,7 +88,7 @@ class Health:
         self.heartbeat = heartbeat
         self._missing, self._degraded = missing, degraded
         self._standby, self._held, self._election, self._refusal = standby, held, election, refusal
-        self._sync = sync
+        self._sync, self._slow = sync, slow
         self.stopping = stopping
         self._unreached = "not reached yet"
         self._loaded = False
@@ -124,7 +125,7 @@ class Health:
         return [
             Check("process-running", "the router is stopping" if self.stopping() else ""),
             Check("cluster-listed", *map(excerpt, map("; ".join, (self._missing(), self._degraded())))),
-            Check("bigip-reached", excerpt(self._unreached)),
+            Check("bigip-reached", excerpt(self._unreached), excerpt("; ".join(self._slow()))),
             Check("bigip-active", excerpt(self._standby())),
             Check("has-synced", unread or unloaded),
             *((Check("leader-election", excerpt(self._refusal()), excerpt(election)),) if election else ()),

@@ -136,6 +136,19 @@ def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
     assert served.missing() == set()
 
 
+def test_a_request_near_the_time_limit(lab, serve, caplog):
+    """It is logged once, and stands in the checks, while the router is ready."""
+    served = serve()
+    assert served.router.cluster.wait_synced(DEADLINE_S)
+    served.router.reconciler.device.client.slow_requests.record("GET", "/mgmt/tm/ltm/policy", 45.0)
+    for _ in range(2):
+        served.router.attempt_pass()
+        served.router.device.stale = True
+    (record,) = [each for each in caplog.records if each.message.startswith("requests near the time limit")]
+    assert record.problem.startswith("GET /mgmt/tm/ltm/policy takes over 40 s")
+    assert f"[+]bigip-reached ok: {record.problem}" in served.get("/readyz?verbose").text.splitlines()
+
+
 def test_a_kind_that_no_answer_came_for(lab, serve):
     """The API server is busy with one kind, and its name is shown."""
     lab.kube.inject("503", times=None, path="endpointslices")

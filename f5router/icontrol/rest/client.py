@@ -21,6 +21,7 @@ import tenacity
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
+from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.rest.transport import LOOKING, READING, REMOVAL, SAVING, Reply, Transport
 from f5router.icontrol.settings import ClientSettings, Login, Renewable
 from f5router.model import tmos
@@ -106,7 +107,7 @@ class Client:
         self._given_up = threading.Event()
         self._stopping = False
         self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
-        self._transport = Transport(settings, permit, authorities)
+        self._transport = Transport(settings, permit, authorities, clock=clock)
         self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
@@ -130,6 +131,11 @@ class Client:
     def counts(self) -> collections.Counter[str]:
         """Requests sent: GET, POST, PATCH, DELETE, login, logout."""
         return self._transport.counts
+
+    @property
+    def slow_requests(self) -> SlowRequests:
+        """Requests that the device answered so late that it may soon give up on them."""
+        return self._transport.slow_requests
 
     def get(self, path: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Read an object or a collection; repeated for up to retry_s.

@@ -24,9 +24,10 @@ import re
 import socket
 import ssl
 import threading
+import time
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +41,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
+from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
 from f5router.model.write_permit import ALWAYS, WritePermit
@@ -185,12 +187,14 @@ class Transport:
 
     Attributes:
         counts: requests sent, by method or by the label given to send().
+        slow_requests: those that took long, without saves, which have a limit of their own.
     """
 
     def __init__(self, settings: ClientSettings, permit: WritePermit = ALWAYS,
-                 authorities: Renewable[str] | None = None):
+                 authorities: Renewable[str] | None = None, clock: Callable[[], float] = time.monotonic):
         """Args: authorities: certificates in PEM, if they may change; by default, those of the settings."""
         self._settings, self._permit, self._authorities = settings, permit, authorities
+        self._clock, self.slow_requests = clock, SlowRequests(settings.timeout_s, clock)
         self._trusted = authorities.get() if authorities else ""
         """Authorities of the connections, in PEM; "" for those of the settings."""
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
@@ -230,10 +234,13 @@ class Transport:
         with self._beside[beside] if beside else self._slots:
             with self._counting:
                 self.counts[label or method] += 1
+            begin = self._clock()
             trusted = self._newest_authorities()
             answer = self._attempt(method, path, trusted, urlopen)
             if isinstance(answer, Untrusted) and (newest := self._newest_authorities(now=True)) != trusted:
                 answer = self._attempt(method, path, newest, urlopen)  # nothing was sent before
+            if beside != SAVING:
+                self.slow_requests.record(method, hide_token(path), self._clock() - begin)
         if isinstance(answer, Unreachable):
             raise answer
         return answer

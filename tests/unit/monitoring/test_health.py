@@ -106,6 +106,18 @@ def test_readiness_lists_what_is_missing(clock):
     assert problems(state.ready()) == {"process-running": "the router is stopping"}
 
 
+def test_slow_requests_are_a_remark(clock):
+    """The router is ready; the remark stands where the operator looks for the device."""
+    slow = []
+    state = Health(Heartbeat(limit_s=30, clock=clock), missing=lambda: (), slow=lambda: slow)
+    state.reached()
+    state.loaded()
+    assert {check.note for check in state.ready()} == {""}
+    slow.append("GET /mgmt/tm/ltm/policy takes over 40 s")
+    assert {check.name: check.note for check in state.ready() if check.note} == {"bigip-reached": slow[0]}
+    assert problems(state.ready()) == {}
+
+
 @pytest.mark.parametrize(("checks", "verbose", "expected"), [
     ([Check("a")], False, (True, "ok")),
     ([Check("a"), Check("b")], True, (True, "[+]a ok\n[+]b ok\nreadyz check passed\n")),
