@@ -17,6 +17,7 @@ from types import MappingProxyType
 from f5router.icontrol import beside, folders
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.drain import Drain
+from f5router.icontrol.expected import Expected, expect
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.observe import observe
@@ -42,7 +43,7 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Object, Pool
+from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
@@ -81,6 +82,8 @@ class Device:
         self._pause = sleep or (lambda seconds: self.calls.pause(seconds))
         for unit in pair.units:
             unit.observed = lambda: self.observed
+        self.desired: Callable[[], BigIPState] = dict
+        """Returns the objects as they are wanted, which a reading probably finds."""
         self.on_switch: Callable[[], None] = lambda: None
         """Called after `unit` has changed; `observed` is empty then."""
         self.folder: JSON = {}
@@ -140,7 +143,8 @@ class Device:
         unconfirmed, self.unconfirmed = self.unconfirmed, set()
         self.calls.begin()
         try:
-            observation = self.calls.run(lambda: self._read(create_folder=create_folder))
+            expected = expect(self.desired(), self.observed)
+            observation = self.calls.run(lambda: self._read(expected, create_folder=create_folder))
             self.calls.settle()
             newer = self._meanwhile
         except BaseException:
@@ -160,9 +164,9 @@ class Device:
 
     def begin_reading(self, ended: Callable[[], None]) -> None:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
-        client = self.client.for_reading()
-        self.beside = beside.BesideReading(
-            beside.begin(lambda: self._observe(client, self._folder, self._virtuals), ended))
+        client, expected = self.client.for_reading(), expect(self.desired(), self.observed)
+        self.beside = beside.BesideReading(beside.begin(
+            lambda: self._observe(client, self._folder, self._virtuals, expected=expected), ended))
 
     def _choose_unit(self) -> None:
         """Turn to the unit that is active. Raises: Standby: none is, or several are; BigIPError."""
@@ -179,7 +183,7 @@ class Device:
         self.stale = True
         self.on_switch()
 
-    def _read(self, *, create_folder: bool) -> Observation:
+    def _read(self, expected: Expected, *, create_folder: bool) -> Observation:
         """Read everything of ours."""
         if create_folder:
             self.failover.require_active()
@@ -190,11 +194,7 @@ class Device:
             return Observation(facts=DeviceFacts(self.client.version(), http, https))
         self.folder = folder
         self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
-        return self._observe(self.client, self._folder, self._virtuals)
-
-    def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
-        """Return the objects of a Plan that are certain to be refused, with the reasons."""
-        return self.unit.attachments.foresee(plan)
+        return self._observe(self.client, self._folder, self._virtuals, expected=expected)
 
     # --- writing -------------------------------------------------------------------------
 

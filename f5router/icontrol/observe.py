@@ -4,34 +4,32 @@ A device whose daemons are starting answers 404 for objects that exist (bigip-be
 Observation counts only when the device was ready before and after it was made.
 """
 
-import contextlib
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from f5router.desired import irules
-from f5router.icontrol import own_addresses
-from f5router.icontrol.codec import ltm_codec, net_codec, policy_codec
+from f5router.icontrol import own_addresses, pages
+from f5router.icontrol.codec import ltm_codec, net_codec
+from f5router.icontrol.expected import NOTHING, Expected
+from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
-from f5router.icontrol.writers import ltm_nodes, tunnels
+from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import client_limits, monitors, names, original_names, ownership, tmos
+from f5router.model import client_limits, names, original_names, ownership, tmos
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
-from f5router.model.errors import DeviceTimeout, NotFound, NotReady
+from f5router.model.errors import NotFound, NotReady
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     Attachment,
-    CertFile,
     ClientSSL,
-    CRLFile,
     DataGroup,
     Forward,
     HTTPCompression,
     IRule,
-    KeyFile,
     Object,
     Policy,
     Pool,
@@ -45,20 +43,12 @@ from f5router.model.objects import Ref
 
 log = logging.getLogger(__name__)
 
-PAGE = 200
-"""Items of a page where a collection takes the device too long in one piece."""
-
-_PARTITIONED = (*monitors.TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
-                KeyFile.KIND)
-_EXPANDED = (Pool.KIND, Policy.KIND)
-_PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)
-_HTTP = "ltm/profile/http"
-
 
 def observe(
     client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
     static_routes: bool = False,
     profiles: Collection[str] = (),
+    expected: Expected = NOTHING,
 ) -> Observation:
     """Read our objects, and the facts that decide how they may be written.
 
@@ -67,15 +57,16 @@ def observe(
         vxlan: read net objects too, if the version supports VxLAN.
         static_routes: read static routes too.
         profiles: full paths of the server SSL profiles that Routes may name.
+        expected: what it will probably show.
     Raises:
         NotReady: the device was not ready before or after.
         BigIPError: a read failed.
     """
     _require_ready(client)
     version = client.version()
-    read = _collections(client, folder)
-    if any(names.is_parent(ltm_codec.path_of(item)) for item in read[ClientSSL.KIND]):
-        read[CRLFile.KIND] = collection(client, CRLFile.KIND, folder, expand=False)
+    ltm = LTMReading(client, folder, expected)
+    ltm.read()
+    read = ltm.profiles
     servers = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= tmos.VXLAN_SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
@@ -90,53 +81,16 @@ def observe(
     attached: list[Object] = [obj for virtual_, raw in zip(facts, servers, strict=True) if virtual_ and raw
                               for obj in attachments(virtual_, raw, folder)]
     attached += tunnels.translations(facts) if vxlan else []
-    objects = _objects(network, read, attached, folder)
+    objects = ltm.objects
+    objects.update((obj.ref, obj) for obj in (*network, *attached))
+    objects.update((obj.ref, obj) for obj in linked(objects, folder))
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
     left = original_facts(client, objects, facts, folder)
     http, https = facts
     known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left,
                         client_ssl=_root(read[ClientSSL.KIND]),
                         missing_profiles=missing_profiles(profiles, read[ServerSSL.KIND], folder))
-    return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
-                       ltm_nodes.places(_members(read[Pool.KIND], folder)))
-
-
-def _collections(client: Client, folder: str) -> dict[str, list[JSON]]:
-    """Read the collections of LTM objects and files, by kind."""
-    read = {kind: collection(client, kind, folder, expand=kind in _EXPANDED) for kind in _PARTITIONED}
-    for kind in (*_PROFILES, _HTTP):
-        read[kind] = client.get(kind).get("items") or []
-    return read
-
-
-def _objects(network: Iterable[Object], read: Mapping[str, list[JSON]], attached: Iterable[Object],
-             folder: str) -> dict[Ref, Object]:
-    """Return all our objects, with their dependencies."""
-    objects = {obj.ref: obj for obj in network}
-    objects.update((obj.ref, obj) for kind in (*_PARTITIONED, *_PROFILES, CRLFile.KIND)
-                   for obj in _decoded(kind, read.get(kind, ()), folder))
-    objects.update((obj.ref, obj) for obj in attached)
-    objects.update((obj.ref, obj) for obj in linked(objects, folder))
-    return objects
-
-
-def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:
-    """Yield the members of our pools; pools that cannot be read are logged by _decoded."""
-    for obj in pools:
-        with contextlib.suppress(*ltm_codec.ODD):
-            if ownership.owns_path(folder, Pool.KIND, ltm_codec.path_of(obj)):
-                yield from ltm_codec.items(obj, "members")
-
-
-def _policy_state(raw: Iterable[JSON], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return our legacy policies, and drafts of our policies that were left behind."""
-    ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
-    drafts = {draft for path in ours for draft in names.draft_paths(path)}
-    policies = [(ltm_codec.path_of(obj), obj) for obj in raw]
-    return (
-        frozenset(path for path, obj in policies if path in ours and obj.get("status") == "legacy"),
-        tuple(sorted(path for path, _ in policies if path in drafts)),
-    )
+    return Observation(objects, known, *ltm.policy_state(), ltm.nodes)
 
 
 def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
@@ -202,7 +156,7 @@ class _Links:
 def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
     """Read our static routes."""
     routes = []
-    for item in collection(client, StaticRoute.KIND, folder, expand=False):
+    for item in pages.items(client, StaticRoute.KIND, pages.filtered(folder)):
         try:
             route = net_codec.decode_route(item)
         except ltm_codec.ODD as exc:
@@ -213,78 +167,29 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
     return routes
 
 
-def decoded(kind: str, item: JSON) -> list[Object]:
-    """Decode one item and its nested objects, owned or not. Raises: codec.ODD."""
-    if kind == Policy.KIND:
-        policy, rules = policy_codec.decode_policy(item)
-        return [policy, *rules]
-    if kind == DataGroup.KIND:
-        group, records = ltm_codec.decode_data_group(item)
-        return [group, *records]
-    return [ltm_codec.DECODERS[kind](item)]
-
-
-def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[JSON]:
-    """Read the items of a collection that may be ours.
-
-    In a nested folder the whole collection is read: whether `$filter=partition` gives what lies in
-    sub-folders is not recorded (bigip-behaviour.md A10.4).
-    """
-    partition, *nested = folder.strip("/").split("/")
-    params = {} if nested else {"$filter": f"partition eq {partition}"}
-    if expand:
-        params["expandSubcollections"] = "true"
-    try:
-        return client.get(kind, params).get("items") or []
-    except DeviceTimeout:
-        log.info("collection takes too long, reading pages", extra={"kind": kind})
-        return _paged(client, kind, params)
-
-
-def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[JSON]:
-    """Read a collection in pages, checked against the list of names.
-
-    How `$top` and `$skip` behave is not recorded (bigip-behaviour.md A10.5): what the pages lack is read
-    singly, and a device that ignores them gives everything at once.
-    """
-    plain = {key: value for key, value in params.items() if key != "expandSubcollections"}
-    paths = [ltm_codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
-    items: dict[str, JSON] = {}
-    for skip in range(0, len(paths), PAGE):
-        page = client.get(kind, {**params, "$top": str(PAGE), "$skip": str(skip)}).get("items") or []
-        items.update((ltm_codec.path_of(item), item) for item in page)
-        if len(items) >= len(paths):
-            break
-    for path in paths:
-        if path not in items:
-            items[path] = client.get(item_path(kind, path), {"expandSubcollections": "true"})
-    return list(items.values())
-
-
 def virtual_facts(
-    path: str, raw: JSON | None, read: Mapping[str, list[JSON]], folder: str
+    path: str, raw: JSON | None, read: Mapping[str, Mapping[str, JSON]], folder: str
 ) -> VirtualFacts:
-    """Return what the administrator put on a virtual server."""
+    """Return what the administrator put on a virtual server. Args: read: profiles by kind and path."""
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
     attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
     foreign = {name for name in attached if not _ours(folder, "profiles", name)}
-    profiles = {ltm_codec.path_of(item): item for item in read[ClientSSL.KIND]}
+    profiles = read[ClientSSL.KIND]
     originals = {name for name in foreign & profiles.keys() if original_names.is_client_ssl(name)}
     client_ssl = sorted((foreign & profiles.keys()) - originals)
-    server_ssl = sorted(foreign & {ltm_codec.path_of(item) for item in read[ServerSSL.KIND]})
-    compression = {ltm_codec.path_of(item) for item in read[HTTPCompression.KIND]}
+    server_ssl = sorted(foreign & read[ServerSSL.KIND].keys())
     facts = VirtualFacts(
         path,
         port=ltm_codec.destination_port(raw),
         address=ltm_codec.destination_address(raw),
-        http=bool({ltm_codec.path_of(item) for item in read[_HTTP]} & set(attached)),
+        http=not read[HTTP].keys().isdisjoint(attached),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
         server_names=frozenset(name for p in client_ssl if (
             name := str(profiles[p].get("serverName") or "none").lower()) != "none"),
         replaced_client_ssl=_replaced(attached, profiles, folder),
-        compression=tuple(sorted(foreign & compression)),
+        compression=tuple(sorted(foreign & read[HTTPCompression.KIND].keys())),
         server_ssl=tuple(name for name in server_ssl if not original_names.is_server_ssl(name)),
         original_client_ssl=tuple(sorted(
             (str(profiles[name].get("serverName", "")).lower(), name) for name in originals)),
@@ -294,18 +199,17 @@ def virtual_facts(
     return replace(facts, default_properties=ltm_codec.decode_tls_properties(default))
 
 
-def _root(profiles: Iterable[JSON]) -> TLSProperties:
+def _root(profiles: Mapping[str, JSON]) -> TLSProperties:
     """Return the properties of the device's own client SSL profile, the parent of those of Hosts."""
-    root = next((obj for obj in profiles if ltm_codec.path_of(obj) == ClientSSL.PARENT), None)
+    root = profiles.get(ClientSSL.PARENT)
     return ltm_codec.decode_tls_properties(root) if root else TLSProperties()
 
 
-def missing_profiles(paths: Collection[str], read: Iterable[JSON], folder: str) -> frozenset[str]:
+def missing_profiles(paths: Collection[str], there: Collection[str], folder: str) -> frozenset[str]:
     """Return those of these profiles that are certainly not there.
 
     The router's account may not see every partition: those in which it sees no profile count as unknown.
     """
-    there = {ltm_codec.path_of(item) for item in read}
     seen = {path.split("/")[1] for path in {folder, *there}}
     return frozenset(path for path in paths if path not in there and path.split("/")[1] in seen)
 
@@ -362,28 +266,13 @@ def attachments(facts: VirtualFacts, raw: JSON, folder: str) -> list[Attachment]
 _TARGETS = {
     "policies": (Policy.KIND,),
     "rules": (IRule.KIND,),
-    "profiles": _PROFILES,
+    "profiles": PROFILES,
 }
 
 
 def _ours(folder: str, kind: str, target: str) -> str:
     """Return the kind of an object that is ours; "" if it is not."""
     return next((k for k in _TARGETS[kind] if ownership.owns_path(folder, k, target)), "")
-
-
-def _decoded(kind: str, raw: Iterable[JSON], folder: str) -> Iterable[Object]:
-    """Yield our objects; one that cannot be decoded counts as absent, so it is overwritten."""
-    for item in raw:
-        try:
-            if not ownership.owns_path(folder, kind, ltm_codec.path_of(item)):
-                continue
-            nested = decoded(kind, item)
-        except ltm_codec.ODD as exc:
-            path = item.get("fullPath") if isinstance(item, Mapping) else ""
-            log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})
-            continue
-        # Other people's Rules are kept for their ordinals; plan.diff leaves them alone.
-        yield from (obj for obj in nested if isinstance(obj, Rule) or ownership.owns(folder, obj))
 
 
 def _require_ready(client: Client) -> None:

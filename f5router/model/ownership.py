@@ -82,6 +82,12 @@ def owns(folder: str, obj: Object) -> bool:
     return owns_path(folder, obj.KIND, obj.path)
 
 
+def is_host_profile(folder: str, path: str) -> bool:
+    """True for a client SSL profile of ours that is for one Host."""
+    return (owns_path(folder, ClientSSL.KIND, path) and not names.is_parent(path)
+            and path != names.full_path(folder, names.DEFAULT_CLIENTSSL))
+
+
 def owns_self_path(folder: str, path: str) -> bool:
     """True if a self IP in exactly our folder is named by a CIDR, as ours are."""
     return path.startswith(f"{folder}/") and _CIDR.fullmatch(path[len(folder) + 1:]) is not None

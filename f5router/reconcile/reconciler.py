@@ -41,6 +41,7 @@ class Reconciler:
         self.engine = engine
         self.guard = guard or DeleteGuard()
         self.device = device
+        device.desired = lambda: engine.objects
         self._clock = clock
         self._retry = RetrySchedule()
         self.retention = Retention(
@@ -280,7 +281,7 @@ class Reconciler:
 
     def foresee(self, plan: Plan) -> None:
         """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
-        self._retry.record(self.device.foresee(plan), (), self._clock())
+        self._retry.record(self.device.unit.attachments.foresee(plan), (), self._clock())
 
     # --- the pass ------------------------------------------------------------------------
 

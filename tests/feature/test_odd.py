@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from f5router.icontrol.expected import LARGE, expect
 from f5router.icontrol.observe import observe
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Pool, Rule
 from tests import manifests
 from tests.builders import identity
 from tests.feature.test_loop import admitted, pool
@@ -76,6 +77,48 @@ def test_every_property_of_an_unknown_form(lab, odd):
             replies.change = lambda said, path=path, where=where: said[0] == path and put(said[1], where, odd)
             seen = observe(replies, "/Common", VIRTUALS)
             assert len(whole.objects.keys() - seen.objects.keys()) <= 8, where
+
+
+class Unexpanded:
+    """Rules that are read by themselves come without what is in them."""
+
+    def __init__(self, client):
+        self._client = client
+        self.ready, self.version = client.ready, client.version
+
+    def get(self, path, params=None):
+        reply = self._client.get(path, params)
+        for item in reply.get("items", ()) if path.endswith("/rules") else ():
+            item.pop("conditionsReference", None)
+            item.pop("actionsReference", None)
+        return reply
+
+
+@pytest.mark.parametrize("client", [lambda client: client, Unexpanded], ids=["expanded", "not expanded"])
+@pytest.mark.parametrize("quirk", [(), ("top-skip-ignored",)], ids=str)
+def test_a_large_device_is_read_in_pages(make_lab, client, quirk):
+    """It shows the same, and what is equal to a desired object takes no memory of its own."""
+    lab = make_lab(quirks=frozenset(quirk), ssh=True)
+    lab.virtuals()
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="reencrypt", **CERT),
+              manifests.route("c", host="c.com", kind="passthrough"),
+              *manifests.service("shop", "web", pods=("10.1.1.1",)))
+    router = lab.router(**lab.ssh_flags())
+    lab.converge(router)
+    reconciler = router.reconciler
+    desired, reader = reconciler.engine.objects, client(reconciler.device.client)
+    small = observe(reader, "/Common", VIRTUALS)
+    expected = expect(desired, small.objects)
+    large = observe(reader, "/Common", VIRTUALS, expected=replace(
+        expected, counts=dict.fromkeys(expected.counts, LARGE + 1)))
+    assert large == small
+    assert {repr(obj) for obj in large.objects.values()} == {repr(obj) for obj in small.objects.values()}
+    pools = [(large.objects[ref], obj) for ref, obj in desired.items() if isinstance(obj, Pool)]
+    assert pools
+    assert all(read is wanted for read, wanted in pools)
+    rules = [(large.objects[ref], obj) for ref, obj in desired.items() if isinstance(obj, Rule)]
+    assert rules
+    assert all(read.conditions is wanted.conditions for read, wanted in rules)
 
 
 def test_an_odd_rule_is_written_anew(lab):

@@ -63,10 +63,14 @@ def noop_changes(policy: Policy) -> dict[str, Any]:
     return {key: value for key, value in rule.items() if key != "name"}
 
 
-def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
-    """Decode a policy with its Rules; other people's Rules too, for their ordinals."""
+def decode_policy(obj: JSON, rules: list[Rule] | None = None) -> tuple[Policy, list[Rule]]:
+    """Decode a policy with its Rules; other people's Rules too, for their ordinals.
+
+    Args: rules: its Rules, if they were read by themselves.
+    """
     path = path_of(obj)
-    rules = [decode_rule(path, item) for item in items(obj, "rules")]
+    if rules is None:
+        rules = [decode_rule(path, item) for item in items(obj, "rules")]
     last = max((rule.ordinal for rule in rules if rule.name != names.NOOP_RULE), default=-1)
     noops = [rule for rule in rules if rule.name == names.NOOP_RULE]
     policy = Policy(

@@ -22,5 +22,5 @@ def test_a_list_goes_with_the_record_that_names_it():
     pytest.param("/Hidden/x", False, id="in a partition that may not be seen"),
 ])
 def test_profiles_that_are_certainly_missing(path, missing):
-    read = [{"fullPath": "/Common/admins"}, {"fullPath": "/Team/x"}]
-    assert observe.missing_profiles([path], read, "/P/zone") == ({path} if missing else set())
+    there = ["/Common/admins", "/Team/x"]
+    assert observe.missing_profiles([path], there, "/P/zone") == ({path} if missing else set())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.icontrol import observe
+from f5router.icontrol import ltm_reading
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.model import priority
 from f5router.model.ltm import (
@@ -376,7 +376,7 @@ def test_recorded_replies_are_read(path):
     kind = KINDS[str(path.parent.relative_to(RECORDINGS))]
     body = json.loads(path.read_text())
     for item in body.get("items", [body]):
-        objects = observe.decoded(kind, item)
+        objects = ltm_reading.decoded(kind, item)
         assert objects[0].path == ltm_codec.path_of(item)
         for obj in objects:
             assert not isinstance(obj, Record) or obj.group == objects[0].path

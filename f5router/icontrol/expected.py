@@ -1,0 +1,56 @@
+"""Expectations of a reading of the device: how much it shows, and which objects are in memory already."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from f5router.icontrol.rest.encoding import item_path
+from f5router.model.ltm import BigIPState, CertFile, ClientSSL, KeyFile, Object, Policy, Pool, Rule, ServerSSL
+from f5router.model.objects import Ref
+
+LARGE = 1000
+"""A collection with more of our objects is read in pages."""
+
+_WHOLE = (Pool, CertFile, KeyFile, ServerSSL)
+"""Types whose equal objects take each other's place, also in what `==` does not compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Made before a reading by the thread that owns the objects; then any thread may use it."""
+
+    desired: BigIPState = field(default_factory=dict)
+    """The objects as they are wanted; they may change meanwhile."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Number of our objects by collection."""
+
+    def is_large(self, collection: str) -> bool:
+        """True for the path of a collection that is read in pages."""
+        return self.counts.get(collection, 0) > LARGE
+
+    def shared(self, ref: Ref, obj: Object) -> Object:
+        """Return an object as read, with all that is equal to the desired one taken from there."""
+        known = self.desired.get(ref)
+        if known is None or known != obj:
+            return obj
+        if isinstance(known, Rule) and isinstance(obj, Rule):
+            return replace(obj, policy=known.policy, name=known.name, conditions=known.conditions,
+                           action=known.action, hosts=known.hosts if known.hosts == obj.hosts else obj.hosts)
+        same = isinstance(known, ClientSSL) and isinstance(obj, ClientSSL) and (
+            known.own_parent == obj.own_parent)
+        return known if same or isinstance(known, _WHOLE) else obj
+
+
+NOTHING = Expected()
+
+
+def rules_path(policy: str) -> str:
+    """Return the path of a policy's Rules below /mgmt/tm."""
+    return item_path(Policy.KIND, policy, "rules")
+
+
+def expect(desired: BigIPState, observed: BigIPState) -> Expected:
+    """Return what to expect of a device."""
+    wanted, there = (Counter(rules_path(obj.policy) if isinstance(obj, Rule) else ref.kind
+                             for ref, obj in state.items()) for state in (desired, observed))
+    return Expected(desired, wanted | there)

@@ -1,0 +1,156 @@
+"""Reading of LTM objects and certificate files: each item is decoded, and its JSON dropped, as it comes."""
+
+import contextlib
+import logging
+from collections.abc import Mapping
+
+from f5router.icontrol import pages
+from f5router.icontrol.codec import ltm_codec, policy_codec
+from f5router.icontrol.expected import Expected, rules_path
+from f5router.icontrol.rest.client import Client, get_if_there
+from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.writers import ltm_nodes
+from f5router.model import monitors, names, ownership
+from f5router.model.errors import DeviceTimeout
+from f5router.model.json_types import JSON
+from f5router.model.ltm import (
+    CertFile,
+    ClientSSL,
+    CRLFile,
+    DataGroup,
+    HTTPCompression,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    Rule,
+    ServerSSL,
+)
+from f5router.model.objects import Ref
+
+log = logging.getLogger(__name__)
+
+PARTITIONED = (*monitors.TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
+               KeyFile.KIND)
+PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)
+HTTP = "ltm/profile/http"
+
+_EXPAND = {"expandSubcollections": "true"}
+_KEPT = ("serverName", "sniDefault", "defaultsFrom", "ciphers", "cipherGroup", "tmOptions", "peerCertMode",
+         "authenticate", "caFile", "clientCertCa", "crlFile")
+"""Properties of profiles from which facts are taken."""
+
+
+class LTMReading:
+    """Result of one reading, as far as it has come."""
+
+    def __init__(self, client: Client, folder: str, expected: Expected):
+        self._client, self._folder, self._expected = client, folder, expected
+        self.objects: dict[Ref, Object] = {}
+        """Our objects, and other people's Rules in our policies."""
+        self.nodes: dict[str, str] = {}
+        """Partition of the LTM node, by the address of a member of our pools."""
+        self.policies: dict[str, object] = {}
+        """Status of each policy, by path."""
+        self.profiles: dict[str, dict[str, JSON]] = {kind: {} for kind in (*PROFILES, HTTP)}
+        """All profiles by kind and path: of those that are not for one Host, what facts are taken from."""
+
+    def read(self) -> None:
+        """Read everything. Raises: BigIPError."""
+        for kind in PARTITIONED:
+            self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
+        for kind in (*PROFILES, HTTP):
+            self._collection(kind, {})
+        if any(map(names.is_parent, self.profiles[ClientSSL.KIND])):
+            self._collection(CRLFile.KIND, pages.filtered(self._folder))
+
+    def _collection(self, kind: str, params: Mapping[str, str]) -> None:
+        for item in pages.items(self._client, kind, params, expand=kind == Pool.KIND,
+                                large=self._expected.is_large(kind)):
+            path = pages.name_of(item)
+            if kind in self.profiles:
+                kept = kind == ClientSSL.KIND and not ownership.is_host_profile(self._folder, path)
+                self.profiles[kind][path] = {
+                    name: item[name] for name in _KEPT if name in item} if kept else {}
+            if ownership.owns_path(self._folder, kind, path):
+                self._take(kind, path, item)
+                if kind == Pool.KIND:
+                    with contextlib.suppress(*ltm_codec.ODD):
+                        self.nodes.update(ltm_nodes.places(ltm_codec.items(item, "members")))
+
+    def _policies(self) -> None:
+        """Read the policies; the Rules of a large one by themselves, in pages."""
+        params, ours = pages.filtered(self._folder), self._own_policies()
+        whole = None
+        if not any(self._expected.is_large(rules_path(path)) for path in ours):
+            try:
+                whole = self._client.get(Policy.KIND, {**params, **_EXPAND})
+            except DeviceTimeout:
+                log.info("policies take too long, reading their rules in pages")
+        reply = self._client.get(Policy.KIND, params) if whole is None else whole
+        for item in reply.get("items") or []:
+            if path := pages.name_of(item):
+                self.policies[path] = item.get("status")
+            if path in ours:
+                self._take(Policy.KIND, path, item, rules=self._rules(path) if whole is None else None)
+
+    def _own_policies(self) -> tuple[str, ...]:
+        return tuple(f"{self._folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY))
+
+    def _rules(self, policy: str) -> list[Rule]:
+        """Read the Rules of a policy in pages, or as a whole if the device gives their names only.
+
+        Each Rule that we write has an action.
+        """
+        rules = []
+        for item in pages.items(self._client, rules_path(policy), {}, expand=True, large=True):
+            if ownership.rule_stem(pages.name_of(item)) and not ltm_codec.items(item, "actions"):
+                log.info("rules without actions, reading the whole policy", extra={"path": policy})
+                whole = get_if_there(self._client, item_path(Policy.KIND, policy), _EXPAND) or {}
+                return [self._rule(policy, item) for item in ltm_codec.items(whole, "rules")]
+            rules.append(self._rule(policy, item))
+        return rules
+
+    def _rule(self, policy: str, item: JSON) -> Rule:
+        rule = policy_codec.decode_rule(policy, item)
+        shared = self._expected.shared(rule.ref, rule)
+        return shared if isinstance(shared, Rule) else rule
+
+    def _take(self, kind: str, path: str, item: JSON, *, rules: list[Rule] | None = None) -> None:
+        """Take an item of ours; one that cannot be decoded counts as absent, and is overwritten.
+
+        Args: rules: those of a policy, if they were read by themselves.
+        """
+        try:
+            nested = decoded(kind, item) if rules is None else _joined(item, rules)
+        except ltm_codec.ODD as exc:
+            log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})
+            return
+        # Other people's Rules are kept for their ordinals; plan.diff leaves them alone.
+        for obj in nested:
+            if isinstance(obj, Rule) or ownership.owns(self._folder, obj):
+                ref = obj.ref
+                self.objects[ref] = self._expected.shared(ref, obj)
+
+    def policy_state(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        """Return our legacy policies, and drafts of our policies that were left behind."""
+        ours = self._own_policies()
+        drafts = {draft for path in ours for draft in names.draft_paths(path)}
+        return (frozenset(path for path in ours if self.policies.get(path) == "legacy"),
+                tuple(sorted(drafts & self.policies.keys())))
+
+
+def decoded(kind: str, item: JSON) -> list[Object]:
+    """Decode one item and its nested objects, owned or not. Raises: codec.ODD."""
+    if kind == Policy.KIND:
+        return _joined(item, None)
+    if kind == DataGroup.KIND:
+        group, records = ltm_codec.decode_data_group(item)
+        return [group, *records]
+    return [ltm_codec.DECODERS[kind](item)]
+
+
+def _joined(item: JSON, rules: list[Rule] | None) -> list[Object]:
+    policy, rules = policy_codec.decode_policy(item, rules)
+    return [policy, *rules]
