@@ -62,7 +62,7 @@ def pytest_collection_finish() -> None:
     Nor does it look at what a test made after every 700 objects: most are gone when the test ends.
     """
     gc.freeze()
-    gc.set_threshold(100_000, 5, 10)
+    gc.set_threshold(500_000, 5, 10)
     gc.enable()
 
 

@@ -126,9 +126,9 @@ def www(draw):
     """A host or the wildcard that covers it, of few names, so that both meet often."""
     wildcard = draw(st.booleans())
     return route(
-        draw(st.sampled_from(["r1", "r2"])), host="any.example.com" if wildcard else "www.example.com",
-        wildcard=wildcard, kind=draw(st.sampled_from(["edge", "passthrough"])), age=draw(st.integers(0, 4)),
-        service=draw(st.sampled_from(["web", "api"])), namespace=draw(strategies.NAMESPACES))
+        draw(strategies.choice("r1", "r2")), host="any.example.com" if wildcard else "www.example.com",
+        wildcard=wildcard, kind=draw(strategies.choice("edge", "passthrough")), age=draw(st.integers(0, 4)),
+        service=draw(strategies.choice("web", "api")), namespace=draw(strategies.NAMESPACES))
 
 
 @st.composite

@@ -14,6 +14,7 @@ from f5router.plan.change import DELETE
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.undetermined import Undetermined
+from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, route, snapshot
 from tests.reference.full_build import build
 from tests.unit.plan.test_diff import CLUSTERS, CONFIGS, WILD, answers, applied, changes, holders, owns, step
@@ -63,8 +64,8 @@ class Router:
         for _ in range(200):
             if not self.backlog:
                 break
-            most = data.draw(st.sampled_from([1, 2, 3, 7, None]))
-            yield from self.portion(most, until=data.draw(st.sampled_from([None, None, 1, 2, 5])))
+            most = data.draw(strategies.choice(1, 2, 3, 7, None))
+            yield from self.portion(most, until=data.draw(strategies.choice(None, None, 1, 2, 5)))
         assert not self.backlog, "no progress"
         yield from self.portion(None)
 
@@ -83,8 +84,8 @@ def test_portions_lead_to_desired_and_never_break_references(first, second, thir
     for cluster in (first, second):
         router.take(cluster)
         for _ in range(data.draw(st.integers(0, 4))):
-            for _ in router.portion(data.draw(st.sampled_from([1, 2, 5])), until=data.draw(
-                    st.sampled_from([None, 1, 3]))):
+            for _ in router.portion(data.draw(strategies.choice(1, 2, 5)), until=data.draw(
+                    strategies.choice(None, 1, 3))):
                 check_references(router.state)
     router.take(third)
     for _ in router.finish(data):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import choice
 from tests.unit.desired.irules import hello as h
 from tests.unit.desired.irules.test_passthrough import (
     HOST,
@@ -76,14 +77,14 @@ names = st.one_of(
 )
 
 
+kinds = st.one_of(st.integers(1, 0xFFFF), st.sampled_from([0x0A0A, 0xFAFA, h.KEY_SHARE]))
+kinds_and_data = st.lists(st.tuples(kinds, st.binary(max_size=60)), max_size=6)
+
+
 @st.composite
 def hellos(draw) -> bytes:
     """Well-formed ClientHellos over some records."""
-    kinds = st.one_of(st.integers(1, 0xFFFF), st.sampled_from([0x0A0A, 0xFAFA, h.KEY_SHARE]))
-    extensions = [
-        h.extension(kind, data)
-        for kind, data in draw(st.lists(st.tuples(kinds, st.binary(max_size=60)), max_size=6))
-    ]
+    extensions = [h.extension(kind, data) for kind, data in draw(kinds_and_data)]
     if draw(st.integers(0, 9)):
         extensions.insert(draw(st.integers(0, len(extensions))), h.sni(draw(names)))
     message = h.message(
@@ -93,20 +94,23 @@ def hellos(draw) -> bytes:
         compression=draw(st.binary(max_size=5)),
     )
     sizes = draw(st.lists(st.integers(0, 90), max_size=5))
-    return h.records(message, *sizes, version=draw(st.sampled_from([0x0300, 0x0301, 0x0303, 0x0304])))
+    return h.records(message, *sizes, version=draw(choice(0x0300, 0x0301, 0x0303, 0x0304)))
+
+
+well_formed = hellos()
 
 
 @st.composite
 def damaged(draw) -> bytes:
     """Valid ClientHellos with bytes changed, cut out or put in."""
-    data = bytearray(draw(hellos()))
+    data = bytearray(draw(well_formed))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(data)))
-        how = draw(st.sampled_from(["set", "word", "cut", "put"]))
+        how = draw(choice("set", "word", "cut", "put"))
         if how == "set":
-            data[at:at + 1] = bytes([draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))])
+            data[at:at + 1] = bytes([draw(choice(0, 1, 0x7F, 0x80, 0xFF))])
         elif how == "word":
-            data[at:at + 2] = draw(st.sampled_from([b"\xff\xfc", b"\x80\0", b"\x7f\xff", b"\0\0"]))
+            data[at:at + 2] = draw(choice(b"\xff\xfc", b"\x80\0", b"\x7f\xff", b"\0\0"))
         elif how == "cut":
             del data[at:at + draw(st.integers(1, 40))]
         else:
