@@ -1,4 +1,7 @@
-"""Certificate and key files on the device's disk: none stays, whatever becomes of a request; others' stay."""
+"""Certificate and key files on the device's disk: none stays, whatever becomes of a request; others' stay.
+
+Longer than other modules: the ways in which a file can be left, all on the same device.
+"""
 
 import logging
 from contextlib import contextmanager
