@@ -276,7 +276,7 @@ def test_a_forged_cookie(site_of, kind, quirks):
 
 @pytest.mark.parametrize("quirks", QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default")
 def test_several_routes_on_one_connection(site_of, quirks):
-    """Each request is answered as if it had a connection of its own."""
+    """Each request is answered as if it had a connection of its own, whichever two came before it."""
     site = site_of(quirks=quirks)
     serve(site, "", "web", *WEB)
     serve(site, "", "api", "10.1.2.1", "10.1.2.2")
@@ -285,7 +285,7 @@ def test_several_routes_on_one_connection(site_of, quirks):
     assert site.converge() == []
     held = {name: ask(site, "", name=name) for name in "ab"}
     cookie = "; ".join(map(cookie_of, held.values()))
-    for names in itertools.permutations(["a", "b", "off", "source", "nobody"]):
+    for names in itertools.permutations(["a", "b", "off", "source", "nobody"], 3):
         requests = [clients.request_bytes(f"{name}.example.com", close=False, headers=[f"Cookie: {cookie}"])
                     for name in names]
         answers = dict(zip(names, clients.several(site.http, *requests), strict=False))

@@ -57,16 +57,17 @@ def served(shared_site_of, kind: str) -> Site:
 
 
 @pytest.mark.parametrize(("weight", "alternates", "expected"), [
-    pytest.param(75, [("api", 25)], {"web": 30, "api": 10}, id="75 to 25"),
-    pytest.param(100, [("api", 100), ("docs", 200)], {"web": 10, "api": 10, "docs": 20}, id="three"),
-    pytest.param(1, [("none", 252), ("api", 3)], {"web": 10, "api": 30}, id="one without pods"),
-    pytest.param(0, [("api", 5)], {"api": 40}, id="spec.to has weight 0"),
-    pytest.param(5, [("api", 0)], {"web": 40}, id="the alternate has weight 0"),
+    pytest.param(75, [("api", 25)], {"web": 12, "api": 4}, id="75 to 25"),
+    pytest.param(100, [("api", 100), ("docs", 200)], {"web": 4, "api": 4, "docs": 8}, id="three"),
+    pytest.param(1, [("none", 252), ("api", 3)], {"web": 4, "api": 12}, id="one without pods"),
+    pytest.param(0, [("api", 5)], {"api": 16}, id="spec.to has weight 0"),
+    pytest.param(5, [("api", 0)], {"web": 16}, id="the alternate has weight 0"),
 ])
 def test_each_service_gets_its_share(served, kind, weight, alternates, expected):
+    """Twice over: each pod has had its exact part after 8 requests."""
     served.apply(weighted(kind, weight, *alternates))
     assert served.converge() == []
-    assert shares(served, kind, 40) == expected
+    assert shares(served, kind, 16) == expected
 
 
 @pytest.mark.parametrize("alternates", [[], [("api", 0)]], ids=["one Service", "two Services"])
@@ -97,11 +98,11 @@ def test_an_alternate_that_loses_its_pods_gets_nothing(served, kind):
     served.apply(weighted(kind, 50, ("docs", 50)))
     router = served.router()
     served.settle(router)
-    assert shares(served, kind, 10) == {"web": 5, "docs": 5}
+    assert shares(served, kind, 4) == {"web": 2, "docs": 2}
     served.apply(*manifests.service("shop", "docs", pods=(), ports=((name, port),)))
     served.settle(router)
-    assert shares(served, kind, 10) == {"web": 10}
+    assert shares(served, kind, 4) == {"web": 4}
     served.apply(*manifests.service("shop", "docs", pods=("10.1.3.1",), ports=((name, port),)))
     served.settle(router)
-    assert shares(served, kind, 10) == {"web": 5, "docs": 5}
+    assert shares(served, kind, 4) == {"web": 2, "docs": 2}
     router.close()
