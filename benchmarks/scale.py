@@ -26,6 +26,7 @@ from urllib3 import HTTPConnectionPool
 from benchmarks.cluster import PORTS
 from benchmarks.device import Fake, bigip_process
 from f5router.app import wiring
+from f5router.cli import collector
 from f5router.config import config
 from f5router.desired.engine import Engine
 from f5router.model.cluster import (
@@ -179,6 +180,7 @@ def events(router: Router, count: int, own: dict[str, str]) -> Iterator[tuple[st
 def load(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> None:
     """The process of the first router: the load, and all events."""
     with ExitStack() as stack:
+        collector.relieve()  # as the command does
         everything = cluster(size, own)
         router = Router(stack, fake, in_flight)
         steps = {"first load": router.measure(everything), **dict(events(router, size.routes, own))}
@@ -188,6 +190,7 @@ def load(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> N
 def restart(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> None:
     """The process of a router that finds everything in place."""
     with ExitStack() as stack:
+        collector.relieve()  # as the command does
         everything = cluster(size, own)
         router = Router(stack, fake, in_flight)
         pipe.send(({"restart, nothing has changed": router.measure(everything)}, _most_mib()))

@@ -17,6 +17,7 @@ class Contributions:
         """Args: objects: are kept equal to the union."""
         self._objects = objects
         self._count: dict[Ref, int] = {}
+        """Of objects that several parts contribute."""
         self._versions: dict[Ref, list[tuple[Object, int]]] = {}
         """Versions of the objects of which there are several, the newest last, with how many have each."""
 
@@ -26,14 +27,13 @@ class Contributions:
         for ref, obj in new.items():
             current = objects.get(ref)
             if current is None:
-                self._count[ref] = 1
                 changed.add(ref)
             elif ref in self._versions or not _same(current, obj):
                 if self._put(ref, old.get(ref), obj):
                     changed.add(ref)
                 continue
             elif ref not in old:
-                self._count[ref] += 1
+                self._count[ref] = self._count.get(ref, 1) + 1
             objects[ref] = obj  # also an equal one, so that there is one copy in memory
         return changed | {ref for ref in old.keys() - new.keys() if self._remove(ref, old[ref])}
 
@@ -44,10 +44,10 @@ class Contributions:
         """
         if before is not None and _same(before, obj):
             return False
-        current, count = self._objects[ref], self._count[ref]
+        current, count = self._objects[ref], self._count.get(ref, 1)
         versions = self._versions.pop(ref, [(current, count)])
         if before is None:
-            self._count[ref] += 1
+            self._count[ref] = count + 1
         else:
             versions = _less(versions, before)
         same = sum(count for version, count in versions if _same(version, obj))
@@ -57,11 +57,13 @@ class Contributions:
 
     def _remove(self, ref: Ref, obj: Object) -> bool:
         """True if the object now differs, or is gone."""
-        self._count[ref] -= 1
-        if not self._count[ref]:
+        count = self._count.pop(ref, 1) - 1
+        if not count:
             self._versions.pop(ref, None)
-            del self._count[ref], self._objects[ref]
+            del self._objects[ref]
             return True
+        if count > 1:
+            self._count[ref] = count
         if ref not in self._versions:
             return False
         versions, current = _less(self._versions.pop(ref), obj), self._objects[ref]

@@ -128,8 +128,9 @@ class _HostBuilder:
         """Lowest version of TLS that the Route asks for which brings the certificate."""
 
     def add(self, obj: Object) -> Ref:
-        self.objects[obj.ref] = obj
-        return obj.ref
+        ref = obj.ref
+        self.objects[ref] = obj
+        return ref
 
     def _add_all(self, objects: Iterable[Object]) -> set[Ref]:
         return {self.add(obj) for obj in objects}

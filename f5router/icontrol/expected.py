@@ -51,6 +51,9 @@ def rules_path(policy: str) -> str:
 
 def expect(desired: BigIPState, observed: BigIPState) -> Expected:
     """Return what to expect of a device."""
-    wanted, there = (Counter(rules_path(obj.policy) if isinstance(obj, Rule) else ref.kind
-                             for ref, obj in state.items()) for state in (desired, observed))
-    return Expected(desired, wanted | there)
+    counts = Counter[str]()
+    for state in (desired, observed):
+        kinds = Counter(ref.kind for ref in state)
+        rules = Counter(obj.policy for obj in state.values() if isinstance(obj, Rule))
+        counts |= kinds + Counter({rules_path(policy): number for policy, number in rules.items()})
+    return Expected(desired, counts)

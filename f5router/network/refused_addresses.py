@@ -6,6 +6,7 @@ link-local, multicast and two metadata addresses, also as IPv4-mapped and IPv4-c
 """
 
 import ipaddress
+import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
@@ -30,6 +31,9 @@ _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
 _TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _ISATAP = 0x00005EFE
+_USUAL = re.compile(r"(?!(?:127|169|22[4-9]|23[0-9]|255)\.)[1-9][0-9]{0,2}(?:\.[0-9]{1,3}){3}")
+"""IPv4 addresses of which only those in METADATA are special: most addresses, so these are not kept."""
+_METADATA = frozenset(map(str, METADATA))
 
 
 def reason(address: str, own: Collection[str]) -> str:
@@ -42,6 +46,8 @@ def reason(address: str, own: Collection[str]) -> str:
         address: in canonical form.
         own: DeviceFacts.own_addresses.
     """
+    if _USUAL.fullmatch(address) and address not in _METADATA:
+        return OWN if address in own else ""
     special, forms = _classify(address)
     return special or (OWN if not forms.isdisjoint(own) else "")
 
@@ -52,7 +58,7 @@ def findings(facts: DeviceFacts) -> Findings:
                                    for what in facts.unread_addresses))
 
 
-@lru_cache(maxsize=65536)  # the same pods stand behind several ports and in every new pass
+@lru_cache(maxsize=16384)  # the same pods stand behind several ports and in every new pass
 def _classify(text: str) -> tuple[str, frozenset[str]]:
     """Return why an address is special, "" if not; and the address with the IPv4 addresses inside it."""
     address = ipaddress.ip_address(text)

@@ -37,6 +37,11 @@ ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of a decoder for JSON of an unknown form."""
 
 
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_CANONICAL = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+"""An IPv4 address as `ipaddress` writes it."""
+
+
 def located(path: str) -> dict[str, str]:
     """Return the properties that put an object at a full path. Source: bigip-behaviour.md A1."""
     partition, *folders, name = path.strip("/").split("/")
@@ -114,8 +119,7 @@ def decode_pool(obj: JSON) -> Pool:
 def decode_member(item: JSON) -> PoolMember:
     """Decode a member; one without an address keeps its name, which equals no desired member."""
     name = str(item.get("name", "")).rsplit("/", 1)[-1]
-    dotted = name.count(":") > 1
-    node, _, port = name.rpartition("." if dotted else ":")
+    node, _, port = name.rpartition("." if name.count(":") > 1 else ":")
     address = address_of(str(item.get("address") or node)) or address_of(node)
     return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
                       _number(item.get("connectionLimit"), 0), _member_state(item),
@@ -134,12 +138,16 @@ def _member_state(item: JSON) -> MemberState:
 
 def _number(value: object, default: int) -> int:
     """Return a number that some versions send as text; the default if it is absent or neither."""
+    if type(value) is int and value >= 0:
+        return value
     text = str(value)
     return int(text) if text.isdecimal() else default
 
 
 def address_of(text: str) -> str:
     """Return the canonical address without route domain; "" if the text is no address."""
+    if _CANONICAL.fullmatch(text):
+        return text
     try:
         return str(ipaddress.ip_address(text.split("%", 1)[0]))
     except ValueError:

@@ -70,6 +70,14 @@ def test_an_ipv4_address_in_an_ipv6_address(form, data):
     assert reason(inside, frozenset({own}))
 
 
+@pytest.mark.parametrize("first", range(256))
+def test_every_first_octet(first):
+    """An IPv4 address is judged as it is in an IPv6 address, which is looked at in another way."""
+    for rest in ("0.0.0", "1.2.3", "254.169.254", "255.255.255", "63.129.16", "100.100.200", "0.0.192"):
+        address = f"{first}.{rest}"
+        assert reason(address, frozenset()) == reason(str(IPv6(f"::ffff:{address}")), frozenset())
+
+
 @given(st.sampled_from(["10.128.0.0/14", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fd01::/48",
                         "2001:db8::/32", "2600::/16"]), st.data())
 def test_addresses_of_pods(network, data):

@@ -3,6 +3,7 @@
 Longer than other modules: a few rows for each kind of object that the codec has.
 """
 
+import ipaddress
 import json
 from pathlib import Path
 
@@ -405,3 +406,13 @@ def test_properties_of_compression(changed, same):
     profile = HTTPCompression("/Common/openshift_http-compression-profile", frozenset({"text/html"}))
     read = as_read(ltm_codec.encode(profile)) | changed
     assert (ltm_codec.decode_compression(read) == profile) == same
+
+
+@given(st.ip_addresses().map(str) | st.text(max_size=8)
+       | st.from_regex(r"[0-9]{1,4}(\.[0-9]{1,3}){2,4}(%[0-9]{1,2})?", fullmatch=True))
+def test_addresses_are_canonical(text):
+    try:
+        expected = str(ipaddress.ip_address(text.split("%", 1)[0]))
+    except ValueError:
+        expected = ""
+    assert ltm_codec.address_of(text) == expected
