@@ -3,7 +3,8 @@
 What a cluster does for a pod is done here: Secrets become files, the service account's token becomes
 one, variables of the image and of the container are the whole environment. The BIG-IP's address and the
 ports are replaced by those of the fakes. With an Image nothing else is changed; without one the pod is a
-process of these tests' own environment, and paths of mounts are replaced by folders.
+process of these tests' own environment, and paths of mounts are replaced by folders. Such a pod may also
+begin as a copy of a process that has imported the router.
 """
 
 import base64
@@ -23,7 +24,7 @@ import yaml
 
 from mocks.bigip import FakeBigIP
 from mocks.kube import FakeKube
-from tests.e2e import image
+from tests.e2e import image, nursery
 from tests.e2e.image import Image
 from tests.waiting import DEADLINE_S, until
 
@@ -118,12 +119,13 @@ class Pod:
     """The container of the Deployment, started; its log is in a file."""
 
     def __init__(self, folder: Path, kube: FakeKube, secrets: dict[str, dict[str, str]], ssh_port: int, *,
-                 box: dict | None = None, built: Image | None = None,
+                 box: dict | None = None, built: Image | None = None, copied: bool = False,
                  more: Mapping[str, str] = MappingProxyType({})):
         """Arguments:
         secrets: texts by name of the Secret and of the file.
         ssh_port: of the BIG-IP.
         more: variables that an administrator adds.
+        copied: begin as a copy; the writes of its import are not noticed.
         box: container as the Deployment has it; that of the YAML if not given.
         """
         self._log, self._folder = folder / "log", folder
@@ -133,8 +135,9 @@ class Pod:
         variables = _variables(box or container(), replaced) | more | {
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
         account = self._account(kube)
+        arguments = [str(account), *container()["args"]]
         if built is None:
-            command = [sys.executable, "-c", START, str(account), *container()["args"]]
+            command = [sys.executable, "-c", START, *arguments]
             environment = image.variables() | {
                 name: _elsewhere(text, mounts) for name, text in variables.items()}
         else:
@@ -143,7 +146,9 @@ class Pod:
                 [*entry, *container()["args"]], user=random.choice(USERS), environment=variables,
                 mounts={**mounts, ACCOUNT: account}), None
         with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
+            self.process = nursery.Forked(
+                START, arguments, first=image.variables(), environment=environment, output=log,
+            ) if copied else subprocess.Popen(
                 command, env=environment, cwd="/", stdout=log, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL)
 

@@ -10,8 +10,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests import manifests
 from tests.builders import identity
-from tests.e2e import deployment
+from tests.e2e import deployment, image
 from tests.e2e.deployment import FOLDER
+from tests.e2e.nursery import Forked
 from tests.e2e.site import Site
 from tests.waiting import DEADLINE_S
 
@@ -25,7 +26,7 @@ def site(tmp_path):
 def test_the_deployment_from_start_to_end(site):
     """Served, told, probed, measured, ended; no request is refused, no file is written."""
     site.load()
-    pod = site.start()
+    pod = site.start(copied=False)
     box = deployment.container()
     pod.until(lambda: pod.get(box["readinessProbe"]).status_code == 200)
     assert pod.get(box["livenessProbe"]).text == "ok"
@@ -107,6 +108,30 @@ def test_endpoints_are_enough(site):
     pod.until(lambda: pod.get("/readyz").status_code == 200)
     assert site.pool("www.example.com") == "/Common/openshift_shop_web"
     assert {entry.status for entry in site.kube.log} <= {200, 201, 404}
+
+
+COPY = """
+import os, sys, time
+print(os.getcwd(), sys.argv[1:], dict(os.environ), flush=True)
+print("error", file=sys.stderr, flush=True)
+time.sleep(float(sys.argv[1]))
+sys.exit(3)
+"""
+
+
+def test_a_copy_is_a_process_of_its_own(tmp_path):
+    """With arguments and environment, an exit status, and an end by signals; another one is not disturbed."""
+    def start(name: str, *arguments: str) -> Forked:
+        with (tmp_path / name).open("wb") as output:
+            return Forked(COPY, arguments, first=image.variables(), environment={"A": "b"}, output=output)
+
+    hanging, ending = start("hanging", "1e6"), start("ending", "0", "x")
+    assert ending.wait(DEADLINE_S) == 3
+    assert (tmp_path / "ending").read_text() == "/ ['0', 'x'] {'A': 'b'}\nerror\n"
+    ending.kill()
+    assert hanging.poll() is None
+    hanging.send_signal(signal.SIGTERM)
+    assert hanging.wait(DEADLINE_S) == -signal.SIGTERM
 
 
 def test_the_bindings(site):
