@@ -22,6 +22,8 @@ VOLATILE = frozenset(
 )
 """What a device counts and dates by itself, and where a file came from."""
 OURS = ("openshift_", "ssl_passthrough_", "ssl_reencrypt_")
+TUNNEL = ("/Common/vxlan-ose", "/Common/vxlan5000", "/Common/10.131.0.5/14")
+"""The VxLAN device as far as it bears names of the original router, and its self IP."""
 MONITORED = frozenset(("up", "down", "checking", "unchecked", "monitor-enabled", "user-enabled"))
 """State and session of a member or node as monitors leave them."""
 
@@ -43,6 +45,8 @@ def state(bigip: FakeBigIP, *, ours: bool = True) -> dict[str, str]:
                 shown |= {text: str(value) for text, value in item.hidden.items() if text == "data"}
                 if shared and not ours:
                     shown = {key: shown.get(key) for key in ("destination", "pool", "disabled", "source")}
+                if name == "net/route-domain":  # the device itself lists each tunnel there
+                    shown = {key: value for key, value in shown.items() if not key.startswith("vlans")}
                 shown_by_name[f"{name} {item.path}"] = json.dumps(shown, sort_keys=True)
     return shown_by_name
 
@@ -60,7 +64,7 @@ def leftovers(bigip: FakeBigIP, before: Collection[str]) -> list[str]:
 
 def is_ours(kind: str, path: str) -> bool:
     """True for an object that the router makes, and for what the device makes with it."""
-    return path.rsplit("/", 1)[-1].startswith(OURS) or kind == "ltm/node"
+    return path.rsplit("/", 1)[-1].startswith(OURS) or kind == "ltm/node" or path in TUNNEL
 
 
 def _steady(value: object) -> object:

@@ -5,11 +5,12 @@ are deleted only later. So such deletes go with the writes, before them: the Rul
 together, and where they are not, nobody gets the requests of another for a moment.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, UPDATE, AnyChange, concerns, of_kind
+from f5router.plan.change import UPDATE, AnyChange, concerns, of_kind
 
 Place = tuple[str, str]
 """A policy or data-group, and a Host or a domain after a dot."""
@@ -24,18 +25,16 @@ def leaves(change: AnyChange) -> bool:
 
 def early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> set[Ref]:
     """Return the deletes of Rules that would get requests which a Rule leaves by one of the writes."""
-    left: set[Place] = set()
-    for change in writes:
-        if leaves(change) and isinstance(change.old, Rule):
-            left.update(places(change.old.policy, change.old.hosts))
-    early: set[Ref] = set()
+    left: dict[Place, int] = {}
+    """The band of the most specific Rule that leaves a place."""
+    for change in of_kind(writes, Rule):
+        if leaves(change) and change.old is not None:
+            for place in places(change.old.policy, change.old.hosts):
+                left[place] = min(change.old.priority_band, left.get(place, change.old.priority_band))
     if not left:
-        return early
-    for delete in sorted(of_kind(deletes, Rule), key=lambda change: change.obj.priority_band):
-        if delete.verb == DELETE and not left.isdisjoint(covered(delete.obj)):
-            early.add(delete.ref)
-            left.update(places(delete.obj.policy, delete.obj.hosts))
-    return early
+        return set()
+    return {delete.ref for delete in of_kind(deletes, Rule)
+            if any(left.get(place, math.inf) < delete.obj.priority_band for place in covered(delete.obj))}
 
 
 def places(container: str, hosts: Iterable[str]) -> Iterator[Place]:

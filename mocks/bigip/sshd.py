@@ -21,12 +21,14 @@ from mocks.bigip.sink import Dropped, Folders, Sink
 from mocks.bigip.store import DiskFile
 
 FAULTS = {
+    "reset": "the next connection is cut at once",
     "banner-delay": "the next connection hears nothing",
     "refuse-auth": "the next connection cannot log in",
     "hang-request": "the next command is not even acknowledged",
     "hang": "the next command starts and says nothing",
     "hang-exit": "the next command does its work and never ends",
     "killed": "the next command ends at once, without an exit status",
+    "drop-after": "the connection breaks when the next command has done its work",
     "drop-mid-transfer": "the connection breaks after half of the next file",
     "disk-full": "the next file does not fit",
     "scp-fatal": "the next file is answered with code 2",
@@ -61,6 +63,8 @@ class SSHServer:
         self.connections = 0
         self.max_sessions = 10
         self.intercept: Callable[[str, Callable[[], int]], int] = lambda text, run: run()
+        self.draw: Callable[[str, str | None], bool] = lambda fault, command: False
+        """Asked whether a fault is to happen that nobody asked for."""
         self.authorized: set[bytes] = set()
         self.host_key = _new_host_key()
         self.stopping = threading.Event()
@@ -100,7 +104,7 @@ class SSHServer:
                 if item[0] == fault and item[1] in (None, command):
                     self._faults.remove(item)
                     return True
-        return False
+        return self.draw(fault, command)
 
     def spawn(self, target, *args) -> None:
         """Run in a thread that stop() waits for."""
@@ -149,6 +153,9 @@ class SSHServer:
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(paramiko.SSHException, EOFError, OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            if self.take("reset"):
+                _cut(connection)
+                return
             if self.take("banner-delay"):
                 while connection.recv(4096):  # until the client has had enough
                     pass
@@ -212,6 +219,9 @@ class _Session(paramiko.ServerInterface):
             try:
                 status = self._server.intercept(text, lambda: self._command(channel, text))
             except Dropped:
+                _cut(self._connection)
+                return
+            if self._server.take("drop-after", text.split(" ")[0]):
                 _cut(self._connection)
                 return
             if self._server.take("hang-exit", text.split(" ")[0]):

@@ -25,6 +25,8 @@ CODES: Mapping[str, tuple[int, str, str]] = {
     "504": (504, "Timeout", "the server was unable to return a response in the time allotted"),
 }  # fmt: skip
 
+PassOn = Callable[[str, list[bytes]], tuple[float, list[bytes]]]
+
 PAUSES = ("delay", "hold")
 """Faults after which a request goes its way."""
 
@@ -88,6 +90,9 @@ class Faults:
         self._waiting: list[Fault] = []
         self.draw: Callable[[str, str, str], Fault | None] = lambda method, verb, path: None
         """Asked for the fault of a request that none was asked for."""
+        self.pass_on: PassOn = lambda path, lines: (0.0, lines)
+        """Given the path and the next events of a watch, as lines: returns how many seconds they are held
+        back, and the events that are sent."""
 
     def add(self, fault: Fault) -> None:
         self._waiting.append(fault)

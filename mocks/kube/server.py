@@ -4,6 +4,7 @@ import asyncio
 import logging
 import ssl
 import threading
+from functools import partial
 
 from aiohttp import web
 
@@ -199,7 +200,8 @@ class Server:
         try:
             await response.prepare(request)
             self._register(request, watch)
-            await watch.send(response.write, self._bookmark_s)
+            await watch.send(response.write, self._bookmark_s,
+                             partial(self.faults.pass_on, request.path))
             self._forget(watch)  # before the client can know that it is over
             await response.write_eof()
         except Cut:

@@ -29,6 +29,7 @@ _SEND_INITIAL_EVENTS = (
 )
 
 Write = Callable[[bytes], Awaitable[None]]
+PassOn = Callable[[list[bytes]], tuple[float, list[bytes]]]
 
 
 class Cut(Exception):
@@ -87,9 +88,10 @@ class Watch:
     def end(self) -> None:
         self._store.unsubscribe(self._subscription)
 
-    async def send(self, write: Write, bookmark_s: float) -> None:
+    async def send(self, write: Write, bookmark_s: float, pass_on: PassOn) -> None:
         """Write the stream until its time is over or a fault ends it.
 
+        Args: pass_on: `Faults.pass_on` for its path.
         Raises: Cut: the caller closes the connection without ending the stream.
         """
         await self._write_all(write, self._initial)
@@ -98,6 +100,9 @@ class Watch:
         bookmark_at = self._loop.time() + bookmark_s if self._bookmarks else deadline
         while True:
             lines, fault = self._take()
+            if lines:
+                pause_s, lines = pass_on(lines)
+                await asyncio.sleep(pause_s)
             await self._write_all(write, lines)
             if fault and await self._fail(write, fault):
                 return

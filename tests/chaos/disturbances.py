@@ -23,6 +23,8 @@ class Disturbances:
         self._site = site
         self.foreign: dict[str, str] = {}
         """Objects that another router has made, as they are to be."""
+        self._newer = 0
+        """Number of changes made so that history has something to forget."""
         self._after: list[Callable[[], None]] = []
 
     def calm(self) -> None:
@@ -37,10 +39,22 @@ class Disturbances:
         """The device restarts with its last saved configuration."""
         self._site.witness.permit_all()
         self._site.bigip.restart(lose_unsaved=True)
-        self.foreign = {name: text for name, text in contents.state(self._site.bigip, ours=False).items()
-                        if name not in self._site.foreign}
+        self._note_foreign()
         for kind in faults.STARTING:
             self._site.bigip.inject(kind)
+
+    def _note_foreign(self) -> None:
+        self.foreign = {name: text for name, text in contents.state(self._site.bigip, ours=False).items()
+                        if name not in self._site.foreign}
+
+    def fail_over(self, number: int) -> None:
+        """The other unit takes over, with the configuration that it has had for a while."""
+        if self._site.pair is None:
+            return
+        self._site.witness.permit_all()
+        self._site.witness.permit_present(self._site.pair.standby)
+        self._site.pair.fail_over()
+        self._note_foreign()
 
     def edit(self, number: int) -> None:
         """An administrator changes or deletes an object of ours."""
@@ -101,7 +115,9 @@ class Disturbances:
         """Watches from before are answered with 410."""
         kube = self._site.kube
         with kube.lock:
-            kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "newer"}})
+            name = f"newer-{self._newer}"
+            self._newer += 1
+            kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
             kube.compact()
             kube.inject("drop-watch")
 

@@ -22,11 +22,17 @@ REFUSALS = {
     "400": (400, "refused for a while", "01070734"),
     "in-use": (400, "The object cannot be deleted because it is in use.", "01070265"),
 }
+LATE_S = 0.02
+"""How long events of one kind are behind those of others."""
 SLOW_S, TIMEOUT_S = 0.5, 0.25
 """A slow reply, and how long the router waits for one."""
 
 API_READ = ("401", "403", "404", "429", "500", "503", "504", "drop", "empty")
 API_WRITE = ("401", "403", "409", "429", "500", "503", "504", "drop", "drop-applied")
+SSH = ("reset", "banner-delay", "refuse-auth", "hang-request", "hang", "hang-exit", "killed", "drop-after",
+       "drop-mid-transfer", "disk-full", "scp-fatal", "rm-fails")
+SSH_S = 0.4
+"""How long the router waits for SSH."""
 OPTIONAL = "/contour.heptio.com/"
 """In the path of the kinds that a CustomResourceDefinition adds, which an API server may learn of late."""
 
@@ -86,6 +92,21 @@ class Weather:
         if kind == "drop-applied":
             return ApiFault("drop", options={"applied": True})
         return ApiFault(kind)
+
+    def on_ssh(self, fault: str, command: str | None) -> bool:
+        """True if a fault is to happen at a step of SSH, which asks for several."""
+        if fault not in SSH:
+            return False
+        if self.is_cut:
+            return fault == "reset"
+        return self._draw(self.rate / 3, (fault,), "SSH", fault, command or "") is not None
+
+    def on_events(self, path: str, lines: list[bytes]) -> tuple[float, list[bytes]]:
+        """Return how long events of a watch are late, and the events: some come again, in their order."""
+        kind = self._draw(2 * self.api_rate, ("late", "again", "again and late"), "events", path)
+        if kind is None:
+            return 0.0, lines
+        return LATE_S if "late" in kind else 0.0, 2 * lines if "again" in kind else lines
 
     def _draw(self, rate: float, kinds: tuple[str, ...], *call: str) -> str | None:
         if not rate:

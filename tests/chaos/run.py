@@ -21,13 +21,17 @@ from f5router.model.backoff import Backoff
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ownership import owns
 from f5router.plan.diff import diff
-from tests.chaos import expected, faults, script
+from mocks.bigip import FakeBigIP
+from mocks.bigip.pair import Pair
+from tests.chaos import expected, faults, script, statuses
 from tests.chaos.disturbances import RULES_OF_OTHERS, Disturbances
 from tests.chaos.script import Act, Change
 from tests.chaos.traffic import Witness
 from tests.feature.conftest import Lab
 from tests.reference.full_build import snapshot_of
 
+NEAR = {"name": "near", "address": f"{script.ADDRESS}/24", "vlan": "/Common/internal", "partition": "Common"}
+OLD = "11.6.0"
 SHORT = Backoff(first_s=0.01, limit_s=0.05)
 TIMING = Timing(
     drain_s=0.0, passthrough_drain_s=30.0, failover_s=60.0, failover_fresh_s=3600.0, confirm_s=5.0,
@@ -36,6 +40,7 @@ TIMING = Timing(
                            timeout_s=1.0, patience_s=0.5, start_s=1.0),
     watch=WatchTiming(backoff=SHORT, confirm_s=0.05, absent_s=0.1, grace_s=0.5, watch_s=(1.0, 2.0)))
 """Waits of the router's own threads for the API server, which run in real time, are short."""
+OF_PAIR = replace(TIMING, failover_fresh_s=0.0)
 LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
@@ -97,15 +102,23 @@ class Site:
 
     def __init__(self, stack: ExitStack, folder: Path, plan: script.Script, result: Result):
         self._plan, self._result = plan, result
-        self._lab = lab = Lab(stack, folder, ssh=plan.ssh)
-        self.kube, self.bigip = lab.kube, lab.bigip
+        self._lab = lab = Lab(stack, folder, ssh=plan.ssh, **{"tmos_version": OLD} if plan.old else {})
+        self.kube = lab.kube
+        self.pair: Pair | None = None
         self._administrate()
+        if plan.pair:
+            self._join(folder, stack.enter_context(FakeBigIP()))
+        self._units = self.pair.units if self.pair else (lab.bigip,)
         self._flags = self._settings()
-        self._config = self._load()
+        self._config, self._patient = self._load(faults.TIMEOUT_S), self._load(LIMIT_S)
         self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost)
-        self.witness = Witness(self.bigip, self._mixtures)
-        self.bigip.on_write = self.witness.on_write
-        self.bigip.faults.draw = self.weather.on_device
+        self.witness = Witness(lambda: self.bigip, self._mixtures, node_ports=plan.node_ports)
+        for unit in self._units:
+            unit.on_write = self.witness.on_write
+            unit.faults.draw = self.weather.on_device
+        if plan.ssh:
+            self.bigip.ssh_server.draw = self.weather.on_ssh
+        self.kube.faults.pass_on = self.weather.on_events
         self.kube.faults.draw = self.weather.on_api
         self._facts = self._read_facts()
         self.foreign = contents.state(self.bigip, ours=False)
@@ -119,16 +132,36 @@ class Site:
         self._router: Controller
         self._disturbances = Disturbances(self)
 
+    @property
+    def bigip(self) -> FakeBigIP:
+        """The BIG-IP that clients reach: the active unit of a pair."""
+        return self.pair.active if self.pair else self._lab.bigip
+
+    def _join(self, folder: Path, second: FakeBigIP) -> None:
+        """Make a pair; the other unit has the configuration of now, until it is active itself."""
+        second.put_object("net/self", NEAR)
+        self.pair = Pair(self._lab.bigip, second)
+        (folder / "both.crt").write_text("".join(Path(big.ca_file).read_text() for big in self.pair.units))
+        self._pair_flags = {"f5_host": ",".join(big.address for big in self.pair.units),
+                            "f5_ca_bundle": str(folder / "both.crt")}
+
+    @property
+    def _calls(self) -> int:
+        """Requests to all units."""
+        return sum(len(unit.log) for unit in self._units)
+
     def _administrate(self) -> None:
         """The virtual servers, and objects of others that nobody may touch."""
         big, text = self.bigip, "when CLIENT_ACCEPTED {\n}"
         big.put_object("ltm/rule", {"name": "mine", "partition": "Common", "apiAnonymous": text})
-        self._lab.virtuals(rules=RULES_OF_OTHERS)
+        snat = {"sourceAddressTranslation": {"type": "automap"}} if self._plan.vxlan else {}
+        self._lab.virtuals(rules=RULES_OF_OTHERS, **snat)
+        if snat:
+            big.request("PATCH", "ltm/virtual/~Common~ose-vserver", {}, snat)
         big.put_object("ltm/pool", {"name": "mine", "partition": "Common", "monitor": "/Common/tcp"})
         big.put_object("ltm/pool/~Common~mine/members", {"name": "10.1.1.1:80", "partition": "Common"})
         big.put_object("ltm/pool", {"name": "openshift", "partition": "Common"})
-        big.put_object("net/self", {"name": "near", "address": "10.3.89.213/24", "vlan": "/Common/internal",
-                                    "partition": "Common"})
+        big.put_object("net/self", NEAR)
         with big.store.lock:
             big.store.save()
 
@@ -136,15 +169,22 @@ class Site:
         flags = {"sources": "routes,ingress,ingressroutes", "allow_wildcard_routes": "true"}
         if self._plan.static_routes:
             flags["f5_static_routes"] = "true"
+        if self._plan.vxlan:
+            flags |= {"f5_internal_address": script.ADDRESS, "f5_vxlan_gateway_cidr": script.GATEWAY}
+        if self._plan.node_ports:
+            flags["pool_member_type"] = "nodeport"
+        if self.pair:
+            flags |= self._pair_flags
         return flags | (self._lab.ssh_flags() if self._plan.ssh else {})
 
-    def _load(self) -> Config:
+    def _load(self, timeout_s: float) -> Config:
         loaded = self._lab.config(**self._flags)
-        return replace(loaded, bigip=replace(loaded.bigip, retry_s=5.0, timeout_s=faults.TIMEOUT_S))
+        ssh = replace(loaded.ssh, connect_timeout_s=faults.SSH_S, io_timeout_s=faults.SSH_S)
+        return replace(loaded, bigip=replace(loaded.bigip, retry_s=5.0, timeout_s=timeout_s), ssh=ssh)
 
     def _read_facts(self) -> DeviceFacts:
         with ExitStack() as stack:
-            device = wiring.build_device(self._config, stack)
+            device = wiring.build_device(self._patient, stack)
             device.observe()
             return device.facts
 
@@ -155,7 +195,8 @@ class Site:
         self._stack = ExitStack()
         self.weather.is_cut = False
         self._router = launch.build_controller(
-            self._config, self._stack, timing=TIMING, clock=self._lab.clock, sleep=self._lab.later)
+            self._config, self._stack, timing=OF_PAIR if self.pair else TIMING, clock=self._lab.clock,
+            sleep=self._lab.later)
 
     def kill(self) -> None:
         """End the router between two of its requests; nothing of it reaches the BIG-IP any more."""
@@ -210,8 +251,8 @@ class Site:
                 self._calm()
                 self._recover()
         finally:
-            self._result.calls = len(self.bigip.log)
-            self._result.writes = len(self.bigip.writes())
+            self._result.calls = self._calls
+            self._result.writes = sum(len(unit.writes()) for unit in self._units)
             self._result.faults = len(self.weather.happened)
             self.stop()
 
@@ -250,9 +291,10 @@ class Site:
     def _mixtures(self) -> Iterator[expected.Expected]:
         """Clusters as the router may see them: some kinds as they are, others as they were."""
         kinds = sorted(self._versions)
-        for versions in islice(product(*(self._versions[kind] for kind in kinds)), MIXTURES):
+        for versions in islice(product(*(self._versions[kind] for kind in kinds)), MIXTURES // 2):
             objects = self._present | dict(zip(kinds, versions, strict=True))
-            yield expected.of(objects, self._config, self._facts)
+            for unread in (False, True):
+                yield expected.of(objects, self._config, self._facts, unread=unread)
 
     def _api_lost(self, path: str) -> None:
         """The router may go on as if there were nothing of a kind: that is right, too."""
@@ -275,29 +317,33 @@ class Site:
     def _calm(self) -> None:
         """The faults are over."""
         self.weather.rate = self.weather.api_rate = 0.0
-        self.bigip.clear_faults()
+        for unit in self._units:
+            unit.clear_faults()
         self.weather.empty_lists = 0
         if self._missed:  # a watch that began behind an empty list would never show what is there
             self._disturbances.forget_history(0)
         self.kube.clear_faults()
-        self.bigip.deliver_late()
+        for unit in self._units:
+            unit.deliver_late()
         self._disturbances.calm()
 
     def _recover(self) -> None:
         """Turn until all is as it is to be. Raises: Failed."""
         wanted = self._expected()
-        calls, end = len(self.bigip.log), time.monotonic() + LIMIT_S
+        calls, end = self._calls, time.monotonic() + LIMIT_S
         bound = CALLS_EACH * len(wanted.built.objects) + CALLS_MORE
         self.pass_time(self._config.observe_interval_s)  # what somebody else has changed is found then
         quiet, problems = 0, ["no turn yet"]
         while problems:
-            if time.monotonic() > end or len(self.bigip.log) - calls > bound:
-                raise Failed(f"no recovery after {len(self.bigip.log) - calls} calls (bound {bound}), "
+            if time.monotonic() > end or self._calls - calls > bound:
+                raise Failed(f"no recovery after {self._calls - calls} calls (bound {bound}), "
                              f"{len(self.witness.wrong)} wrong answers: {problems[:4]}")
-            log = len(self.bigip.log)
-            self.turn(1 if not quiet else MORE_PATIENT if self._is_behind(wanted) else PATIENT)
+            log, behind = self._calls, self._cheap_problems(wanted) if quiet else []
+            self.turn(1 if not quiet else MORE_PATIENT if behind else PATIENT)
+            if behind:  # it waits for the API server: on a busy machine for long
+                calls += self._calls - log
             self._require(self.witness.wrong)
-            quiet = quiet + 1 if len(self.bigip.log) - log < 2 else 0
+            quiet = quiet + 1 if self._calls - log < (4 if self.pair else 2) else 0
             problems = self._cheap_problems(wanted) or ([] if quiet else ["the router goes on writing"])
             problems = problems or self._problems(wanted)
         self._settled()
@@ -307,7 +353,7 @@ class Site:
     def _cheap_problems(self, wanted: expected.Expected) -> list[str]:
         """Return what is wrong, by a look that costs little."""
         behind = self._is_behind(wanted)
-        return [behind] if behind else self._statuses(wanted)
+        return [behind] if behind else statuses.problems(self._lab, wanted)
 
     def _is_behind(self, wanted: expected.Expected) -> str:
         """Return what the router does not know of the cluster; "" if it knows all."""
@@ -322,24 +368,10 @@ class Site:
                 return f"the router knows other {name}: {keys or 'of other content'}"
         return ""
 
-    def _statuses(self, wanted: expected.Expected) -> list[str]:
-        """Routes whose status is not right."""
-        lines = []
-        for key, route in wanted.cluster.routes.items():
-            if route.origin:
-                continue
-            condition = self._lab.admitted(key.namespace, key.name)
-            got = condition.get("status"), condition.get("reason", "")
-            rejection = wanted.built.rejections.get(key)
-            right = ("False", rejection.reason) if rejection else ("True", "")
-            if got != right:
-                lines.append(f"status of Route {key}: {got} {condition.get('message')} instead of {right}")
-        return lines
-
     def _problems(self, wanted: expected.Expected) -> list[str]:
         """Return what is wrong on the device, as somebody else reads it."""
         with ExitStack() as stack:
-            device = wiring.build_device(self._config, stack)
+            device = wiring.build_device(self._patient, stack)
             device.observe()
         changes = diff(wanted.built.objects, device.observed, partial(owns, self._config.folder))
         return [f"{change.verb} {change.ref} is left to do" for change in changes]

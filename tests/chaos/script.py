@@ -11,12 +11,21 @@ NAMESPACES = ("shop", "rival")
 PORTS = {"web": ("http", 8080), "api": ("http", 8080), "tls": ("https", 8443)}
 HOSTS = ("a.example.com", "b.example.com", "c.example.com", "x.wild.example.com")
 PATHS = ("", "/a", "/a/b")
+ADDRESS, GATEWAY = "10.3.89.213", "10.131.0.5/14"
+CLUSTER_NETWORK = (manifests.host_subnet("f5", ADDRESS, "10.131.0.0/23"),
+                   manifests.cluster_network("10.128.0.0/14"))
+"""Of openshift-sdn, with the BIG-IP as a host."""
 WILD = "w.wild.example.com"
 """Host of wildcard Routes; their domain covers the last of HOSTS."""
 FLOATING = "10.1.99.1"
 """An address that pods of one Service after the other have."""
 RATES = (0.0, 0.02, 0.08, 0.25)
 ROUTES, INGRESSES, ROOTS, NODES = 8, 3, 2, 3
+
+def node_port(namespace: str, name: str) -> int:
+    """The node port of a Service."""
+    return 30000 + 10 * NAMESPACES.index(namespace) + tuple(PORTS).index(name)
+
 
 Name = tuple[str, str | None, str]
 """Kind, namespace and name."""
@@ -67,11 +76,17 @@ class Script:
     seed: int
     static_routes: bool
     ssh: bool
+    vxlan: bool
+    node_ports: bool
+    pair: bool
+    old: bool
+    """True for a device of TMOS 11.6: each write of a Rule takes effect at once, and files come by SSH."""
     rounds: tuple[Round, ...]
     base: Change = field(repr=False)
 
     def lines(self) -> Iterator[str]:
-        yield f"seed {self.seed} static_routes={self.static_routes} ssh={self.ssh}"
+        modes = ("static_routes", "ssh", "vxlan", "node_ports", "pair", "old")
+        yield " ".join([f"seed {self.seed}", *(name for name in modes if getattr(self, name))])
         for each in self.rounds:
             yield str(each)
             yield from (f"  {step}; turns: {turns}" for step, turns in each.steps)
@@ -79,7 +94,7 @@ class Script:
 
 ACTS = ("restart_device", "lose_unsaved", "edit", "edit", "other_router", "other_router", "kill",
         "drop_watches", "forget_history", "restart_api", "empty_lists", "repeat_events", "pass_time",
-        "new_leader")
+        "new_leader", "fail_over", "fail_over")
 
 
 def draw(seed: int) -> Script:
@@ -92,6 +107,7 @@ class _Writer:
 
     def __init__(self, seed: int):
         self._seed, self._chance = seed, random.Random(seed)
+        self._node_ports = random.Random(f"node ports {seed}").random() < 0.15
         self._present: set[Name] = set()
         self._floating: tuple[str, str] | None = None
         self._pods: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -108,10 +124,16 @@ class _Writer:
                         else self._change())
                 steps.append((step, chance.choice((0, 1, 1, 2, 5))))
             rounds.append(Round(chance.choice(RATES), chance.choice(RATES), tuple(steps)))
-        return Script(self._seed, chance.random() < 0.3, chance.random() < 0.2, tuple(rounds), base)
+        network = 1.0 if self._node_ports else chance.random()
+        pair = chance.random() < 0.15
+        old = chance.random() < 0.15 and not pair
+        return Script(self._seed, static_routes=network < 0.25, vxlan=0.25 <= network < 0.4 and not pair,
+                      node_ports=self._node_ports, pair=pair, old=old,
+                      ssh=old or (chance.random() < 0.3 and not pair),
+                      rounds=tuple(rounds), base=base)
 
     def _base(self) -> Change:
-        changes = [Change("", (manifests.ingress_class(),))]
+        changes = [Change("", (manifests.ingress_class(), *CLUSTER_NETWORK))]
         changes += [self._service(namespace, name) for namespace in NAMESPACES for name in PORTS]
         changes += [self._endpoints(namespace, name) for namespace in NAMESPACES for name in PORTS]
         changes += [self._route() for _ in range(5)] + [self._node() for _ in range(2)]
@@ -141,6 +163,9 @@ class _Writer:
             namespace, name = self._place()
         port, number = PORTS[name]
         service, _ = manifests.service(namespace, name, ports=((port, number),))
+        if self._node_ports:
+            service["spec"]["type"] = "NodePort"
+            service["spec"]["ports"][0]["nodePort"] = node_port(namespace, name)
         if self._chance.random() < 0.2:
             service["spec"]["ports"][0]["name"] = "other"
         return self._put(f"Service {namespace}/{name} port {service['spec']['ports'][0]['name']}", service)

@@ -20,9 +20,14 @@ SERVED = ("pool", "passthrough")
 class Witness:
     """Knows which answers are right by now, and looks at the device after each write."""
 
-    def __init__(self, bigip: FakeBigIP, mixtures: Callable[[], Iterable[Expected]]):
-        """Args: mixtures: what the router may take for the cluster, as each kind has a watch of its own."""
-        self._bigip, self._mixtures = bigip, mixtures
+    def __init__(self, bigip: Callable[[], FakeBigIP], mixtures: Callable[[], Iterable[Expected]], *,
+                 node_ports: bool):
+        """Args:
+        bigip: returns the device that clients reach.
+        mixtures: what the router may take for the cluster, as each kind has a watch of its own.
+        node_ports: pool members are Nodes at the node ports of Services.
+        """
+        self._bigip, self._mixtures, self._node_ports = bigip, mixtures, node_ports
         self._lock = threading.Lock()
         self._stages: list[Expected] = []
         self._all: list[Expected] = []
@@ -49,14 +54,17 @@ class Witness:
             self._stages = list(self._all)
             self._recompute()
 
-    def permit_present(self) -> None:
-        """Somebody else has changed the device: what it does now is not the router's fault."""
+    def permit_present(self, bigip: FakeBigIP | None = None) -> None:
+        """Somebody else has changed a device: what it does now is not the router's fault.
+
+        Args: bigip: None for the one that clients reach.
+        """
         with self._lock:
             for probe in PROBES:
-                decision = self._decide(probe)
+                decision = self._decide(probe, bigip)
                 self._answers[probe].add(_name(decision))
                 for member in decision.members if decision.kind in SERVED else ():
-                    self._addresses.setdefault(_namespace(decision.pool), set()).add(_address(member))
+                    self._addresses.setdefault(_namespace(decision.pool), set()).add(self._address(member))
 
     def on_write(self, entry: LoggedRequest) -> None:
         """Look at the device after a write."""
@@ -83,7 +91,7 @@ class Witness:
             return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
         if decision.kind == "redirect":
             return ""
-        strange = {_address(each) for each in decision.members} - self._addresses.get(
+        strange = {self._address(each) for each in decision.members} - self._addresses.get(
             _namespace(decision.pool), set())
         return f"{decision.pool} has members of others: {sorted(strange)}" if strange else ""
 
@@ -94,18 +102,24 @@ class Witness:
             decision, wanted = self._decide(probe), serving.answer(state, probe)
             got = _name(decision) if decision.kind in (*SERVED, "redirect") else ""
             pool = wanted.removeprefix("passthrough ")
-            members = {member.address for obj in state.values() if isinstance(obj, Pool) and obj.path == pool
-                       for member in obj.members}
+            members = {f"{member.address}:{member.port}" for obj in state.values()
+                       if isinstance(obj, Pool) and obj.path == pool for member in obj.members}
             if got != wanted and (got or members):
                 lines.append(f"{probe}: {got or decision.kind!r} instead of {wanted!r}")
-            elif got and pool != "redirect" and {_address(each) for each in decision.members} - members:
+            elif got and pool != "redirect" and {_member(each) for each in decision.members} - members:
                 lines.append(f"{probe}: members {decision.members} instead of {sorted(members)}")
         return lines
 
-    def _decide(self, probe: serving.Request) -> traffic.Decision:
+    def _decide(self, probe: serving.Request, bigip: FakeBigIP | None = None) -> traffic.Decision:
         request = traffic.Request(probe.host, probe.path, sni=probe.host if probe.tls else None,
                                   tls=probe.tls)
-        return traffic.decide(self._bigip.store, serving.HTTPS if probe.tls else serving.HTTP, request)
+        virtual = serving.HTTPS if probe.tls else serving.HTTP
+        return traffic.decide((bigip or self._bigip()).store, virtual, request)
+
+    def _address(self, member: str) -> str:
+        """Return what shows whose member it is: the address of a pod, or that of a Node and the node port."""
+        text = _member(member)
+        return text if self._node_ports else text.rpartition(":")[0]
 
     def _recompute(self) -> None:
         for answers in self._answers.values():
@@ -117,8 +131,19 @@ class Witness:
     def _permit(self, stage: Expected) -> None:
         for probe, answers in self._answers.items():
             answers.add(serving.answer(stage.state, probe))
-        for namespace, addresses in _pods(stage).items():
+        pods = _published(stage) if self._node_ports else _pods(stage)
+        for namespace, addresses in pods.items():
             self._addresses.setdefault(namespace, set()).update(addresses)
+
+
+def _published(stage: Expected) -> Mapping[str, Iterable[str]]:
+    """Return Nodes at the node ports of Services."""
+    addresses: dict[str, set[str]] = {}
+    for key, service in stage.cluster.services.items():
+        addresses.setdefault(key.namespace, set()).update(
+            f"{address}:{port.node_port}" for node in stage.cluster.nodes.values()
+            for address in node.internal_ips for port in service.ports)
+    return addresses
 
 
 def _pods(stage: Expected) -> Mapping[str, Iterable[str]]:
@@ -143,7 +168,7 @@ def _namespace(pool: str | None) -> str:
     return next((word for word in words if word in NAMESPACES), "")
 
 
-def _address(member: str) -> str:
-    """Address of a member such as 10.1.1.1:8080."""
-    text = member.rsplit("/", 1)[-1].rsplit(":", 1)[0]
-    return str(ipaddress.ip_address(text.partition("%")[0]))
+def _member(member: str) -> str:
+    """Address and port of a member such as /Common/10.1.1.1%0:8080."""
+    text, _, port = member.rsplit("/", 1)[-1].rpartition(":")
+    return f"{ipaddress.ip_address(text.partition('%')[0])}:{port}"

@@ -27,6 +27,16 @@ def test_events(kube, http):
     assert {event["object"]["kind"] for event in events} == {"Route"}
 
 
+def test_events_that_come_again(kube, http):
+    """Events pass what a test makes of them, late or not."""
+    paths = []
+    kube.faults.pass_on = lambda path, lines: paths.append(path) or (0.001, 2 * lines)
+    stream = http.watch(ROUTES)
+    kube.apply(route("a"))
+    assert [stream.next() for _ in range(2)] == 2 * [("ADDED", "a")]
+    assert set(paths) == {ROUTES}
+
+
 @pytest.mark.parametrize("query", [
     pytest.param({}, id="unset"),
     pytest.param({"resourceVersion": "0"}, id="0"),

@@ -359,6 +359,15 @@ def _entrance(change) -> str:
     )
 
 
+def test_what_is_more_specific_than_a_rule_that_moves_goes_last():
+    """Else the Rule would get its requests, where each write takes effect at once."""
+    moved, below = route("r", path="/a"), route("below", path="/a/b", age=1)
+    state = applied({}, diff(built(moved, below), {}, owns))
+    plan = diff(built(replace(moved, host="new.example.com")), state, owns)
+    rules = [(change.verb, change.early) for change in plan if isinstance(change.obj, Rule)]
+    assert rules == [(UPDATE, False), (DELETE, False)]
+
+
 def test_early_deletes_are_first_of_their_stage():
     rules = [Rule(POLICY, f"openshift_route_a_{name}", 1, frozenset(), Redirect("https://x"))
              for name in "ab"]

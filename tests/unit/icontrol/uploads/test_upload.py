@@ -222,6 +222,34 @@ def test_connection_known_to_be_lost(server, uploader):
     assert server.connections == 3
 
 
+@pytest.mark.parametrize(("fault", "command"), [("reset", None), ("drop-after", "scp"), ("drop-after", "rm")])
+def test_a_connection_that_is_cut_before_or_after_a_command(server, uploader, fault, command):
+    """All is as after one upload, over two connections at most."""
+    server.inject(fault, command=command)
+    ours = uploader()
+    try:
+        ours.put(PATH, DATA)
+    except UploadError:
+        ours.put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+    assert not server.take(fault, command)
+    assert server.connections <= 2
+
+
+def test_faults_that_nobody_asked_for(server, uploader):
+    """They are drawn, step by step."""
+    asked = []
+
+    def draw(fault: str, command: str | None) -> bool:
+        asked.append((fault, command))
+        return (fault, command) == ("killed", "scp") and asked.count((fault, command)) == 1
+
+    server.draw = draw
+    uploader().put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+    assert asked[:3] == [("reset", None), ("banner-delay", None), ("refuse-auth", None)]
+
+
 @pytest.mark.parametrize("command", ["rm", "scp"])
 def test_command_that_was_killed(server, uploader, command):
     """Without an exit status nothing is known: it is repeated, over a new connection."""
