@@ -80,6 +80,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, device.pair.active, lambda: syncer.in_sync,
         held=lambda: (len(guard.held), guard.held_ever), ingress_routes=ingress_routes,
+        request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     return Monitor(health, Metrics(sources), reconciler)

@@ -4,10 +4,11 @@ Counts of other threads are read when the metrics are asked for (`Sources`); the
 rest after each pass (`Metrics.record`), from what the pass touched.
 """
 
+import itertools
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import (
@@ -18,11 +19,17 @@ from prometheus_client import (
     ProcessCollector,
 )
 from prometheus_client import Counter as Total
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from f5router import __version__
+from f5router.icontrol.rest.request_times import BUCKETS_S, Durations
 from f5router.model.cluster import Key
 from f5router.model.ltm import Object
 from f5router.model.objects import Ref
@@ -69,6 +76,8 @@ class Sources:
     """True if the BIG-IP answered, and no pass has ended early since."""
     units: Callable[[], Mapping[str, bool | None]] = dict
     """By unit of a pair, True if it is active; None while its state is not known."""
+    request_times: Callable[[], Sequence[Mapping[tuple[str, str], Durations]]] = tuple
+    """Durations of requests to each unit of the BIG-IP, by method and collection."""
     status_rate: Callable[[], float] = float
     """Status writes per second that the router allows itself now."""
     leader: Callable[[], tuple[bool, int] | None] = lambda: None
@@ -111,6 +120,7 @@ class _Read(Collector):
         for method, count in sorted(self._sources.requests().items()):
             requests.add_metric([method], count)
         yield requests
+        yield from _request_times(self._sources.request_times())
         queues = GaugeMetricFamily(
             "f5router_queue_length", "What waits to be written to the cluster, or to be handled.",
             labels=["queue"])
@@ -158,8 +168,28 @@ class _Read(Collector):
             self._sources.in_sync())
 
 
+def _request_times(units: Sequence[Mapping[tuple[str, str], Durations]]) -> Iterator[Metric]:
+    """Build the metrics of requests by collection, the units of a pair together."""
+    seconds = HistogramMetricFamily(
+        "f5router_bigip_request_seconds", "Durations of requests to the BIG-IP, without waits for a turn.",
+        labels=["method", "collection"])
+    replies = CounterMetricFamily(
+        "f5router_bigip_replies", "Replies of the BIG-IP by HTTP status; 0 for nunit.",
+        labels=["method", "collection", "status"])
+    for key in sorted({key for unit in units for key in unit}):
+        each = [unit[key] for unit in units if key in unit]
+        counts = [sum(bucket) for bucket in zip(*(unit.buckets for unit in each), strict=True)]
+        bounds = [*map(str, BUCKETS_S), "+Inf"]
+        seconds.add_metric(key, list(zip(bounds, itertools.accumulate(counts), strict=True)),
+                           sum(unit.seconds for unit in each))
+        for status, count in sorted(sum((unit.statuses for unit in each), Counter[int]()).items()):
+            replies.add_metric([*key, str(status)], count)
+    yield seconds
+    yield replies
+
+
 def _state(name: str, text: str, value: bool | None) -> Metric:
-    """Build a gauge of 0 or 1, without a sample for None."""
+    """Build a gauge of 0 or 1, without a sample for Nunit."""
     gauge = GaugeMetricFamily(name, text)
     if value is not None:
         gauge.add_metric([], value)
@@ -189,7 +219,7 @@ class Metrics:
         self._routes_shown = Gauge("f5router_routes", "Routes.", ["verdict"], registry=registry)
         self._success = Gauge(
             "f5router_last_success_timestamp_seconds", "End of the last pass that was not cut short; 0 for "
-            "none.", registry=registry)
+            "nunit.", registry=registry)
         Gauge("f5router_build_info", "Always 1.", ["version", "python"], registry=registry).labels(
             __version__, platform.python_version()).set(1)
         self._verdicts: dict[Key, str] = {}

@@ -20,6 +20,7 @@ import tenacity
 
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
+from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.rest.transport import LOOKING, READING, REMOVAL, SAVING, Reply, Transport
@@ -131,6 +132,11 @@ class Client:
     def counts(self) -> collections.Counter[str]:
         """Requests sent: GET, POST, PATCH, DELETE, login, logout."""
         return self._transport.counts
+
+    @property
+    def times(self) -> RequestTimes:
+        """Durations and results of requests."""
+        return self._transport.times
 
     @property
     def slow_requests(self) -> SlowRequests:

@@ -41,6 +41,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
+from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
 from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
@@ -187,6 +188,7 @@ class Transport:
 
     Attributes:
         counts: requests sent, by method or by the label given to send().
+        times: durations and results of requests.
         slow_requests: those that took long, without saves, which have a limit of their own.
     """
 
@@ -195,6 +197,7 @@ class Transport:
         """Args: authorities: certificates in PEM, if they may change; by default, those of the settings."""
         self._settings, self._permit, self._authorities = settings, permit, authorities
         self._clock, self.slow_requests = clock, SlowRequests(settings.timeout_s, clock)
+        self.times = RequestTimes()
         self._trusted = authorities.get() if authorities else ""
         """Authorities of the connections, in PEM; "" for those of the settings."""
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
@@ -239,8 +242,10 @@ class Transport:
             answer = self._attempt(method, path, trusted, urlopen)
             if isinstance(answer, Untrusted) and (newest := self._newest_authorities(now=True)) != trusted:
                 answer = self._attempt(method, path, newest, urlopen)  # nothing was sent before
+            took_s = self._clock() - begin
+            self.times.record(method, path, answer.status if isinstance(answer, Reply) else NO_REPLY, took_s)
             if beside != SAVING:
-                self.slow_requests.record(method, hide_token(path), self._clock() - begin)
+                self.slow_requests.record(method, hide_token(path), took_s)
         if isinstance(answer, Unreachable):
             raise answer
         return answer

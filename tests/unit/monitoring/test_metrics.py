@@ -4,6 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from f5router.icontrol.outcome import Outcome
+from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
 from f5router.monitoring import metrics
@@ -49,6 +50,26 @@ def report(verdicts: dict, *, done: list[Change] = (), full: bool = False) -> Re
 
 def routes(counters: Metrics) -> dict[str, float]:
     return {verdict: count for (verdict,), count in values(counters, "f5router_routes").items() if count}
+
+
+def test_requests_of_both_units():
+    """Their numbers are added: buckets are cumulative, and a status has its count."""
+    units = [RequestTimes(), RequestTimes()]
+    units[0].record("GET", "/mgmt/tm/ltm/pool", 200, 0.02)
+    units[1].record("GET", "/mgmt/tm/ltm/pool", 503, 0.3)
+    units[1].record("PATCH", "/mgmt/tm/ltm/pool/~Common~x", NO_REPLY, 99.0)
+    counters = Metrics(Sources(dict, {}, request_times=lambda: [unit.durations() for unit in units]))
+    assert values(counters, "f5router_bigip_replies") == {
+        ("ltm/pool", "GET", "200"): 1, ("ltm/pool", "GET", "503"): 1, ("ltm/pool", "PATCH", "0"): 1}
+    body, _ = counters.page("text/plain")
+    lines = [line for line in body.decode().splitlines() if line.startswith("f5router_bigip_request_seconds")]
+    shown = {line.rpartition(" ")[0].removeprefix("f5router_bigip_request_seconds"): line.rpartition(" ")[2]
+             for line in lines}
+    assert shown['_bucket{collection="ltm/pool",le="0.01",method="GET"}'] == "0.0"
+    assert shown['_bucket{collection="ltm/pool",le="0.025",method="GET"}'] == "1.0"
+    assert shown['_bucket{collection="ltm/pool",le="+Inf",method="GET"}'] == "2.0"
+    assert shown['_count{collection="ltm/pool",method="GET"}'] == "2.0"
+    assert float(shown['_sum{collection="ltm/pool",method="GET"}']) == pytest.approx(0.32)
 
 
 def test_before_the_first_pass(counters):

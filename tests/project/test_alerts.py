@@ -1,0 +1,129 @@
+"""The alerts of docs/deploy/monitoring: Prometheus reads them, they fire as they should; a page has each."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from f5router.icontrol.rest.request_times import RequestTimes
+from f5router.monitoring.metrics import Metrics, Sources
+
+ROOT = Path(__file__).resolve().parents[2]
+ALERTS = ROOT / "docs/deploy/monitoring/10-alerts.yaml"
+PAGE = ROOT / "docs/alerts.md"
+HOUR = "x60"
+
+GROUPS = yaml.safe_load(ALERTS.read_text())["spec"]
+RULES = {rule["alert"]: rule for group in GROUPS["groups"] for rule in group["rules"]}
+
+WELL = {
+    "f5router_build_info": f"1{HOUR}",
+    "f5router_bigip_reached": f"1{HOUR}",
+    "f5router_bigip_active": f"1{HOUR}",
+    "f5router_last_success_timestamp_seconds": f"0+60{HOUR}", "f5router_leader": f"1{HOUR}",
+    "f5router_bigip_config_in_sync": f"1{HOUR}", 'f5router_routes{verdict="device_rejected"}': f"0{HOUR}",
+    "f5router_deletes_held_back": f"0{HOUR}", "f5router_status_contended": f"0{HOUR}",
+    'f5router_queue_length{queue="status"}': f"50{HOUR}",
+    'f5router_status_writes_total{result="written"}': f"0+100{HOUR}",
+    'f5router_bigip_request_seconds_bucket{collection="ltm/pool",le="0.05",method="GET"}': f"0+60{HOUR}",
+    'f5router_bigip_request_seconds_bucket{collection="ltm/pool",le="+Inf",method="GET"}': f"0+60{HOUR}",
+    'f5router_bigip_replies_total{collection="ltm/pool",method="GET",status="503"}': f"0+1{HOUR}",
+}
+"""A router that is well, by the minute: statuses are written, and now and then the BIG-IP is busy."""
+
+
+def promtool(*arguments: str, stdin: bytes | None = None) -> str:
+    """The output of promtool, which must succeed."""
+    done = subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, check=False)
+    output = (done.stdout + done.stderr).decode()
+    assert done.returncode == 0, output
+    return output
+
+
+@pytest.fixture
+def rules(tmp_path) -> Path:
+    path = tmp_path / "rules.yaml"
+    path.write_text(yaml.safe_dump(GROUPS))
+    return path
+
+
+@pytest.fixture
+def page() -> bytes:
+    """Metrics of a router that has everything: a pair, and replicas."""
+    times = RequestTimes()
+    times.record("GET", "/mgmt/tm/ltm/pool", 200, 0.1)
+    counters = Metrics(Sources(
+        lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
+        in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
+        request_times=lambda: [times.durations()]))
+    return counters.page("text/plain")[0]
+
+
+def test_prometheus_reads_them(rules):
+    assert f"{len(RULES)} rules found" in promtool("check", "rules", str(rules))
+
+
+def test_names_of_metrics(page):
+    """Prometheus' rules for names, units and texts."""
+    ours = [line for line in page.splitlines(keepends=True) if b"f5router_" in line]
+    assert promtool("check", "metrics", stdin=b"".join(ours)) == ""
+
+
+def test_metrics_of_the_alerts_are_served(page):
+    served = set(re.findall(r"^(f5router_\w+)", page.decode(), re.MULTILINE))
+    named = {name for rule in RULES.values() for name in re.findall(r"f5router_\w+", rule["expr"])}
+    assert named - served == set()
+
+
+def test_each_alert_has_its_entry():
+    entries = re.findall(r"^## (\w+)$", PAGE.read_text(), re.MULTILINE)
+    assert entries == list(RULES)
+    for name, rule in RULES.items():
+        assert rule["annotations"]["runbook_url"] == f"docs/alerts.md#{name.lower()}"
+        assert rule["labels"]["severity"] in ("critical", "warning")
+
+
+@pytest.mark.parametrize(("changes", "fires"), [
+    ({}, set()),
+    ({"f5router_build_info": None}, {"F5RouterAbsent"}),
+    ({"f5router_bigip_reached": f"0{HOUR}"}, {"F5RouterBigIPUnreached"}),
+    ({"f5router_bigip_reached": f"0{HOUR}", "f5router_leader": f"0{HOUR}"}, {"F5RouterNoLeader"}),
+    ({"f5router_bigip_reached": "1x50 0x2 1x20"}, set()),
+    ({"f5router_last_success_timestamp_seconds": f"0{HOUR}"}, {"F5RouterStale"}),
+    ({"f5router_last_success_timestamp_seconds": f"0{HOUR}", "f5router_bigip_active": f"0{HOUR}"},
+     {"F5RouterNoActiveUnit"}),
+    ({"f5router_bigip_config_in_sync": f"0{HOUR}"}, {"F5RouterConfigNotInSync"}),
+    ({'f5router_routes{verdict="device_rejected"}': f"3{HOUR}"}, {"F5RouterRoutesRefused"}),
+    ({"f5router_deletes_held_back": f"3{HOUR}"}, {"F5RouterDeletesHeldBack"}),
+    ({"f5router_status_contended": f"3{HOUR}"}, {"F5RouterStatusesContended"}),
+    ({'f5router_status_writes_total{result="written"}': f"7{HOUR}"}, {"F5RouterStatusesNotWritten"}),
+    ({'f5router_bigip_request_seconds_bucket{collection="ltm/pool",le="0.05",method="GET"}': f"0{HOUR}",
+      'f5router_bigip_request_seconds_bucket{collection="ltm/pool",le="10.0",method="GET"}': f"0+60{HOUR}"},
+     {"F5RouterBigIPSlow"}),
+    ({'f5router_bigip_replies_total{collection="ltm/pool",method="GET",status="0"}': f"0+12{HOUR}"},
+     {"F5RouterBigIPErrors"}),
+    ({'f5router_bigip_active{pod="f5router-2"}': f"0{HOUR}"}, set()),  # a router for each unit
+    # Routers that follow, and have no part in what is written.
+    ({"f5router_leader": None, "f5router_bigip_config_in_sync": None}, set()),
+], ids=str)
+def test_what_fires(rules, tmp_path, changes, fires):
+    """At the end of an hour."""
+    series = [{"series": _labelled(name), "values": values}
+              for name, values in (WELL | changes).items() if values]
+    silent = [{"alertname": name, "eval_time": "59m", "exp_alerts": []} for name in RULES.keys() - fires]
+    test = tmp_path / "test.yaml"
+    test.write_text(yaml.safe_dump({"rule_files": [str(rules)], "tests": [
+        {"interval": "1m", "input_series": series, "alert_rule_test": silent,
+         "promql_expr_test": [
+             {"expr": f'count(ALERTS{{alertname="{name}",alertstate="firing"}})', "eval_time": "59m",
+              "exp_samples": [{"labels": "{}", "value": 1}]} for name in sorted(fires)]}]}))
+    promtool("test", "rules", str(test))
+
+
+def _labelled(name: str) -> str:
+    """A series of the pod."""
+    metric, _, labels = name.partition("{")
+    own = 'namespace="f5router"' + ("" if "pod=" in labels else ',pod="f5router-1"')
+    return f"{metric}{{{','.join(filter(None, (labels.removesuffix('}'), own)))}}}"
