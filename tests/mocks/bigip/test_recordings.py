@@ -11,6 +11,7 @@ import pytest
 from mocks.bigip import DiskFile, FakeBigIP, names, profiles
 from mocks.bigip.kinds import GROUPS
 from tests.mocks.bigip import material
+from tests.rows import rows
 
 FOLDER = Path(__file__).parents[2] / "recordings"
 
@@ -200,7 +201,7 @@ def without_states(item: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in item.items() if name not in STATES}
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     recordings(
         "ltm/pool",

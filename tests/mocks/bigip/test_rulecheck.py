@@ -11,6 +11,7 @@ from f5router.desired import irules
 from mocks.bigip import language, rulecheck
 from mocks.bigip.rulecheck import SyntaxRefusal, check
 from mocks.bigip.tmm.operators import rewritten
+from tests.rows import rows
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
@@ -25,7 +26,7 @@ def in_event(body: str, event: str = "HTTP_REQUEST") -> str:
     return f"when {event} {{\n{body}\n}}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("body", "reason"),
     [
         # Tcl 8.5 and later
@@ -108,7 +109,7 @@ def test_refused_in_an_event(body, reason):
     assert reason in refusal(in_event(body))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "reason"),
     [
         ("when NOTHING_KNOWN { }", "unknown event (NOTHING_KNOWN)"),
@@ -178,7 +179,7 @@ def test_commands_in_events(command, valid):
             assert refusal(text) == f"command is not valid in current event context ({event})"
 
 
-@pytest.mark.parametrize(
+@rows(
     "body",
     [
         'if { [HTTP::host] equals "a" and not ([HTTP::uri] starts_with "/x") } { pool /P/p }',

@@ -23,6 +23,7 @@ from f5router.model.cluster import Backend, Key, PathMatch, Route, RouteTLS
 from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import identity, route
+from tests.rows import rows
 
 ID = identity(algorithm="rsa")
 OTHER = identity(serial=1)
@@ -118,7 +119,7 @@ def test_no_host_and_path_twice(routes, ownership):
         assert not ownership or len({r.claim_namespace for r in held}) <= 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wrong", "reason", "field"),
     [
         # parity 3.3, UniqueHost

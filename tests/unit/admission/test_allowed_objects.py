@@ -7,6 +7,7 @@ import pytest
 from f5router.admission.admission import AdmissionPolicy, check
 from f5router.admission.allowed_objects import allows, parse, parse_path, waf_refusal
 from tests.builders import route
+from tests.rows import rows
 from tests.unit.admission.test_route_options import HOSTILE
 
 
@@ -19,7 +20,7 @@ def test_settings(text, allowed):
     assert parse(text) == allowed
 
 
-@pytest.mark.parametrize("text", [
+@rows("text", [
     *(text for text in HOSTILE if text.strip()), "/Common/a", "/Common/a=", "a=shop", "/a=shop",
     "/Common/a=Shop", "/Common/a=shop,", "/Common/a=shop;b", "/Common/a b=shop", "/Common/../a=*",
     "/Common//a=*", f"/Common/{'x' * 255}=*"], ids=lambda text: ascii(text[:20]))
@@ -29,7 +30,7 @@ def test_bad_settings(text):
     assert str(problem.value).isprintable()
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
+@rows("text", HOSTILE, ids=lambda text: ascii(text[:20]))
 def test_what_is_no_path(text):
     with pytest.raises(ValueError, match="full path"):
         parse_path(text)
@@ -44,7 +45,7 @@ def test_who_may_name_what(path, namespace, expected):
     assert allows(parse("/Common/a=shop /Common/b=*"), path, namespace) == expected
 
 
-@pytest.mark.parametrize(("waf", "termination", "admitted"), [
+@rows(("waf", "termination", "admitted"), [
     ("", "", True), ("/Common/a", "", True), ("/Common/a", "edge", True), ("/Common/a", "reencrypt", True),
     ("/Common/a", "passthrough", False), ("/Common/b", "edge", False), ("/Common/A", "edge", False),
     ("/Common/a /Common/b", "edge", False), *((text, "edge", False) for text in HOSTILE if text.strip()),

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from f5router.admission.allowlist import CIS_IN_ORDER, IN_ORDER, MOST_ENTRIES, Allowlist, parse
+from tests.rows import rows
 from tests.unit.admission.test_route_options import HOSTILE
 
 NEWER, OLDER = IN_ORDER
@@ -18,7 +19,7 @@ NEAR = st.builds("{}.{}.{}.{}/{}".format, *(st.integers(0, 3) for _ in range(4))
 NEAR6 = st.builds("{:x}::{:x}/{}".format, st.integers(0, 1), st.integers(0, 9), st.integers(96, 128))
 
 
-@pytest.mark.parametrize(("text", "sources"), [
+@rows(("text", "sources"), [
     ("10.0.0.0/8", ("10.0.0.0/8",)),
     ("10.1.2.3 192.168.0.0/16\t2001:db8::1", ("10.1.2.3/32", "192.168.0.0/16", "2001:db8::1/128")),
     ("10.1.2.3/8", ("10.0.0.0/8",)),
@@ -31,7 +32,7 @@ NEAR6 = st.builds("{:x}::{:x}/{}".format, st.integers(0, 1), st.integers(0, 9), 
     ("0.0.0.0/0", ("0.0.0.0/1", "128.0.0.0/1")),
     ("::/0", ("8000::/1", "::/1")),
 ])
-@pytest.mark.parametrize("key", IN_ORDER)
+@rows("key", IN_ORDER)
 def test_lists(key, text, sources):
     assert parse({key: text}) == Allowlist(sources)
 
@@ -48,7 +49,7 @@ def test_the_newer_annotation_decides():
     assert NEWER in parse({NEWER: "bad", OLDER: "10.0.0.2"}).refusal
 
 
-@pytest.mark.parametrize("text", [
+@rows("text", [
     *(text for text in HOSTILE if text.strip()), "10.0.0.256", "10.0.0.0/33", "10", "10.0.0.0/0x8",
     "10.1.2.3/0.0.0.0", "10.1.2.3/0.0.0.255", "10.0.0.0/255.0.0.0", "10.0.0.0/-8", "10.0.0.0/+8", "10.0.0.0/",
     "10.0.0.0/8/8", "10.0.0.0/\u0668",

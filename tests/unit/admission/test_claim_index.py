@@ -15,6 +15,7 @@ from f5router.admission.admission import AdmissionPolicy
 from f5router.model.cluster import Key
 from tests import builders, strategies
 from tests.builders import route
+from tests.rows import rows
 
 WILD = AdmissionPolicy(wildcards=True)
 FREE = AdmissionPolicy(wildcards=True, ownership=False)
@@ -121,8 +122,8 @@ EVENTS = [
 ]
 
 
-@pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "at once"])
-@pytest.mark.parametrize(
+@rows("at_once", [False, True], ids=["one by one", "at once"])
+@rows(
     ("source", "ownership", "events", "admitted"), EVENTS, ids=[event[0] for event in EVENTS]
 )
 def test_events(source, ownership, events, admitted, at_once):

@@ -11,6 +11,7 @@ from f5router.admission.health import InvalidCheck, of_thresholds, parse
 from f5router.admission.route_options import HEALTH, ROUTER
 from f5router.admission.route_options import parse as parse_options
 from f5router.model.health_checks import HealthCheck, of_path
+from tests.rows import rows
 from tests.unit.admission.test_route_options import HOSTILE
 
 GOOD = {"path": "shop.example.com/", "interval": 5, "timeout": 10}
@@ -43,7 +44,7 @@ def test_times_that_are_missing():
     assert parse('[{"path": "a/", "interval": 60}]')[0][2:4] == (60, 181)
 
 
-@pytest.mark.parametrize("fields", [
+@rows("fields", [
     {"path": "shop.example.com"}, {"path": ""}, {"path": 5}, {"type": "icmp"}, {"type": ["http"]},
     {"interval": 0}, {"interval": 28800}, {"interval": "5"}, {"interval": True}, {"interval": 2.5},
     {"timeout": 5}, {"timeout": 86401}, {"timeout": -1}, {"sslProfile": "/Common/serverssl"},
@@ -69,7 +70,7 @@ def test_what_is_refused(fields):
     assert len(str(refused.value)) < 400
 
 
-@pytest.mark.parametrize("text", [
+@rows("text", [
     *HOSTILE, "{}", "[]", "null", "[1]", '["a"]', "[" * 10_000, '[{"path": "a/"}]' * 2,
     json.dumps([GOOD] * 21), json.dumps([GOOD | {"x": "y" * 20_000}]), "[NaN]",
 ], ids=lambda text: ascii(text[:20]))

@@ -10,6 +10,7 @@ from f5router.admission import admission, host_claims
 from f5router.admission.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, AdmissionPolicy
 from tests import strategies
 from tests.builders import route
+from tests.rows import rows
 
 WILD = AdmissionPolicy(wildcards=True)
 FREE = AdmissionPolicy(wildcards=True, ownership=False)
@@ -282,7 +283,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "routes", "policy", "reasons"), ROWS, ids=[row[0] for row in ROWS])
+@rows(("source", "routes", "policy", "reasons"), ROWS, ids=[row[0] for row in ROWS])
 def test_rules(source, routes, policy, reasons):
     names = {f"{r.key.namespace[2:]}/{r.key.name}" for r in routes}
     judged: dict = {}

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.admission.http_headers import NONE, HeaderActions, parse
 from f5router.model.header_actions import MOST_TOGETHER, REQUEST, RESPONSE, encode_delete, encode_set
+from tests.rows import rows
 
 JSON = st.recursive(
     st.none() | st.integers() | st.text(max_size=5) | st.sampled_from(["Set", "Delete", "X-A"]),
@@ -48,7 +49,7 @@ def test_nothing_is_asked_for(asked):
     assert parse(asked, "edge") == (NONE, ())
 
 
-@pytest.mark.parametrize("bad", [
+@rows("bad", [
     None, "x", {}, {"name": "a"}, {"name": 5, "action": {"type": "Delete"}},
     *({"name": "a", "action": action} for action in (
         "Delete", {"type": "Replace"}, {"type": "Set"}, {"type": "Set", "set": None},

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from f5router.admission import annotations
 from f5router.admission.route_options import CIS, HAPROXY, KEYS, LIMITS, OPTIONS, SECURE, parse
 from f5router.model.route_options import RouteOptions
+from tests.rows import rows
 
 HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", "‮", "\ud800", "x" * 100_000,
            "}; delete ltm pool all;", "\\", "%[src]", "\0", " ", "-5", "1.5", "٣", "9" * 130]
 
 
-@pytest.mark.parametrize(("key", "text", "options"), [
+@rows(("key", "text", "options"), [
     (f"{HAPROXY}balance", "roundrobin", RouteOptions(balance="roundrobin")),
     (f"{HAPROXY}balance", "leastconn", RouteOptions(balance="leastconn")),
     (f"{HAPROXY}balance", "random", RouteOptions(balance="random")),
@@ -27,13 +28,13 @@ HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", 
     (f"{CIS}balance", "least-connections-node", RouteOptions(balance="least-connections-node")),
     (f"{CIS}pod-concurrent-connections", "10", RouteOptions(pod_connections=10)),
 ])
-@pytest.mark.parametrize("termination", ["", "edge", "reencrypt", "passthrough"])
+@rows("termination", ["", "edge", "reencrypt", "passthrough"])
 def test_valid_values(key, text, options, termination):
     assert parse({key: text}, termination) == (options, ())
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
+@rows("option", OPTIONS, ids=lambda option: option.key)
+@rows("text", HOSTILE, ids=lambda text: ascii(text[:20]))
 def test_a_bad_value_counts_for_nothing_and_is_reported(option, text):
     switch = {LIMITS: "true"} if option.key.startswith(LIMITS) else {}
     options, problems = parse({**switch, option.key: text}, max(option.terminations))

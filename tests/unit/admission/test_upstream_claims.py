@@ -7,13 +7,13 @@ of these is admitted itself. Hosts have ".zone" behind them here: ours need a do
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import CLAIMED, AdmissionPolicy
 from tests.builders import route
+from tests.rows import rows
 from tests.unit.admission.test_host_claims import FREE, WILD
 
 # namespace/name, host, path, wildcard, second of its creation, the older ones that keep it out
@@ -211,7 +211,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rows", "policy", "number"),
     [(rows, policy, number) for rows, policy in TABLES.values() for number in range(len(rows))],
     ids=[f"{source} {row[0]}" for source, (rows, _) in TABLES.items() for row in rows],

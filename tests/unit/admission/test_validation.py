@@ -17,6 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from f5router.admission import admission, issuers, pem, validation
 from f5router.model.steps import finish
 from tests.builders import authority, identity, route
+from tests.rows import rows
 
 CERT, KEY, CA, DEST = "certificate", "key", "caCertificate", "destinationCACertificate"
 POLICY, TERMINATION = "insecureEdgeTerminationPolicy", "termination"
@@ -467,7 +468,7 @@ def judged(kind: str, tls: dict[str, str], *, extended=True) -> validation.Valid
     return validation.check(made_of, extended=extended)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("source", "kind", "tls", "fields"), ROWS, ids=[f"{n}: {r[0]}" for n, r in enumerate(ROWS)]
 )
 def test_extended_validation(source, kind, tls, fields):

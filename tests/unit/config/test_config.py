@@ -10,6 +10,7 @@ from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
 from f5router.model.unique_id import UniqueID
 from f5router.network import node_ports
+from tests.rows import rows
 from tests.unit.config.loading import ENV, HOST, LOGIN, config, files, problems
 
 
@@ -139,7 +140,7 @@ def test_every_option_has_a_row():
     assert {row[0] for row in PRECEDENCE} | FILES | later == OPTIONS.keys()
 
 
-@pytest.mark.parametrize("row", PRECEDENCE, ids=lambda row: row[0])
+@rows("row", PRECEDENCE, ids=lambda row: row[0])
 def test_precedence(row):
     """A flag goes before its variable, a variable before the default; an empty variable is none."""
     name, field, default, variable, from_variable, flag, from_flag = row

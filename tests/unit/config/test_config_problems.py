@@ -5,6 +5,7 @@ import pytest
 from f5router.config import parsers
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
+from tests.rows import rows
 from tests.unit.config.loading import HOST, LOGIN, config, problems
 
 
@@ -94,7 +95,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@rows("name", BAD)
 def test_bad_text(name):
     """A text that does not parse is one problem, by flag and by variable; test_values has the texts."""
     option, text = OPTIONS[name], BAD[name]
@@ -104,8 +105,8 @@ def test_bad_text(name):
         assert refusals[0].startswith(option.label + ": ")
 
 
-@pytest.mark.parametrize("name", [option.name for option in OPTIONS.values() if option.boolean])
-@pytest.mark.parametrize("text", ["yes", ""], ids=["yes", "empty"])
+@rows("name", [option.name for option in OPTIONS.values() if option.boolean])
+@rows("text", ["yes", ""], ids=["yes", "empty"])
 def test_bad_boolean_flag(name, text):
     """A bad word on the command line is an error."""
     assert problems(**{name: text}) == (f"{OPTIONS[name].label}: {text!r} is neither true nor false",)

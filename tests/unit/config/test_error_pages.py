@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.config import error_pages
 from f5router.model.http_edge import ErrorPage
+from tests.rows import rows
 from tests.unit.config.loading import config, files, problems
 
 BODY = '<p>"$x [exit] {\\</p> ä\r\n\r\n}\n'
@@ -31,7 +32,7 @@ def test_pages(text, page):
     assert error_pages.parse(text) == page
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@rows(("text", "words"), [
     ("", "not an HTTP response"), ("<html></html>", "not an HTTP response"),
     ("HTTP/1.1", "not an HTTP response"),
     ("HTTP/1.1 5x3 a\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 99 a\r\n\r\n", "not an HTTP response"),

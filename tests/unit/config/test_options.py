@@ -3,16 +3,15 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from f5router.config import options
 from f5router.config.option import GROUPS
 from f5router.config.options import OPTIONS
+from tests.rows import rows
 
 HOST = "ROUTER_EXTERNAL_HOST_"
 
 
-@pytest.mark.parametrize(("name", "env", "default"), [
+@rows(("name", "env", "default"), [
     ("f5-host", HOST + "HOSTNAME", ""),
     ("f5-username", HOST + "USERNAME", ""),
     ("f5-password", HOST + "PASSWORD", ""),

@@ -4,6 +4,7 @@ import pytest
 
 from f5router.config import parsers
 from f5router.config.options import OPTIONS
+from tests.rows import rows
 
 BAD = [
     ("f5-host", "http://bigip"), ("f5-host", "ftp://bigip"), ("f5-host", "https://admin:geheim@bigip"),
@@ -53,7 +54,7 @@ BAD = [
 
 
 
-@pytest.mark.parametrize(("name", "text"), BAD, ids=lambda text: repr(text[:40]))
+@rows(("name", "text"), BAD, ids=lambda text: repr(text[:40]))
 def test_bad(name, text):
     """Refused, in words of one line."""
     with pytest.raises(ValueError, match=r"^.+\Z") as caught:

@@ -27,6 +27,7 @@ from f5router.model.errors import (
     error_for,
     redact_keys,
 )
+from tests.rows import rows
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "errors"
 
@@ -133,7 +134,7 @@ def test_every_recording_has_a_row():
     assert {path.stem for path in RECORDINGS.glob("*.json")} == {name for name, _ in CLASSES}
 
 
-@pytest.mark.parametrize(("name", "kind"), CLASSES, ids=[name for name, _ in CLASSES])
+@rows(("name", "kind"), CLASSES, ids=[name for name, _ in CLASSES])
 def test_recorded(name, kind):
     """The class is what an operator can do about it."""
     status, text = recorded(name)
@@ -265,7 +266,7 @@ def test_no_part_of_a_key_is_shown(pem, chunk, separator, quote, whole_lines, st
         assert not [at for at in range(len(body) - 23) if body[at: at + 24] in shown]
 
 
-@pytest.mark.parametrize("name", [name for name, _ in CLASSES])
+@rows("name", [name for name, _ in CLASSES])
 def test_no_recorded_refusal_is_taken_for_a_key(name):
     """The random name of a temporary folder is hidden, not its path."""
     text = error_for("POST", "x", *recorded(name)).text

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from f5router.model import header_actions
 from f5router.model.header_actions import MOST_TOGETHER, REQUEST, RESPONSE, encode_delete, encode_set
+from tests.rows import rows
 
 FORM = re.compile(r"(set|delete)\.[0-9a-f]+(\.[thd]_[0-9a-f]*(_(lower|base64))*)*")
 
@@ -30,7 +31,7 @@ def test_values(value, pieces):
     assert encode_set("X-A", value, side=REQUEST) == ".".join(["set", b"X-A".hex(), *pieces])
 
 
-@pytest.mark.parametrize("value", [
+@rows("value", [
     "", "%", "a%b", "%[src]", "%[req.hdr()]", "%[req.hdr(a b)]", "%[req.hdr(a),upper]", "%[req.hdr(a)",
     "%{+Z}[req.hdr(a)]", "%{+E}[req.hdr(a)]", "%[res.hdr(a)]", "%[ssl_c_der]", "%[ssl_c_der,lower]",
     "a\nb", "a\rb", "\0", "\x7f", "x" * 16_385, "\u00e4" * 8_193, "%ci", "%%%",
@@ -93,7 +94,7 @@ def test_settings(text, actions):
     assert header_actions.parse_request_setting(text) == wanted
 
 
-@pytest.mark.parametrize("text", [
+@rows("text", [
     ",", "a", "a:b", "a:b:c", "a:b:Set:d", "a:Set", "a:b:set", "a:b:Delete", "a:Delete,", "a:%zz:Set",
     "a:%:Set", "a:%0A:Set", "a%20b:x:Set", "a:%25:Set", "Cookie:x:Set", "Content-Length:Delete",
     "a:%ff:Set", "Host:x:Set",

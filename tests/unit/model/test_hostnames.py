@@ -18,6 +18,7 @@ from f5router.model import hostnames
 from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import route
+from tests.rows import rows
 
 DENIED = {"denied": hostnames.domains("open.header.test, openshift.org, block.it")}
 ALLOWED = {"allowed": hostnames.domains("stickshift.org, kates.net")}
@@ -76,7 +77,7 @@ def check(host, *, subdomain="", policy="None", name="a", namespace="shop", **se
     return admission.check(asking, admission.AdmissionPolicy(**settings))
 
 
-@pytest.mark.parametrize(("source", "lists", "host", "message"), LISTS)
+@rows(("source", "lists", "host", "message"), LISTS)
 def test_domain_lists(source, lists, host, message):
     rejection = check(host, **lists).rejection
     if not message:
@@ -130,7 +131,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("source", "naming", "host", "subdomain", "wanted"), NAMES)
+@rows(("source", "naming", "host", "subdomain", "wanted"), NAMES)
 def test_names(source, naming, host, subdomain, wanted):
     checked = check(host, subdomain=subdomain, naming=naming)
     assert checked.route.host == wanted

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from f5router.model import selectors
 from mocks.kube.requirements import Unreadable, field_terms, label_requirements
 from tests import selector_cases as cases
+from tests.rows import rows
 
 
-@pytest.mark.parametrize("text", [row[1] for row in cases.LABELS])
+@rows("text", [row[1] for row in cases.LABELS])
 def test_labels(text):
     assert selectors.labels(text) == text.strip()
     assert selectors.project_labels(text) == text.strip()
 
 
-@pytest.mark.parametrize("text", [row[1] for row in cases.BAD_LABELS])
+@rows("text", [row[1] for row in cases.BAD_LABELS])
 def test_no_labels(text):
     with pytest.raises(ValueError, match=r"is none of|is not|nothing before or after"):
         selectors.labels(text)

@@ -4,6 +4,7 @@ import pytest
 
 from f5router.model import time_units
 from f5router.model.monitors import MAX_CHECK_S, MAX_TIMEOUT_S, interval_s
+from tests.rows import rows
 
 NO_TIMES = ["0", "0s", "-1s", "+1s", "1.5s", "1m30s", "1 s", " 1s", "1S", "1w", "s", "01s", "9" * 20, "٣s",
             "", "'", '"', "{", "}", "[exec reboot]", "$x", "5s;b", "5s\n", "\x1b[2J", "‮", "\ud800", "x" * 99]
@@ -18,7 +19,7 @@ def test_times(text, milliseconds):
     assert time_units.milliseconds(text) == milliseconds
 
 
-@pytest.mark.parametrize("text", NO_TIMES)
+@rows("text", NO_TIMES)
 def test_what_is_no_time(text):
     with pytest.raises(ValueError, match="whole number"):
         time_units.milliseconds(text)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model.unique_id import DEFAULT_FORMAT, MOST_FORMAT, parse_format, parse_name
+from tests.rows import rows
 
 IDS = "ci_x t_3a cp_x t_5f fi_x t_3a fp_x t_5f Ts_x t_5f rt_x t_3a pid_x"
 FORM = re.compile(r"t_([0-9a-f]{2})+|(ci|fi|cp|fp|Ts|rt|pid|H)(_[xq])?")
@@ -34,7 +35,7 @@ def test_formats(text, pieces):
     assert parse_format(text) == tuple(pieces.split())
 
 
-@pytest.mark.parametrize("text", [
+@rows("text", [
     "", '""', "%", "%ci%", "%{+X}o", "' '", "%ID", "%[uuid()]", "%[src]", "%{+X}[src]", "%ms", "%HM", "%b",
     "%cia",
     "%ci1", "%{X}ci", "%{+Z}ci", "%{+X+Q}ci", "%{}ci", "%{+X}%", "%{+X", "a b", "a#b", "'a", '"a', "a\\",

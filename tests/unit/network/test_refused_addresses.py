@@ -12,6 +12,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.network import pool_members, refused_addresses
 from f5router.network.pool_members import ServiceView
 from f5router.network.refused_addresses import OWN, reason
+from tests.rows import rows
 
 IPv4, IPv6 = ipaddress.IPv4Address, ipaddress.IPv6Address
 
@@ -19,7 +20,7 @@ METADATA, NOBODY, LOOPBACK = "the metadata service of a cloud", "the address of 
 LINK_LOCAL, MULTICAST, BROADCAST = "a link-local address", "a multicast address", "the broadcast address"
 
 
-@pytest.mark.parametrize(("address", "expected"), [
+@rows(("address", "expected"), [
     ("10.1.2.3", ""), ("172.30.0.1", ""), ("192.168.1.1", ""), ("100.64.0.1", ""), ("8.8.8.8", ""),
     ("192.0.2.1", ""), ("198.51.100.7", ""), ("203.0.113.9", ""), ("240.0.0.1", ""), ("198.18.0.1", ""),
     ("fd00::1", ""), ("2001:db8::1", ""), ("2600::1", ""), ("64:ff9b::10.1.2.3", ""), ("2002:a01:203::1", ""),
@@ -99,7 +100,7 @@ UPSTREAM = [
 """Addresses that openshift/router refuses in its tests: extended_validator_test.go."""
 
 
-@pytest.mark.parametrize("text", UPSTREAM)
+@rows("text", UPSTREAM)
 def test_what_upstream_filters_is_no_member(text):
     """From an EndpointSlice and from Endpoints; the good ones beside it are members."""
     metadata = {"namespace": "shop", "name": "web", "labels": {decode.SERVICE_LABEL: "web"}}

@@ -14,6 +14,7 @@ from f5router.model.objects import Ref
 from f5router.network import static_routes
 from tests.builders import FACTS, Settings, node, snapshot
 from tests.reference.full_build import allocation, build
+from tests.rows import rows
 
 CONFIG = Settings(static_routes=True)
 NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
@@ -94,7 +95,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("more", "words"), BAD)
+@rows(("more", "words"), BAD)
 def test_bad(more, words):
     """One sentence of bounded length, which names the Node; the Node's other networks are served."""
     networks = node_networks(node("n", "10.1.1.1", "2001:db8::1", **more))

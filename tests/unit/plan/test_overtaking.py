@@ -9,6 +9,7 @@ from f5router.model.errors import NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, Record, Redirect, Rule
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.plan.overtaking import UncertainWrites
+from tests.rows import rows
 
 ERROR = Unconfirmed("POST", "/x", "no reply")
 GROUP = "/Common/ssl_passthrough_servername_dg"
@@ -57,7 +58,7 @@ OVERTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("obj", "doubted", "overtakes"), OVERTAKES)
+@rows(("obj", "doubted", "overtakes"), OVERTAKES)
 def test_what_waits(obj, doubted, overtakes):
     known = UncertainWrites()
     known.note(create(doubted), ERROR)

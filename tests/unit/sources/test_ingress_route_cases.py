@@ -4,6 +4,7 @@ import pytest
 
 from f5router.sources import delegation_walk
 from f5router.sources.ingress_routes import NO_ROOT
+from tests.rows import rows
 from tests.unit.sources.contour_objects import (
     LATER,
     OK,
@@ -226,7 +227,7 @@ CASES["docs/ingressroute.md, What is different from Contour"] = {
 }
 
 
-@pytest.mark.parametrize(("objects", "expected", "paths"), [
+@rows(("objects", "expected", "paths"), [
     pytest.param(*case, id=name) for cases in CASES.values() for name, case in cases.items()])
 def test_statuses(objects, expected, paths):
     ingress_routes, routes = source(WEB, *objects)

@@ -8,6 +8,7 @@ part 2 (URL conventions).
 import pytest
 
 from f5router.sources import path_text
+from tests.rows import rows
 from tests.unit.sources.contour_objects import entry, ingress_route, service, source
 from tests.unit.sources.test_ingress_conversion import HOST, converted, served_of
 
@@ -17,7 +18,7 @@ ORDINARY = ["", "/", "/a+b", "/~user", "/$metadata", "/x$y", "/index.html", "/..
             "/@scope/it's!", "/a:b&c=d", "/c++", "/-_-"]
 
 
-@pytest.mark.parametrize(("path", "meant"), [*((path, True) for path in MEANT),
+@rows(("path", "meant"), [*((path, True) for path in MEANT),
                                              *((path, False) for path in ORDINARY)])
 def test_the_signs(path, meant):
     assert path_text.resembles_expression(path) == meant

@@ -9,6 +9,7 @@ import pytest
 
 from f5router.kube.api import decode_contour
 from f5router.model.cluster import Key
+from tests.rows import rows
 from tests.unit.sources.contour_objects import service, source
 from tests.unit.sources.test_examples import schemas
 
@@ -112,7 +113,7 @@ PASSED = {
 }
 
 
-@pytest.mark.parametrize(("given", "description", "refused"), [
+@rows(("given", "description", "refused"), [
     *(pytest.param(*row, True, id=name) for name, row in REFUSED.items()),
     *(pytest.param(*row, False, id=name) for name, row in PASSED.items())])
 def test_bad_input(given, description, refused):

@@ -6,6 +6,7 @@ import pytest
 
 from f5router.status.condition import PENDING, Verdict, entries, judged, own, same, without
 from tests.builders import route
+from tests.rows import rows
 
 NOW = "2026-02-03T04:05:06Z"
 BEFORE = "2026-01-01T00:00:00Z"
@@ -48,7 +49,7 @@ def test_nothing_to_write(existing):
     assert wanted(existing) is None
 
 
-@pytest.mark.parametrize(("existing", "verdict", "more", "expected"), [
+@rows(("existing", "verdict", "more", "expected"), [
     pytest.param([], YES, {}, [entry(condition(at=NOW))], id="first entry"),
     pytest.param([OTHER], YES, {}, [OTHER, entry(condition(at=NOW))], id="added behind another router's"),
     pytest.param([], NO, {}, [entry(REFUSED | {"lastTransitionTime": NOW})], id="refused with reason"),

@@ -12,6 +12,7 @@ from f5router.desired.irules import header_commands
 from f5router.model.http_edge import ErrorPage
 from f5router.model.unique_id import UniqueID, parse_format
 from mocks.bigip.tmm import RuleError
+from tests.rows import rows
 from tests.unit.desired.irules.tmm import Tmm
 
 PAGE = ErrorPage(404, tuple((f"X-Header-{number}", "x" * 100) for number in range(20)),
@@ -82,7 +83,7 @@ class TestTexts:
                    for group in groups)
         assert "@" not in re.sub(r"@(\$\{f5r_\w+\}|[0-9]+[aH])", "", irule("/Common"))
 
-    @pytest.mark.parametrize("folder", [
+    @rows("folder", [
         "", "/", "Common", "/Common/", "//Common", "/Common\n", "/a b", "/a;reject", "/[reject]", "/$x",
         "/{", "/}", '/"', "/a\\b", "/\u00e5", "/a#b", "/a@b", "/~",
     ])

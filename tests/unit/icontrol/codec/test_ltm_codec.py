@@ -31,6 +31,7 @@ from f5router.model.ltm import (
     ServerSSL,
 )
 from f5router.model.monitors import HTTPMonitor, HTTPSMonitor, TCPMonitor
+from tests.rows import rows
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 
@@ -371,7 +372,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+@rows("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_recorded_replies_are_read(path):
     """Every recorded reply of a kind that we use decodes, to objects with full paths."""
     kind = KINDS[str(path.parent.relative_to(RECORDINGS))]

@@ -20,6 +20,7 @@ from f5router.model.cluster import (
     Service,
     ServicePort,
 )
+from tests.rows import rows
 from tests.unit.kube import objects
 
 FULL = {
@@ -116,10 +117,10 @@ def test_route_without_a_meaning(path, value, field):
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("decoded", [
+@rows("decoded", [
     decode.route, decode.service, decode.endpoint_slice, decode.endpoints, decode.secret],
     ids=lambda function: function.__name__)
-@pytest.mark.parametrize(("metadata", "field"), [
+@rows(("metadata", "field"), [
     pytest.param({"name": name}, "metadata.name", id=label) for label, name in (
         ("slash", "a/b"), ("upper case", "A"), ("underscore", "a_b"), ("lone surrogate", "a\ud800"),
         ("right to left", "a\u202eb"), ("escape", "a\x1b[2J"), ("line break", "a\n"), ("NUL", "a\0"),
