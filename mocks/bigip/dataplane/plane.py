@@ -94,15 +94,17 @@ class DataPlane:
 
     async def _listen_for_all(self) -> None:
         with self.store.lock:
-            # Their addresses float: a standby does not answer for them.
-            items = [item for item in self.store.all("ltm/virtual") if config.carried(item)
-                     ] if self.store.unit.status == unit.ACTIVE else []
+            # Their addresses float: a standby does not answer for them, also on connections that are open.
+            active = self.store.unit.status == unit.ACTIVE
+            items = [item for item in self.store.all("ltm/virtual") if active and config.carried(item)]
             wanted = {item.path: item.fields["destination"].rsplit("/", 1)[1] for item in items}
         for path, (destination, server) in list(self._listening.items()):
             if wanted.get(path) != destination:
                 del self._listening[path]
-                server.close()
+                await _end(server)
                 self._tell(path, destination, None)
+        for flow in () if active else tuple(self.flows):
+            flow.expire("failover")
         for path, destination in wanted.items():
             if path not in self._listening:
                 server = await self._listen(path, destination)
@@ -146,6 +148,9 @@ class DataPlane:
     # -- connections -------------------------------------------------------------------------------
 
     def _accepted(self, client: Wire, path: str) -> None:
+        if self.store.unit.status != unit.ACTIVE:  # it came just before the failover
+            client.abort()
+            return
         wire.no_delay(client.transport)
         flow = Flow(self, client, path)
         self.flows.add(flow)
@@ -219,3 +224,11 @@ class DataPlane:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._interpreter is not None:
             self._interpreter.close()
+
+
+async def _end(server: asyncio.Server) -> None:
+    """Stop listening. A connection that was just accepted gets its Flow: Server.close would forget it."""
+    for sock in server.sockets:
+        asyncio.get_running_loop().remove_reader(sock.fileno())
+    await asyncio.sleep(0)
+    server.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ import requests
 from mocks.bigip import FakeBigIP, unit
 from mocks.bigip.pair import Pair
 from tests.mocks.bigip.test_unit import status
+from tests.waiting import until
 
 
 class Caller:
@@ -107,16 +109,20 @@ def test_a_reboot_may_be_followed_by_a_conflict(joined):
 
 
 def test_traffic_goes_to_the_active_unit(joined):
-    """The standby does not answer for addresses that float."""
+    """The standby does not answer for addresses that float, and resets their connections."""
     pair = joined[0]
     for big in pair.units:
         big.start_dataplane()
     pair.set(unit.ACTIVE, "STANDBY")
     assert pair.endpoint("/Common/web") == pair.units[0].endpoint("/Common/web")
+    client = socket.create_connection(pair.endpoint("/Common/web"))
+    until(lambda: pair.units[0].dataplane.flows)
     with pytest.raises(KeyError):
         pair.units[1].endpoint("/Common/web")
     pair.fail_over()
     assert pair.endpoint("/Common/web") == pair.units[1].endpoint("/Common/web")
+    with client, pytest.raises(ConnectionResetError):
+        client.recv(1)
     with pytest.raises(KeyError):
         pair.units[0].endpoint("/Common/web")
 
