@@ -29,7 +29,7 @@ TABLES = {
     "equal weights, unequal pods": {"three": 1, "two": 1},
     "three Services": {"one": 100, "two": 100, "three": 200},
     "four Services": {"one": 10, "two": 20, "three": 30, "five": 40},
-    "3 to 97": {"one": 3, "three": 97},
+    "3 to 97": {"one": 3, "single": 97},
     "1 to 256, three pods": {"one": 100, "three": 256},
     "primes": {"two": 13, "three": 7},
     "one Service without pods": {"one": 1, "none": 252, "two": 3},

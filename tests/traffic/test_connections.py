@@ -70,12 +70,12 @@ def test_passthrough_beside_reencryption(site):
 
 
 def test_every_pair(site, tls):
-    """Asked first, second and once more; an answer of the BIG-IP's own may end the connection."""
+    """In turn, twice, each first on some connections; an answer of the BIG-IP's own may end one."""
     expected = wanted(tls)
-    for first, second in itertools.permutations(expected, 2):
+    for number, pair in enumerate(itertools.combinations(expected, 2)):
         with Kept(site, tls) as client:
-            for request in (first, second, first):
-                assert client.ask(*request) == expected[request], (first, second, request)
+            for request in (pair if number % 2 else pair[::-1]) * 2:
+                assert client.ask(*request) == expected[request], (pair, request)
 
 
 def test_bodies(site, tls):

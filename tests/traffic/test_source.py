@@ -71,24 +71,26 @@ def scale(site: Site, kind: str, service: str, *addresses: str) -> None:
 WEB = ("10.1.1.1", "10.1.1.2", "10.1.1.3", "10.1.1.4")
 
 
-@pytest.mark.parametrize(("balance", "flags", "kept"), [
-    pytest.param("source", {}, KINDS, id="by annotation"),
-    pytest.param("", {}, ("passthrough",), id="by default"),
-    pytest.param("random", {}, (), id="random"),
-    pytest.param("roundrobin", {"load_balance_algorithm": "source"}, (), id="not this Route"),
-    pytest.param("", {"load_balance_algorithm": "source"}, KINDS, id="by one setting"),
-    pytest.param("", {"load_balance_algorithm": "leastconn"}, (), id="by that setting, not"),
-    pytest.param("", {"tcp_balance_scheme": "random"}, (), id="by the other setting, not"),
-    pytest.param("", {"load_balance_algorithm": "random", "tcp_balance_scheme": "source"}, ("passthrough",),
-                 id="by the other setting"),
+@pytest.mark.parametrize(("flags", "kept"), [
+    pytest.param({}, {"source": KINDS, "": ("passthrough",), "random": ()}, id="by annotation, or default"),
+    pytest.param({"load_balance_algorithm": "source"}, {"": KINDS, "roundrobin": ()}, id="by one setting"),
+    pytest.param({"load_balance_algorithm": "leastconn"}, {"": ()}, id="by that setting, not"),
+    pytest.param({"tcp_balance_scheme": "random"}, {"": ()}, id="by the other setting, not"),
+    pytest.param({"load_balance_algorithm": "random", "tcp_balance_scheme": "source"},
+                 {"": ("passthrough",)}, id="by the other setting"),
 ])
-def test_who_stays(site, kind, balance, flags, kept):
-    serve(site, kind, "web", *WEB)
-    site.apply(balanced(kind, balance))
+def test_who_stays(site, flags, kept):
+    """Args: kept: by annotation, the kinds of Routes whose clients stay. Each Route has its own Service."""
+    routes = {f"{balance or 'none'}-{kind or 'plain'}": (kind, balance) for balance in kept for kind in KINDS}
+    for number, (name, (kind, balance)) in enumerate(routes.items()):
+        serve(site, kind, name, *(f"10.1.{number}.{pod}" for pod in range(1, 5)))
+        site.apply(balanced(kind, balance, name, name))
     assert site.converge(**flags) == []
-    by_client = pods_of(site, kind)
-    assert stays(by_client) == (kind in kept)
-    assert len(set.union(*by_client.values())) == 4, "all pods have work"
+    answers = {name: pods_of(site, kind, name) for name, (kind, _) in routes.items()}
+    assert {name: stays(by_client) for name, by_client in answers.items()} == {
+        name: kind in kept[balance] for name, (kind, balance) in routes.items()}
+    used = {name: len(set.union(*by_client.values())) for name, by_client in answers.items()}
+    assert used == dict.fromkeys(routes, 4), "all pods have work"
 
 
 def test_pods_come_and_go(site, kind):
