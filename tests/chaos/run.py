@@ -45,6 +45,8 @@ LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
 """How often it looks before that while there is nothing to do but to wait, and while watches are late."""
+LATE = 20
+"""After so many looks in vain watches begin again, if the API server has listed nothing in between."""
 LIMIT_S = 120.0
 """Longest recovery, in real time."""
 MIXTURES = 2000
@@ -333,7 +335,7 @@ class Site:
         calls, end = self._calls, time.monotonic() + LIMIT_S
         bound = CALLS_EACH * len(wanted.built.objects) + CALLS_MORE
         self.pass_time(self._config.observe_interval_s)  # what somebody else has changed is found then
-        quiet, problems = 0, ["no turn yet"]
+        quiet, late, problems = 0, 0, ["no turn yet"]
         while problems:
             if time.monotonic() > end or self._calls - calls > bound:
                 raise Failed(f"no recovery after {self._calls - calls} calls (bound {bound}), "
@@ -342,6 +344,9 @@ class Site:
             self.turn(1 if not quiet else MORE_PATIENT if behind else PATIENT)
             if behind:  # it waits for the API server: on a busy machine for long
                 calls += self._calls - log
+                late += 1
+                if self._missed and late % LATE == 0:  # an empty list was on its way when the faults ended
+                    self._disturbances.forget_history(0)
             self._require(self.witness.wrong)
             quiet = quiet + 1 if self._calls - log < (4 if self.pair else 2) else 0
             problems = self._cheap_problems(wanted) or ([] if quiet else ["the router goes on writing"])
