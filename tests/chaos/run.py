@@ -240,7 +240,7 @@ class Site:
     def run(self) -> None:
         """Raises: Failed."""
         self.note(next(self._plan.lines()))
-        self._change(self._plan.base)
+        self.change(self._plan.base)
         self._settled()  # the router's first lists have all of this
         self.start()
         try:
@@ -265,7 +265,7 @@ class Site:
     def _step(self, step: Change | Act, turns: int) -> None:
         before = len(self.weather.happened)
         if isinstance(step, Change):
-            self._change(step)
+            self.change(step)
         else:
             getattr(self._disturbances, step.what)(step.number)
         for _ in range(turns):
@@ -273,7 +273,8 @@ class Site:
         self._result.history += [f"    fault: {text}" for text in self.weather.happened[before:]]
         self._require(self.witness.wrong)
 
-    def _change(self, change: Change) -> None:
+    def change(self, change: Change) -> None:
+        """Change the cluster."""
         with self.kube.lock:
             for obj in change.apply:
                 self.kube.apply(obj)
