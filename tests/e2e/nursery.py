@@ -5,6 +5,7 @@ without the tests' packages. It ends with the process that started it, and its p
 """
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -57,7 +58,8 @@ class Forked:
     def send_signal(self, number: int) -> None:
         """Send a signal, if the process runs."""
         if self.poll() is None:
-            self._socket.send(str(number).encode())
+            with contextlib.suppress(OSError):  # it has just ended
+                self._socket.send(str(number).encode())
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -140,7 +142,8 @@ class _Nursery:
         _, status = os.waitpid(pid, 0)
         if user in self._selector.get_map():
             self._selector.unregister(user)
-            user.send(str(os.waitstatus_to_exitcode(status)).encode())
+            with contextlib.suppress(OSError):  # nobody waits for it
+                user.send(str(os.waitstatus_to_exitcode(status)).encode())
         user.close()
 
     def _asked(self, pid: int) -> None:
