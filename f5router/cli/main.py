@@ -1,4 +1,4 @@
-"""Command line: f5router run, plan, adopt, status clear, explain and version.
+"""Command line: f5router run, plan, adopt, status clear, explain, completion and version.
 
 The flags of run, plan and adopt are those of options.OPTIONS; status clear and explain have some of them.
 Exit status: that of the command; 2 for wrong usage and for settings that cannot work, 1 with
@@ -21,9 +21,10 @@ from types import ModuleType
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from f5router import __version__
-from f5router.cli import collector
+from f5router.cli import collector, completion
 from f5router.config.config import Config, load
 from f5router.config.option import GROUPS, Option
 from f5router.config.options import OPTIONS
@@ -84,6 +85,13 @@ class _SettingsCommand(click.Command):
 class _Flag(click.Option):
     """A flag that is a setting."""
 
+    def __init__(self, option: Option, names: list[str], **kwargs: Any):
+        super().__init__(names, **kwargs)
+        self._option = option
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return completion.values(self._option, incomplete)
+
 
 def _flag(option: Option) -> _Flag:
     """Build the click option of a setting: a text, and for a boolean also the bare flag."""
@@ -91,7 +99,7 @@ def _flag(option: Option) -> _Flag:
     if option.short:
         names.append(f"-{option.short}")
     bare: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
-    return _Flag(names, type=str, default=None, multiple=option.repeats, **bare)
+    return _Flag(option, names, type=str, default=None, multiple=option.repeats, **bare)
 
 
 def _help(option: Option) -> tuple[str, str]:
@@ -137,7 +145,7 @@ class _PlanCommand(_SettingsCommand):
             raise
 
 
-@main.command(cls=_PlanCommand, epilog=_EPILOG)
+@main.command(cls=_PlanCommand, epilog=_EPILOG, short_help="Show what one pass would change.")
 @click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Form of the plan.")
 @click.option(_DETAILED, "detailed", is_flag=True,
@@ -157,7 +165,7 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
     sys.exit(status)
 
 
-@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Take over from the original F5 router.")
 @click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
 @click.pass_context
 def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
@@ -195,7 +203,7 @@ def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: b
     sys.exit(exit_status)
 
 
-@main.group()
+@main.group(short_help="Show what becomes of an object, and why.")
 def explain() -> None:
     """Show what becomes of an object of the cluster, and why; the BIG-IP is not asked."""
 
@@ -213,6 +221,16 @@ def ingressroute(name: str, **flags: str | None) -> None:
         log_output.setup(settings.log_level, settings.log_format)
         exit_status = command.ingress_route(settings)
     sys.exit(exit_status)
+
+
+@main.command("completion", short_help="Print what a shell needs for completion.")
+@click.argument("shell", type=click.Choice(completion.SHELLS))
+def complete(shell: str) -> None:
+    """Print what a shell reads to complete commands, flags and values.
+
+    In bash: source <(f5router completion bash)
+    """
+    click.echo(completion.script(main, shell))
 
 
 @main.command()

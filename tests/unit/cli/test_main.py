@@ -296,8 +296,10 @@ def test_help_needs_no_settings(f5router):
     """Help of the group: the commands, in whole sentences."""
     result = f5router("--help", env=dict.fromkeys(ENV))
     assert result.exit_code == 0
-    for line in ("plan ", "run ", "version "):
-        (text,) = [each for each in result.output.splitlines() if each.strip().startswith(line)]
+    commands = result.output.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in commands] == [
+        "adopt", "completion", "explain", "plan", "run", "status", "version"]
+    for text in commands:
         assert text.endswith(".")
         assert not text.endswith("...")
 
