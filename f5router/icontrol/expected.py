@@ -8,7 +8,7 @@ from f5router.icontrol.rest.encoding import item_path
 from f5router.model.ltm import BigIPState, CertFile, ClientSSL, KeyFile, Object, Policy, Pool, Rule, ServerSSL
 from f5router.model.objects import Ref
 
-LARGE = 1000
+LARGE = 2000
 """A collection with more of our objects is read in pages."""
 
 _WHOLE = (Pool, CertFile, KeyFile, ServerSSL)
