@@ -26,7 +26,7 @@ import tabulate
 
 from tests import manifests
 
-HEADERS = ("meanwhile", "changes", "median s", "longest s", "load", "router CPU s")
+HEADERS = ("meanwhile", "changes", "median ms", "90% ms", "longest ms", "load", "router CPU s")
 PAUSE_S = 0.3
 """Between the end of a change and the next one."""
 GIVEN_UP_S = 60.0
@@ -50,6 +50,8 @@ class Flood:
     faults: tuple[dict, ...] = ()
     seconds: float = 0.0
     """How long it is looked at, at least; 0: as the command line says."""
+    flags: tuple[str, ...] = ()
+    """Of the router."""
 
 
 def routes(count: int, **fields: Callable[[int], str]) -> list[dict]:
@@ -103,6 +105,8 @@ FLOODS = (
           objects=lambda: routes(400, host="h{}.crowd.test".format)),
     Flood("a save of 15 s, again and again", before=crowd, faults=(SLOW_SAVE,), seconds=90.0,
           objects=lambda: routes(1, host="h{}.crowd.test".format)),
+    Flood("10,000 Routes, one reading after the other", flags=("--f5-resync-interval=1s",), seconds=90.0,
+          before=lambda: crowd() + routes(10_000, host="h{}.crowd.test".format)),
     Flood("5,000 orphaned LTM nodes", before=lambda: services(25, 200), seconds=90.0,
           objects=lambda: [manifests.endpoints(CROWD, f"s{number}", ()) for number in range(25)]),
 )
@@ -232,11 +236,13 @@ class Site:
 
 
 @contextmanager
-def router(folder: Path, source: str, device: tuple[str, ...]) -> Iterator[subprocess.Popen]:
+def router(folder: Path, source: str, device: tuple[str, ...],
+           flags: tuple[str, ...]) -> Iterator[subprocess.Popen]:
     """A router between the fakes. Args: source: folder of the checkout that it runs from."""
     where, username, password, ca_file = device
     command = [sys.executable, "-m", "f5router", "run", f"--f5-host={where}", f"--f5-username={username}",
-               f"--f5-ca-bundle={ca_file}", f"--config={folder / 'kubeconfig'}", "--listen-addr=127.0.0.1:0"]
+               f"--f5-ca-bundle={ca_file}", f"--config={folder / 'kubeconfig'}", "--listen-addr=127.0.0.1:0",
+               *flags]
     environment = {**os.environ, "ROUTER_EXTERNAL_HOST_PASSWORD": password}
     with open(folder / "router.log", "wb") as log:
         child = subprocess.Popen(command, cwd=source or None, env=environment, stdout=log, stderr=log)
@@ -265,7 +271,7 @@ def measure(flood: Flood, seconds: float, most_s: float, source: str) -> tuple:
         device = stack.enter_context(process(serve_device, writes, flood.faults))
         cluster = stack.enter_context(process(serve_cluster, str(folder), flood.name))
         cluster.recv()
-        child = stack.enter_context(router(folder, source, device.recv()))
+        child = stack.enter_context(router(folder, source, device.recv(), flood.flags))
         site = Site(cluster, writes)
         if site.await_write(0, GIVEN_UP_S) is None:
             raise click.ClickException((folder / "router.log").read_text()[-2000:])
@@ -279,7 +285,8 @@ def measure(flood: Flood, seconds: float, most_s: float, source: str) -> tuple:
             number += 1
             time.sleep(PAUSE_S)
         delays, used = sorted(site.delays), cpu_s(child.pid) - used
-    return (flood.name, len(delays), f"{delays[len(delays) // 2]:.2f}", f"{delays[-1]:.2f}",
+    shown = (delays[len(delays) // 2], delays[len(delays) * 9 // 10], delays[-1])
+    return (flood.name, len(delays), *(f"{1000 * delay:.0f}" for delay in shown),
             f"{os.getloadavg()[0]:.0f}", f"{used:.1f}")
 
 
@@ -295,7 +302,7 @@ def main(seconds: float, most_s: float, only: str, source: str) -> None:
         if only in flood.name:
             rows.append(measure(flood, seconds, most_s, source))
             click.echo("  ".join(map(str, rows[-1])), err=True)
-    print(tabulate.tabulate(rows, headers=HEADERS, tablefmt="plain", colalign=("left",) + ("right",) * 5))
+    print(tabulate.tabulate(rows, headers=HEADERS, tablefmt="plain", colalign=("left",) + ("right",) * 6))
 
 
 if __name__ == "__main__":
