@@ -109,9 +109,9 @@ class SSHServer:
     def spawn(self, target, *args) -> None:
         """Run in a thread that stop() waits for."""
         thread = threading.Thread(target=target, args=args, daemon=True, name="fake-sshd")
-        with self._lock:
+        with self._lock:  # stop() joins only threads that have started
+            thread.start()
             self._threads.append(thread)
-        thread.start()
 
     def drop_connections(self) -> None:
         """Cut every connection, as a restart of the device's sshd does."""
