@@ -6,6 +6,7 @@ plan and outcome of a pass change the same state.
 """
 
 import math
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from itertools import chain
@@ -42,7 +43,8 @@ class Reconciler:
         self.engine = engine
         self.guard = guard or DeleteGuard()
         self.device = device
-        device.desired = lambda: engine.objects
+        reference = weakref.ref(engine)  # else the device, with cycles of its own, would keep it
+        device.desired = lambda: known.objects if (known := reference()) else {}
         self._clock = clock
         self._retry = RetrySchedule()
         self.retention = Retention(

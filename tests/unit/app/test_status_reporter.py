@@ -74,7 +74,10 @@ class World:
             route=lambda key: self.routes[key].route if key in self.routes else None)
         verdicts = SimpleNamespace(network_findings=lambda: self.findings,
                                    virtual_server_findings=lambda: self.on_virtual_servers)
-        reconciler = SimpleNamespace(engine=engine, verdicts=verdicts)
+        self.slow_requests = ()
+        client = SimpleNamespace(slow_requests=SimpleNamespace(warnings=lambda: self.slow_requests))
+        reconciler = SimpleNamespace(
+            engine=engine, verdicts=verdicts, device=SimpleNamespace(client=client))
         self.statuses, self.events = Statuses(**statuses), Events()
         self.reporter = StatusReporter(
             SimpleNamespace(warnings=lambda: self.warnings), reconciler, self.statuses, self.events,
@@ -117,6 +120,14 @@ def test_warnings_and_verdicts_are_apart():
     world.passed({A: INVALID}, {A: ()})
     assert [(reason, text) for _, reason, text in world.events] == [
         ("Warning", "no endpoints"), ("Warning", "an annotation"), (INVALID.reason, INVALID.message)]
+
+
+def test_slow_requests_are_logged_once(caplog):
+    world, subject = World(A), "requests near the time limit of the BIG-IP"
+    world.slow_requests = ("GET ltm/policy takes over 40 s",)
+    for _ in range(2):
+        world.passed({A: ADMITTED})
+    assert tuple(each.problem for each in caplog.records if each.message == subject) == world.slow_requests
 
 
 def test_a_pending_route_keeps_its_status():
