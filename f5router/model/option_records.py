@@ -30,7 +30,9 @@ def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
     records = {ref for obj in objects for ref in of(obj) if ref in observed}
     irules = {irule for group, irule in IRULES.items()
               if irule and any(f"/{group}/" in ref.path for ref in records)}
-    return needs | records | {ref for ref, obj in observed.items() if irules and isinstance(obj, Attachment)
+    if not irules:  # mostly: a look at every object of the device takes 15 ms with 5,000 Routes
+        return needs | records
+    return needs | records | {ref for ref, obj in observed.items() if isinstance(obj, Attachment)
                               and obj.target_kind == IRule.KIND and obj.target.rsplit("/", 1)[1] in irules}
 
 
