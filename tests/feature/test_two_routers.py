@@ -95,7 +95,8 @@ class Site:
         cluster = SimpleNamespace(
             route=lambda key: None, observe=lambda route: None, route_source=lambda: ROUTES)
         return StatusWriter(
-            self.connection, cluster, StatusSettings(router_name="public", rate_per_s=1000))
+            self.connection, cluster, StatusSettings(router_name="public", rate_per_s=1000),
+            timing=StatusTiming(first_per_s=1000))
 
     def passes(self, count: int, between_s: float = PASS_S) -> None:
         """Time goes by, in which every router makes so many full passes."""
