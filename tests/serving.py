@@ -30,9 +30,7 @@ def answer(state: BigIPState, request: Request) -> str:
     virtual = HTTPS if request.tls else HTTP
     if not _attached(state, virtual, policy):
         return ""
-    rules = sorted((obj for obj in state.values() if isinstance(obj, Rule) and obj.policy.endswith(policy)),
-                   key=lambda rule: rule.ordinal)
-    rule = next((rule for rule in rules if all(_holds(c, request) for c in rule.conditions)), None)
+    rule = leading_rule(state, request)
     if rule is None:
         return ""
     if rule.suffix and request.host.partition(".")[1:] != (".", rule.suffix[1:]):
@@ -41,6 +39,14 @@ def answer(state: BigIPState, request: Request) -> str:
     if not isinstance(rule.action, Forward):
         return "redirect"
     return "" if rule.action.pool.endswith(f"/{names.NOWHERE_POOL}") else rule.action.pool
+
+
+def leading_rule(state: BigIPState, request: Request) -> Rule | None:
+    """Return the first Rule whose conditions hold, whether its policy is attached or not."""
+    policy = names.SECURE_POLICY if request.tls else names.INSECURE_POLICY
+    rules = sorted((obj for obj in state.values() if isinstance(obj, Rule) and obj.policy.endswith(policy)),
+                   key=lambda rule: rule.ordinal)
+    return next((rule for rule in rules if all(_holds(c, request) for c in rule.conditions)), None)
 
 
 def _attached(state: BigIPState, virtual: str, name: str) -> bool:

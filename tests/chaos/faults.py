@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
+from f5router.model.objects import Ref
 from mocks.bigip.faults import Fault
 from mocks.bigip.requests import Request
 from mocks.kube.faults import Fault as ApiFault
@@ -22,6 +23,8 @@ REFUSALS = {
     "400": (400, "refused for a while", "01070734"),
     "in-use": (400, "The object cannot be deleted because it is in use.", "01070265"),
 }
+UPLOAD = "f5router_"
+"""In the paths of all uploads, whose names do not show of which file they are."""
 LATE_S = 0.02
 """How long events of one kind are behind those of others."""
 SLOW_S, TIMEOUT_S = 0.5, 0.25
@@ -53,6 +56,13 @@ class Weather:
         self.empty_lists = 0
         """The API server lists nothing so many times."""
         self.happened: list[str] = []
+        self._spoiled: list[str] = []
+        """Paths and bodies of writes that met a fault, and UPLOAD for a step of SSH."""
+
+    def has_spoiled(self, ref: Ref) -> bool:
+        """True if a write of an object has met a fault, or for a file that of any upload."""
+        name = UPLOAD if ref.kind.startswith("sys/file/") else ref.path.rsplit("/", 1)[-1]
+        return any(name in text for text in self._spoiled)
 
     def on_device(self, request: Request) -> Fault | None:
         """Return the fault of a request to the BIG-IP."""
@@ -61,6 +71,8 @@ class Weather:
         kind = self._draw(self.rate, (*ANY, *2 * WRITE.get(request.method, ())), request.method, request.path)
         if kind is None:
             return None
+        if request.method != "GET":
+            self._spoiled.append(f"{request.path} {request.raw.decode(errors='replace')}")
         if kind == "restart":
             self._restart()
             return Fault("503-html")
@@ -99,7 +111,10 @@ class Weather:
             return False
         if self.is_cut:
             return fault == "reset"
-        return self._draw(self.rate / 3, (fault,), "SSH", fault, command or "") is not None
+        happens = self._draw(self.rate / 3, (fault,), "SSH", fault, command or "") is not None
+        if happens:
+            self._spoiled.append(UPLOAD)
+        return happens
 
     def on_events(self, path: str, lines: list[bytes]) -> tuple[float, list[bytes]]:
         """Return how long events of a watch are late, and the events: some come again, in their order."""

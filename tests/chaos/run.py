@@ -114,7 +114,8 @@ class Site:
         self._flags = self._settings()
         self._config, self._patient = self._load(faults.TIMEOUT_S), self._load(LIMIT_S)
         self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost)
-        self.witness = Witness(lambda: self.bigip, self._mixtures, node_ports=plan.node_ports)
+        self.witness = Witness(lambda: self.bigip, self._mixtures, node_ports=plan.node_ports,
+                               is_spoiled=self.weather.has_spoiled)
         for unit in self._units:
             unit.on_write = self.witness.on_write
             unit.faults.draw = self.weather.on_device

@@ -4,7 +4,8 @@ import ipaddress
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from f5router.model.ltm import Pool
+from f5router.model.ltm import BigIPState, Policy, Pool
+from f5router.model.objects import Ref
 from mocks.bigip import FakeBigIP, LoggedRequest, traffic
 from tests import serving
 from tests.chaos.expected import Expected
@@ -21,13 +22,15 @@ class Witness:
     """Knows which answers are right by now, and looks at the device after each write."""
 
     def __init__(self, bigip: Callable[[], FakeBigIP], mixtures: Callable[[], Iterable[Expected]], *,
-                 node_ports: bool):
+                 node_ports: bool, is_spoiled: Callable[[Ref], bool]):
         """Args:
         bigip: returns the device that clients reach.
         mixtures: what the router may take for the cluster, as each kind has a watch of its own.
         node_ports: pool members are Nodes at the node ports of Services.
+        is_spoiled: True if a write of an object has met a fault.
         """
         self._bigip, self._mixtures, self._node_ports = bigip, mixtures, node_ports
+        self._is_spoiled = is_spoiled
         self._lock = threading.Lock()
         self._stages: list[Expected] = []
         self._all: list[Expected] = []
@@ -87,13 +90,29 @@ class Witness:
         decision = self._decide(probe)
         if decision.kind not in (*SERVED, "redirect"):
             return ""
-        if _name(decision) not in self._answers[probe]:
+        if _name(decision) not in self._answers[probe] and not self._is_without(probe, _name(decision)):
             return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
         if decision.kind == "redirect":
             return ""
         strange = {self._address(each) for each in decision.members} - self._addresses.get(
             _namespace(decision.pool), set())
         return f"{decision.pool} has members of others: {sorted(strange)}" if strange else ""
+
+    def _is_without(self, probe: serving.Request, name: str) -> bool:
+        """True if a request goes where it does without Rules that a fault has kept away from the device.
+
+        A Route that the device refuses is not there: its requests go to a less specific one of its host.
+        """
+        for stage in self._stages:
+            state = dict(stage.state)
+            while (rule := serving.leading_rule(state, probe)) is not None:
+                if serving.answer(state, probe) == name:
+                    return True
+                if self._bigip().store.get("ltm/policy/rules", rule.policy, rule.name) or not any(
+                        map(self._is_spoiled, _needs(stage.state, rule.ref))):
+                    break
+                del state[rule.ref]
+        return False
 
     def differences(self) -> list[str]:
         """Return requests that do not get exactly what the last stage has for them."""
@@ -134,6 +153,17 @@ class Witness:
         pods = _published(stage) if self._node_ports else _pods(stage)
         for namespace, addresses in pods.items():
             self._addresses.setdefault(namespace, set()).update(addresses)
+
+
+def _needs(state: BigIPState, ref: Ref) -> set[Ref]:
+    """Return an object and everything that it needs, but for the policy."""
+    needs, left = set(), [ref]
+    while left:
+        each = left.pop()
+        if each not in needs and each in state and each.kind != Policy.KIND:
+            needs.add(each)
+            left.extend(state[each].dependencies)
+    return needs
 
 
 def _published(stage: Expected) -> Mapping[str, Iterable[str]]:
