@@ -64,7 +64,7 @@ def build_device(
     pair = Pair([_unit(config, number, stack, timing=timing, clock=clock, sleep=sleep, permit=permit,
                         login=login, authorities=authorities)
                  for number in range(len(config.hosts))], period_s=timing.failover_s,
-                look_s=timing.look_s)
+                look_s=timing.look_s, refused_s=timing.refused_login_s)
     stack.callback(pair.close)
     return Device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,

@@ -22,18 +22,20 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 5.0
 """Longest wait for a unit's state."""
-LATE_S = 0.2
-"""How long a unit that did not answer the last time is waited for: the others do not wait for it."""
 REFUSED_S = 60.0
 """Pause after a refused login: accounts are locked after a few."""
+LATE_S = 0.2
+"""How long a unit that did not answer the last time is waited for: the others do not wait for it."""
 
 
 class UnitWatch:
     """Reads the failover state of one unit in a thread, when asked and periodically."""
 
-    def __init__(self, unit: Unit, changed: Callable[[Unit, bool], None], *, period_s: float, look_s: float):
+    def __init__(self, unit: Unit, changed: Callable[[Unit, bool], None], *, period_s: float, look_s: float,
+                 refused_s: float):
         """Args: changed: called after a reading, with True if the unit has become active."""
         self.unit, self._changed, self._period_s, self._look_s = unit, changed, period_s, look_s
+        self._refused_s = refused_s
         self._condition = threading.Condition()
         self._asked = self._answered = 0
         self._ended = False
@@ -86,7 +88,7 @@ class UnitWatch:
         try:
             self.unit.failover.check()
         except AuthFailed:
-            self._refused_until = time.monotonic() + REFUSED_S
+            self._refused_until = time.monotonic() + self._refused_s
         except BigIPError as exc:
             log.debug("failover state not read", extra={"bigip": self.unit.name, "error": str(exc)})
         except Exception:
@@ -109,14 +111,18 @@ def is_lost(unit: Unit) -> bool:
 class Pair:
     """The units of the settings, often one. One thread uses it, apart from `rival`."""
 
-    def __init__(self, units: Sequence[Unit], *, period_s: float = 5.0, look_s: float = LOOK_S):
-        """Args: period_s: how often the state of each unit is read; look_s: longest wait for it."""
+    def __init__(self, units: Sequence[Unit], *, period_s: float = 5.0, look_s: float = LOOK_S,
+                 refused_s: float = REFUSED_S):
+        """Args:
+        period_s: how often the state of each unit is read; look_s: longest wait for it.
+        refused_s: pause after a refused login.
+        """
         self.units = tuple(units)
         self._current = self.units[0]
         self._problem = ""
         self.on_change: Callable[[], None] = lambda: None
         """Called from a thread when another unit has become active."""
-        self._watches = [UnitWatch(unit, self._changed, period_s=period_s, look_s=look_s)
+        self._watches = [UnitWatch(unit, self._changed, period_s=period_s, look_s=look_s, refused_s=refused_s)
                          for unit in self.units] if len(self.units) > 1 else []
         for unit in self.units:
             unit.failover.rival = partial(self.rival, unit)

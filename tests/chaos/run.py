@@ -40,7 +40,8 @@ TIMING = Timing(
                            timeout_s=1.0, patience_s=0.5, start_s=1.0),
     watch=WatchTiming(backoff=SHORT, confirm_s=0.05, absent_s=0.1, grace_s=0.5, watch_s=(1.0, 2.0)))
 """Waits of the router's own threads for the API server, which run in real time, are short."""
-OF_PAIR = replace(TIMING, failover_fresh_s=0.0)
+OF_PAIR = replace(TIMING, failover_fresh_s=0.0, refused_login_s=0.05)
+"""Of a pair: the units' own threads, which run in real time, ask again soon after a refused login."""
 LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
