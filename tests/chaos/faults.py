@@ -1,6 +1,7 @@
 """Faults at calls, drawn from the seed and the call: the same call of the same seed meets the same."""
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -53,6 +54,8 @@ class Weather:
         self.rate = self.api_rate = 0.0
         self.is_cut = False
         """True: no request reaches the BIG-IP, for the router is dead."""
+        self.slow_until = 0.0
+        """When the last slow request is carried out, in real time; the router may have given it up."""
         self.empty_lists = 0
         """The API server lists nothing so many times."""
         self.happened: list[str] = []
@@ -77,6 +80,7 @@ class Weather:
             self._restart()
             return Fault("503-html")
         if kind == "slow":
+            self.slow_until = time.monotonic() + SLOW_S
             return Fault("delay", options={"seconds": SLOW_S})
         if kind == "late":
             return Fault("late", options={"requests": 1 + len(request.path) % 7})

@@ -330,6 +330,7 @@ class Site:
         self.kube.clear_faults()
         for unit in self._units:
             unit.deliver_late()
+        time.sleep(max(0.0, self.weather.slow_until - time.monotonic()))  # likewise what was slow
         self._disturbances.calm()
 
     def _recover(self) -> None:
