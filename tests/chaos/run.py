@@ -1,4 +1,7 @@
-"""One seed from beginning to end: the router between both fakes, on a clock that jumps over idle time."""
+"""One seed from beginning to end: the router between both fakes, on a clock that jumps over idle time.
+
+Longer than other modules: the Site is all that a seed has, and its course reads from top to bottom.
+"""
 
 import logging
 import tempfile

@@ -1,4 +1,7 @@
-"""SSHUploader against the fake BIG-IP."""
+"""SSHUploader against the fake BIG-IP.
+
+Longer than other modules: each step of SSH, and each way in which it fails, on the same device.
+"""
 
 import dataclasses
 import logging
