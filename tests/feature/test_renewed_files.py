@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,13 @@ from tests.feature.conftest import QUICK
 OLD, NEW = "the old password", "the new password"
 AT = 5
 """Number of the write of a load during which something changes."""
+
+
+def replace_password(folder: Path, text: str) -> None:
+    """Change the file as a Secret's volume does: who reads it meanwhile gets the old text or the new one."""
+    new = folder / "password.new"
+    new.write_text(text)
+    new.replace(folder / "password")
 
 
 @pytest.fixture
@@ -49,11 +57,12 @@ def load(lab, login, caplog):
 
 
 def test_password_is_changed_during_a_load(lab, login, load):
-    """The files first or the device first, and tokens die with the old password: no request fails."""
+    """Tokens die with the old password: no request fails."""
     def renew():
-        (login / "password").write_text(NEW)
-        lab.bigip.add_user("router", NEW)
-        lab.bigip.expire_tokens()
+        with lab.bigip.store.lock:  # a login between the two would have the one without the other
+            replace_password(login, NEW)
+            lab.bigip.add_user("router", NEW)
+            lab.bigip.expire_tokens()
 
     assert load({AT: renew}) == []
 
@@ -65,7 +74,7 @@ def test_file_is_changed_long_before_the_device(lab, login, load, auth):
         lab.bigip.add_user("router", NEW)
         lab.bigip.expire_tokens()
 
-    records = load({AT: lambda: (login / "password").write_text(NEW), 2 * AT: change_device}, auth)
+    records = load({AT: lambda: replace_password(login, NEW), 2 * AT: change_device}, auth)
     assert {record.getMessage() for record in records} <= {
         "BIG-IP refuses the changed login, the one before is used"}
     assert len(records) <= 1
@@ -74,7 +83,7 @@ def test_file_is_changed_long_before_the_device(lab, login, load, auth):
 @pytest.mark.parametrize("half", ["", "\n"], ids=["empty", "a line end"])
 def test_half_written_password(login, load, half):
     """The password before stays, with one message."""
-    (record,) = load({AT: lambda: (login / "password").write_text(half)})
+    (record,) = load({AT: lambda: replace_password(login, half)})
     assert (record.getMessage(), record.problem) == (
         "changed login for the BIG-IP",
         f"not used, what was read before stays: '{login}/password': it is empty")
