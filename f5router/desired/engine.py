@@ -43,7 +43,7 @@ class Engine:
 
     def __init__(self, config: route_objects.DesiredSettings, checks: CheckQueue | None = None):
         """Args: checks: one that checks at once if None is given."""
-        self._config = config
+        self._config, self.folder = config, config.folder
         self.checks = checks or CheckQueue()
         self.cluster = ClusterState(config.nodeport)
         self.objects: dict[Ref, Object] = {}
@@ -140,6 +140,18 @@ class Engine:
                 if (obj := self.objects.get(ref)) is not None:
                     stack.extend(obj.dependencies)
         return seen
+
+    def pool_of(self, key: Key) -> Ref | None:
+        """Return the pool of a Route that is served."""
+        pool = self._objects_of(key).pool_of.get(key)
+        return Ref(Pool.KIND, names.pool(self.folder, *pool)) if pool is not None else None
+
+    def ways_to(self, node: Key) -> set[Ref]:
+        """Return the objects by which pods of a Node are reached: its FDB record, or its static routes."""
+        wanted = self._node_networks[node].wanted if node in self._node_networks else ()
+        routes = self._allocation.routes
+        return {*self._fdb_records.get(node, ()),
+                *(route.ref for _, route in wanted if routes.get(route.ref) == route)}
 
     def members(self, pool: Pool) -> frozenset[PoolMember]:
         """Return the members that a pool of the device is to have, wanted or not.

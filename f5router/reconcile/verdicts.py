@@ -50,6 +50,12 @@ class Verdicts:
         served = known and needed <= self._device.observed.keys()
         return Verdict(True, message=engine.option_problems(key)) if served else None
 
+    def waits_for(self, key: Key) -> str:
+        """Return what an admitted Route waits for before its objects can be written; "" for nothing."""
+        if secret := self._engine.pending_secret(key):
+            return f"Secret {secret.key.name} is not read yet"
+        return "its certificates are not checked yet" if self._engine.pending(key) else ""
+
     def _refused_object(self, needed: set[Ref]) -> Ref | None:
         """Return the first object of a Route that was refused, not one that needs it; None if none was."""
         failed = needed & self._retry.failures.keys()
@@ -63,10 +69,8 @@ class Verdicts:
         reasons = {}
         for key in self._engine.routes():
             verdict = self.verdict(key)
-            if secret := self._engine.pending_secret(key):
-                reasons[key] = f"Secret {secret.key.name} is not read yet"
-            elif self._engine.pending(key):
-                reasons[key] = "its certificates are not checked yet"
+            if waits_for := self.waits_for(key):
+                reasons[key] = waits_for
             elif verdict is None or verdict == PENDING:
                 if written:
                     reasons[key] = "not yet programmed"

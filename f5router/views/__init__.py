@@ -1,0 +1,1 @@
+"""Frozen views of Routes, Nodes and the device, for people: the status page and commands show them."""

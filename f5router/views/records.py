@@ -1,0 +1,122 @@
+"""Immutable records of what the control loop knows of a Route or a Node; views are made of them.
+
+Only the thread that owns the Reconciler may call `route`, `routes` and `nodes`: the control loop, or a
+command with a Reconciler of its own. They collect references; `routes` and `nodes` yield between steps of a
+millisecond. All that is built of a record may be built in any thread.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from f5router.admission.admission import EvaluatedRoute
+from f5router.model import names
+from f5router.model.cluster import HostSubnet, Key, Node
+from f5router.model.device_facts import VirtualFacts
+from f5router.model.ltm import CertFile, ClientSSL
+from f5router.model.objects import Ref
+from f5router.model.steps import Steps
+from f5router.reconcile.reconciler import Reconciler
+from f5router.status.condition import Verdict
+from f5router.views.needed_object import NeededObject
+
+ROUTES_OF_A_STEP, NODES_OF_A_STEP = 10, 200
+
+
+class Known(NamedTuple):
+    """The last verdict on a Route that was reported."""
+
+    verdict: Verdict | None
+    """None while it is not known."""
+    since: float | None = None
+    """When it last changed, in seconds since the epoch; None if nobody has seen it change."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRecord:
+    """All that is known of a Route."""
+
+    evaluated: EvaluatedRoute
+    known: Known
+    waits_for: str = ""
+    """What an admitted Route waits for before its objects can be written; "" for nothing."""
+    warnings: tuple[str, ...] = ()
+    objects: tuple[NeededObject, ...] = ()
+    """The objects that its requests need, in the order of their kinds and paths."""
+    pool: Ref | None = None
+    certificate: str = ""
+    """PEM of the certificate that clients get for its Host; "" for that of the virtual server."""
+    http: VirtualFacts | None = None
+    """The virtual servers; None for one that is not configured."""
+    https: VirtualFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """All that is known of a Node."""
+
+    node: Node
+    subnet: HostSubnet | None
+    ways: tuple[NeededObject, ...] = ()
+    """The FDB record or static routes by which the BIG-IP reaches its pods."""
+
+
+def route(reconciler: Reconciler, key: Key, known: Known | None = None) -> RouteRecord | None:
+    """Return the record of a Route; None if there is no such Route.
+
+    Args: known: the last verdict that was reported; without it the verdict is found anew.
+    """
+    engine, device = reconciler.engine, reconciler.device
+    if (evaluated := engine.routes().get(key)) is None:
+        return None
+    return RouteRecord(
+        evaluated, known or Known(reconciler.verdicts.verdict(key)), reconciler.verdicts.waits_for(key),
+        engine.warnings(key), _needed(reconciler, sorted(engine.closure(engine.uses(key)))),
+        engine.pool_of(key), _certificate(reconciler, evaluated), device.facts.http, device.facts.https)
+
+
+def routes(reconciler: Reconciler, keys: Iterable[Key],
+           known: Mapping[Key, Known] | None = None) -> Steps[tuple[RouteRecord, ...]]:
+    """Collect the records of Routes, without those that are gone.
+
+    Args: known: by Route, the last verdicts that were reported; None to find all of them anew.
+    """
+    records = []
+    for number, key in enumerate(keys, start=1):
+        reported = None if known is None else known.get(key, Known(None))
+        if (record := route(reconciler, key, reported)) is not None:
+            records.append(record)
+        if number % ROUTES_OF_A_STEP == 0:
+            yield
+    return tuple(records)
+
+
+def nodes(reconciler: Reconciler) -> Steps[tuple[NodeRecord, ...]]:
+    """Collect the records of all Nodes."""
+    cluster, records = reconciler.engine.cluster, []
+    for number, (key, node) in enumerate(sorted(cluster.nodes.items()), start=1):
+        ways = _needed(reconciler, sorted(reconciler.engine.ways_to(key)))
+        records.append(NodeRecord(node, cluster.host_subnets.get(key), ways))
+        if number % NODES_OF_A_STEP == 0:
+            yield
+    return tuple(records)
+
+
+def _needed(reconciler: Reconciler, refs: Iterable[Ref]) -> tuple[NeededObject, ...]:
+    desired, observed, failures = reconciler.engine.objects, reconciler.device.observed, reconciler.failures
+    return tuple(
+        NeededObject(ref, desired.get(ref), observed.get(ref),
+                     failures[ref].error.text if ref in failures else "")
+        for ref in refs)
+
+
+def _certificate(reconciler: Reconciler, evaluated: EvaluatedRoute) -> str:
+    """Return the certificate of the Host's client SSL profile, whichever of its Routes has brought it."""
+    objects = reconciler.engine.objects
+    if evaluated.termination not in ("edge", "reencrypt"):
+        return ""
+    profile = objects.get(Ref(ClientSSL.KIND, names.client_ssl(reconciler.engine.folder, evaluated.host)))
+    if not isinstance(profile, ClientSSL):
+        return ""
+    file = objects.get(Ref(CertFile.KIND, profile.cert))
+    return file.pem if isinstance(file, CertFile) else ""

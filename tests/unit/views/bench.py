@@ -1,0 +1,38 @@
+"""An engine and a device, of which records are taken as of a running router."""
+
+from types import SimpleNamespace
+
+from f5router.desired.engine import Engine
+from f5router.model.cluster import Key
+from f5router.model.ltm import Rule
+from f5router.model.objects import Ref
+from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.retention import DeferredDeletes
+from f5router.reconcile.retry import RetrySchedule
+from f5router.reconcile.verdicts import Verdicts
+from tests.builders import FACTS, Settings
+from tests.unit.desired.test_engine import delta
+
+
+class Bench:
+    """A router that has everything on the device that is wanted."""
+
+    def __init__(self, *objects, config: Settings | None = None):
+        self.engine = Engine(config or Settings())
+        self.engine.set_facts(FACTS)
+        self.engine.apply(delta(*((obj, True) for obj in objects)))
+        self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
+        self._retry = RetrySchedule()
+        self.verdicts = Verdicts(self.engine, self.device, self._retry, DeferredDeletes(), Backlog())
+        self.failures = self._retry.failures
+
+    def refuse(self, ref: Ref, error) -> None:
+        self._retry.record({ref: error}, (), 0.0)
+
+    def rule(self, key: Key) -> Ref:
+        return min(ref for ref in self.engine.uses(key) if ref.kind == Rule.KIND)
+
+    def ref(self, kind: str) -> Ref:
+        """The only object of a kind."""
+        (ref,) = (ref for ref in self.engine.objects if ref.kind == kind)
+        return ref
