@@ -1,9 +1,10 @@
 """Previous objects of Routes: what still serves on the BIG-IP until the new objects are in place.
 
 They stay so that a refusal takes nothing away, and so that clients whose TLS the BIG-IP has ended already
-are served when their Route becomes passthrough, which is for new connections only. But their pools follow
-the pods, whose addresses other tenants' pods get next, and they go as soon as their Host is another
-namespace's, or a team takes the Route away.
+are served when their Route becomes passthrough, which is for new connections only. While one of a root
+IngressRoute stays for another root's, so do those of longer paths, whose requests it would get. But their
+pools follow the pods, whose addresses other tenants' pods get next, and they go as soon as their Host is
+another namespace's, or a team takes the Route away.
 """
 
 import functools
@@ -28,6 +29,7 @@ from f5router.model.ltm import (
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.sources import contour_routes
 
 
 def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
@@ -44,8 +46,18 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
     stems = {names.route(key) for key in draining}
 
     def serves(obj: Object) -> bool:
-        return (_is_draining(obj, stems) or _awaits_successor(engine, obj, failed)) and (
+        return (_is_draining(obj, stems) or _awaits_successor(engine, obj, failed) or covers(obj)) and (
             not serves_foreign_namespace(engine, obj))
+
+    def covers(obj: Object) -> bool:
+        """True for a Rule whose requests another one of its root would get, which stays."""
+        return bool(failed) and _is_of_root(obj) and any(
+            rule.priority_band > obj.priority_band and _is_below(obj, rule)
+            and _awaits_successor(engine, rule, failed) for rule in of_roots().get(_site(obj), ()))
+
+    @functools.cache
+    def of_roots() -> Mapping[tuple[object, ...], list[Rule]]:
+        return _leaving_rules_of_roots(engine, observed)
 
     @functools.cache
     def rules() -> Mapping[str, list[Rule]]:
@@ -70,6 +82,31 @@ def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
             for host in obj.hosts:
                 rules.setdefault(host, []).append(obj)
     return rules
+
+
+def _leaving_rules_of_roots(engine: Engine, observed: BigIPState) -> Mapping[tuple[object, ...], list[Rule]]:
+    """Return the Rules of IngressRoutes that nobody wants any more, by `_site`."""
+    rules: dict[tuple[object, ...], list[Rule]] = {}
+    for obj in observed.values():
+        if _is_of_root(obj) and obj.ref not in engine.objects:
+            rules.setdefault(_site(obj), []).append(obj)
+    return rules
+
+
+def _is_of_root(obj: Object) -> TypeGuard[Rule]:
+    """True for a Rule of an IngressRoute, whose Host goes from one root to another with all paths."""
+    return isinstance(obj, Rule) and names.virtual_kind(obj.name) == contour_routes.KIND
+
+
+def _site(rule: Rule) -> tuple[object, ...]:
+    """Return what Rules of one root and one namespace have in common."""
+    return rule.policy, rule.hosts, names.rule_namespace(rule.name)
+
+
+def _is_below(rule: Rule, other: Rule) -> bool:
+    """True if all paths of a Rule begin with one of another's."""
+    above = tuple(_paths(other)) or ("",)
+    return all(path.startswith(above) for path in _paths(rule))
 
 
 def becomes_passthrough(old: Route, new: Route) -> bool:

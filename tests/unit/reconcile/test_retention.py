@@ -7,7 +7,7 @@ import pytest
 
 from f5router.desired.engine import Engine
 from f5router.model import names
-from f5router.model.cluster import Delta, Key, PathMatch, Route, RouteTLS
+from f5router.model.cluster import Delta, Key, Origin, PathMatch, Route, RouteTLS
 from f5router.model.errors import InUse
 from f5router.model.ltm import Forward, Pool, PoolMember, Rule
 from f5router.model.net import StaticRoute
@@ -269,3 +269,37 @@ def test_a_rule_stays_for_a_refused_one_of_its_path_however_that_is_compared(pat
     bench.engine.apply(delta((gone, False), (heir, True)))
     refused = {ref for ref in bench.engine.uses(heir.key) if ref.kind == Rule.KIND}
     assert bench.retention.should_retain(refused)(old) is stays
+
+
+def of_root(name: str, path: str, *, of: str = "root", namespace: str = "shop") -> Route:
+    return replace(route(names.virtual_route("IngressRoute", name, f"{of} {path}"), path=path,
+                         namespace=namespace), path_match=PathMatch.TEXT, origin=Origin(
+                             "IngressRoute", Key(namespace, name), "route", claimant=Key("shop", of)))
+
+
+OLD_ROOT, NEW_ROOT = of_root("old", ""), of_root("new", "")
+
+
+@pytest.mark.parametrize(("below", "before", "after", "stays"), [
+    pytest.param(of_root("old", "/a"), [OLD_ROOT], [NEW_ROOT], True, id="another root waits"),
+    pytest.param(of_root("leaf", "/a"), [OLD_ROOT], [NEW_ROOT], True, id="delegated"),
+    pytest.param(of_root("old", "/a/longer"), [of_root("old", "/b")], [of_root("new", "/b")], False,
+                 id="not below what stays"),
+    pytest.param(of_root("old", ""), [of_root("old", "/a")], [of_root("new", "/a")], False, id="above it"),
+    pytest.param(of_root("old", "/a"), [OLD_ROOT], [OLD_ROOT], False, id="taken out of the root"),
+    pytest.param(of_root("old", "/a"), [OLD_ROOT], [], False, id="the root is deleted"),
+    pytest.param(of_root("leaf", "/a", namespace="bank"), [OLD_ROOT],
+                 [NEW_ROOT, of_root("leaf", "/b", of="new", namespace="bank")], False,
+                 id="delegated to another namespace"),
+    pytest.param(route("below", path="/a"), [route("old")], [route("new")], False, id="a deleted Route"),
+])
+def test_longer_paths_of_a_root_stay_with_a_shorter_one(below, before, after, stays):
+    """Seed 312 of the fault runner: another root's Secret is not read yet."""
+    bench = Bench(below, *before)
+    bench.device.observed |= bench.engine.objects
+    (rule,) = (obj for obj in bench.engine.objects.values()
+               if isinstance(obj, Rule) and obj.name == names.rule(below.key))
+    bench.engine.apply(delta((below, False), *((each, False) for each in before)))
+    bench.engine.apply(delta(*((each, True) for each in after)))
+    refused = {ref for each in after for ref in bench.engine.uses(each.key)}
+    assert bench.retention.should_retain(refused)(rule) is stays
