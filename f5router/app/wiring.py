@@ -32,6 +32,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
 from f5router.model.cluster import Key, KnownStatus
+from f5router.model.descriptions import describer
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.write_permit import ALWAYS, WritePermit
 
@@ -93,7 +94,9 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
     files = FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep)
     unit = Unit(settings.host, client, files, failovers[0], folder=config.folder,
                 policy_model=config.policy_model, node_partition=config.node_partition,
-                max_in_flight=settings.max_in_flight)
+                max_in_flight=settings.max_in_flight,
+                describe=describer(config.status.router_name, config.status.canonical_hostname or "",
+                                   config.folder))
     stack.callback(unit.close)
     return unit
 

@@ -22,6 +22,7 @@ from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.model.descriptions import Describe
 from f5router.model.errors import Stopped
 from f5router.model.ltm import BigIPState
 
@@ -30,8 +31,12 @@ class Unit:
     """A BIG-IP that may be written to while it is active."""
 
     def __init__(self, name: str, client: Client, files: FileWriter, failover: Failover, *, folder: str,
-                 policy_model: str = "auto", node_partition: str | None = None, max_in_flight: int = 4):
-        """Args: name: its management address, for messages."""
+                 policy_model: str = "auto", node_partition: str | None = None, max_in_flight: int = 4,
+                 describe: Describe = lambda obj: ""):
+        """Args:
+        name: its management address, for messages.
+        describe: writes the description of an object.
+        """
         self.name, self.client, self.files, self.failover = name, client, files, failover
         self.calls = Calls(max_in_flight)
         self._given_up = threading.Event()
@@ -45,10 +50,10 @@ class Unit:
             client, model=policy_model, checkpoint=self._checkpoint,
             enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
             obstacle=self.sender.obstacle,
-            contents=lambda path: contents.policy(self.observed(), folder, path))
+            contents=lambda path: contents.policy(self.observed(), folder, path), describe=describe)
         self.sender.register(
-            files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
-            ObjectWriter(client, self.nodes),
+            files, TunnelWriter(client, folder, describe), fdb, StaticRouteWriter(client, folder, describe),
+            ObjectWriter(client, self.nodes, describe),
             RecordWriter(client, lambda group: contents.records(self.observed(), group)), self.policies,
             self.attachments)
         self.observers = (self.nodes, self.attachments, fdb, self.policies)

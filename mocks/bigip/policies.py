@@ -63,6 +63,7 @@ class Policy(Kind):
 
     def check_new(self, store: Store, key: Key, body: Body) -> None:
         super().check_new(store, key, body)
+        self._check_description(store, body)
         if not has_drafts(store):
             if "legacy" in body:
                 raise refusals.unknown_property("legacy")
@@ -76,6 +77,11 @@ class Policy(Kind):
             raise refusals.configuration_error(
                 f'Published policy "{published}" exists, use create-draft to create a draft copy .'
             )
+
+    def _check_description(self, store: Store, body: Body) -> None:
+        """Policies have one from 12.1 on: F5Networks/f5-ansible, bigip_policy, "description"."""
+        if store.version < (12, 1) and body.get("description") is not None:
+            raise refusals.unknown_property("description")
 
     def _direct(self, store: Store, path: str) -> refusals.Refusal:
         return refusals.mcpd(
@@ -94,6 +100,7 @@ class Policy(Kind):
             raise refusals.unknown_property("createDraft")
         if body.get("createDraft"):
             return self._create_draft(store, item)
+        self._check_description(store, body)
         self.check_editable(store, item.path)
         return super().modify(store, item, body)
 

@@ -9,6 +9,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.icontrol.writers.writer import SingleWriter, delete
+from f5router.model import descriptions
 from f5router.model.errors import Conflict
 from f5router.model.ltm import Pool
 from f5router.plan.change import CREATE, DELETE, Change, concerns
@@ -21,8 +22,8 @@ class ObjectWriter(SingleWriter[Single]):
 
     kinds = tuple(ltm_codec.CHANGES)
 
-    def __init__(self, client: Client, nodes: NodeWriter):
-        self._client, self._nodes = client, nodes
+    def __init__(self, client: Client, nodes: NodeWriter, describe: descriptions.Describe):
+        self._client, self._nodes, self._describe = client, nodes, describe
 
     def write_single(self, change: Change[Single]) -> None:
         """Write one Change.
@@ -40,10 +41,12 @@ class ObjectWriter(SingleWriter[Single]):
 
     def _put(self, verb: str, obj: Single, *more: Mapping[str, str]) -> None:
         """Args: more: further arguments of the kind's encoder."""
+        description = descriptions.properties(self._describe, obj)
         if verb == CREATE:
             try:
-                self._client.post(obj.KIND, ltm_codec.encode(obj, *more))
+                self._client.post(obj.KIND, {**ltm_codec.encode(obj, *more), **description})
                 return
             except Conflict:
                 log.info("object exists already and is updated", extra={"object": str(obj.ref)})
-        self._client.patch(item_path(obj.KIND, obj.path), ltm_codec.CHANGES[obj.KIND](obj, *more))
+        body = {**ltm_codec.CHANGES[obj.KIND](obj, *more), **description}
+        self._client.patch(item_path(obj.KIND, obj.path), body)

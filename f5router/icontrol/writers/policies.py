@@ -24,7 +24,7 @@ from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import rule_list
 from f5router.icontrol.writers.rule_list import KnownRules, Pace, RuleList
 from f5router.icontrol.writers.writer import Result, Results, bisect
-from f5router.model import names, tmos
+from f5router.model import descriptions, names, tmos
 from f5router.model.errors import BigIPError, Conflict, Forbidden, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Policy, Rule
@@ -49,7 +49,7 @@ class PolicyWriter:
     def __init__(
         self, client: Client, *, model: str, checkpoint: Callable[[], None], enough: Callable[[], bool],
         attempt: Attempt, obstacle: Callable[[Change[Rule]], BigIPError | None], contents: Contents,
-        clock: Callable[[], float] = time.monotonic,
+        describe: descriptions.Describe, clock: Callable[[], float] = time.monotonic,
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
@@ -60,7 +60,7 @@ class PolicyWriter:
         self._client = client
         self._enough, self._attempt, self._obstacle = enough, attempt, obstacle
         self._checkpoint, self._contents, self._clock = checkpoint, contents, clock
-        self._pace = Pace()
+        self._describe, self._pace = describe, Pace()
         self._forced = model
         self._version: tuple[int, ...] = ()
         self._legacy: set[str] = set()
@@ -106,7 +106,7 @@ class PolicyWriter:
             self._repair(policy)
 
     def _create(self, policy: Policy) -> None:
-        body = policy_codec.encode_policy(policy)
+        body = {**policy_codec.encode_policy(policy), **self._description(policy)}
         model = self.model(policy.path)
         if model == DRAFT and not self._drafted(policy, body):
             # No draft can be created in this folder; such policies are edited in place.
@@ -146,11 +146,16 @@ class PolicyWriter:
         base = self._open(policy.path)
         try:
             self._put_noop(base, policy)
-            self._client.patch(item_path(Policy.KIND, base), policy_codec.policy_changes(policy))
+            body = {**policy_codec.policy_changes(policy), **self._description(policy)}
+            self._client.patch(item_path(Policy.KIND, base), body)
         except BigIPError:
             self._abandon(policy.path, base)
             raise
         self._close(policy.path, base)
+
+    def _description(self, policy: Policy) -> dict[str, str]:
+        """Return the property; older devices have none (bigip-behaviour.md B1)."""
+        return {} if self.model(policy.path) == PLAIN else descriptions.properties(self._describe, policy)
 
     def _put_noop(self, base: str, policy: Policy) -> None:
         rules = item_path(Policy.KIND, base, "rules")

@@ -13,7 +13,7 @@ from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import fdb
 from f5router.icontrol.writers.writer import SingleWriter, delete
-from f5router.model import names, ownership
+from f5router.model import descriptions, names, ownership
 from f5router.model.device_facts import TunnelFacts, VirtualFacts
 from f5router.model.errors import Conflict, Refused
 from f5router.model.json_types import JSON
@@ -118,8 +118,8 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
 
     kinds = (VxlanProfile.KIND, Tunnel.KIND, SelfIP.KIND, SourceTranslation.KIND)
 
-    def __init__(self, client: Client, folder: str):
-        self._client, self._folder = client, folder
+    def __init__(self, client: Client, folder: str, describe: descriptions.Describe):
+        self._client, self._folder, self._describe = client, folder, describe
 
     def write_single(self, change: Change[NetworkObject | SourceTranslation]) -> None:
         """Write one Change. Raises: BigIPError."""
@@ -138,13 +138,16 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
 
     def _create(self, obj: NetworkObject) -> None:
         try:
-            self._client.post(obj.KIND, net_codec.encode(obj))
+            self._client.post(obj.KIND, self._body(obj))
         except Conflict:
             self._take_over(obj)
         except Refused:
             if not isinstance(obj, SelfIP) or not (earlier := self._earlier(obj)):
                 raise
             self._replace(earlier, obj)
+
+    def _body(self, obj: NetworkObject) -> dict[str, Any]:
+        return {**net_codec.encode(obj), **descriptions.properties(self._describe, obj)}
 
     def _take_over(self, obj: NetworkObject) -> None:
         """Update an object created since the last reading; somebody else's self IP is left alone."""
@@ -196,9 +199,9 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
                 delete(self._client, self_ip.ref)
             self._client.delete(item_path(Tunnel.KIND, old.path))
             try:
-                self._client.post(Tunnel.KIND, net_codec.encode(new))
+                self._client.post(Tunnel.KIND, self._body(new))
             except Refused:
-                self._client.post(Tunnel.KIND, net_codec.encode(old))
+                self._client.post(Tunnel.KIND, self._body(old))
                 fdb.restore(self._client, old.path, records)
                 raise
             fdb.restore(self._client, new.path, records)

@@ -111,7 +111,8 @@ def writer(device: Device, known=(), *, enough=lambda: False, obstacle=lambda ch
     policies = PolicyWriter(
         device, model="auto", checkpoint=lambda: None, enough=enough, obstacle=obstacle,
         attempt=lambda change, write: obstacle(change) or blame.attempt(change.ref, write),
-        contents=lambda path: (POLICY, list(known)), clock=device.clock)
+        contents=lambda path: (POLICY, list(known)), clock=device.clock,
+        describe=lambda obj: "")
     policies.update_from(SimpleNamespace(facts=DeviceFacts((12, 1)), legacy=(), drafts=()))
     return policies
 

@@ -47,12 +47,16 @@ class Device:
         self.there = None
 
 
+def writer(device: Device) -> StaticRouteWriter:
+    return StaticRouteWriter(device, "/Common", lambda obj: "ours")
+
+
 def there(**fields) -> dict:
     return {**BODY, "fullPath": PATH, **fields}
 
 
-POST = ("POST", "net/route", {**BODY, "gw": "10.1.1.1"})
-PATCH = ("PATCH", URL, {"gw": "10.1.1.1"})
+POST = ("POST", "net/route", {**BODY, "gw": "10.1.1.1", "description": "ours"})
+PATCH = ("PATCH", URL, {"gw": "10.1.1.1", "description": "ours"})
 GONE = ("DELETE", URL, None)
 
 
@@ -69,7 +73,7 @@ GONE = ("DELETE", URL, None)
 ])
 def test_writes(change, before, sent):
     device = Device(before)
-    StaticRouteWriter(device, "/Common").write([change])
+    writer(device).write([change])
     assert device.sent == sent
 
 
@@ -77,14 +81,14 @@ def test_a_name_that_is_taken():
     """By a route to another network, which is somebody's."""
     device = Device(there(network="10.77.0.0/16", gw="10.1.1.9"))
     with pytest.raises(Refused, match=r"leads to 10\.77\.0\.0/16"):
-        StaticRouteWriter(device, "/Common").write([Change(CREATE, None, ROUTE)])
+        writer(device).write([Change(CREATE, None, ROUTE)])
     assert device.sent == [POST]
 
 
 def test_a_network_that_is_taken():
     """By a route of another name: the device's own words."""
     with pytest.raises(Conflict, match="exists"):
-        StaticRouteWriter(Device(taken=True), "/Common").write([Change(CREATE, None, ROUTE)])
+        writer(Device(taken=True)).write([Change(CREATE, None, ROUTE)])
 
 
 @pytest.mark.parametrize(("network", "gateway", "expected"), [

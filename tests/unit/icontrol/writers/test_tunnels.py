@@ -7,6 +7,7 @@ import pytest
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.model import descriptions
 from f5router.model.errors import Conflict, InUse, NotFound, Refused
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel
 from f5router.plan.change import CREATE, UPDATE, Change
@@ -70,7 +71,7 @@ class Device:
 
 
 def write(device, change) -> None:
-    TunnelWriter(device, "/Common").write([change])
+    TunnelWriter(device, "/Common", lambda obj: "").write([change])
 
 
 def test_tunnel_made_anew():
@@ -236,3 +237,13 @@ def test_reads(given, reads):
     replies = Replies(**given)
     tunnels.observe(replies, "/P")
     assert len(replies.asked) == reads
+
+
+def test_a_description_with_the_tunnel_only():
+    """Created or made anew, a tunnel says whose it is; self IPs have no recorded property for it."""
+    device = Device(OTHER_PROFILE)
+    describe = descriptions.describer("public")
+    TunnelWriter(device, "/Common", describe).write([Change(UPDATE, OTHER_PROFILE, TUNNEL)])
+    TunnelWriter(device, "/Common", describe).write([Change(CREATE, None, ADDRESS)])
+    texts = {body.get("description") for body in device.objects.values()}
+    assert texts == {"managed by f5router public", None}
