@@ -12,10 +12,10 @@ from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.model.cluster import Key, Route
 from f5router.model.json_types import JSON
+from f5router.model.problem import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources import host_holding
-from f5router.sources.problem import WARNING, Problem
 from f5router.sources.translator import INGRESS
 from f5router.status import condition
 
@@ -62,7 +62,7 @@ class IngressReporter:
             _change(self._unserved, ingress, key, present=not verdict.admitted)
             refusal = () if verdict.admitted or verdict.message == host_holding.REFUSAL else (
                 Problem(verdict.reason, verdict.message),)
-            warnings = tuple(Problem(WARNING, text) for text in report.warnings.get(key, ()))
+            warnings = report.warnings.get(key, ())
             self._set_texts(ingress, key, (*refusal, *warnings))
         if (source := self._cluster.objects(INGRESS)) is not None:
             changed, self._unreported = {**self._unreported, **dict.fromkeys(source.take_changed())}, {}

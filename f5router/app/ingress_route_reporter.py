@@ -11,12 +11,12 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
 from f5router.model.printable import printable
+from f5router.model.problem import WARNING, Problem
 from f5router.reconcile.report import Report
 from f5router.reconcile.verdicts import DEVICE_REJECTED
 from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND
 from f5router.sources.ingress_routes import INVALID, REASON, VALID, GraphStatus, IngressRoutes
-from f5router.sources.problem import WARNING, Problem
 from f5router.sources.status_counts import StatusCounts
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.model.cluster import Key
-from f5router.sources.problem import WARNING, Problem
+from f5router.model.problem import WARNING, WARNINGS, Problem
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class ObjectEvents:
             self._reported[about.key] = about.uid, frozenset(shown)
         for problem in shown:
             if uid != about.uid or problem not in known:
-                log.warning(NOTICED if problem.reason == WARNING else NOT_SERVED, extra={
+                log.warning(NOTICED if problem.reason in WARNINGS else NOT_SERVED, extra={
                     about.kind.lower(): str(about.key), "reason": problem.reason, "text": problem.message})
                 self._events.warn_about(about, problem.reason, problem.message)
 

@@ -13,15 +13,13 @@ from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.cluster import Key
+from f5router.model.problem import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.status import condition
 from f5router.status.condition import Verdict
 
 log = logging.getLogger(__name__)
-
-Reasons = tuple[tuple[str, str], ...]
-"""Reasons and texts."""
 
 ADMITTED, WARNING = KINDS = "Admitted", "Warning"
 """Kinds of reports of a Route; each is repeated only when it changes."""
@@ -44,7 +42,7 @@ class StatusReporter:
         self._ingress_routes = ingress_routes
         self._clean = clean
         self._claims = ClaimReporter(reconciler.engine, events, lambda: cluster.ingress_source(), clock)
-        self._reported: dict[tuple[Key, str], Reasons] = {}
+        self._reported: dict[tuple[Key, str], tuple[Problem, ...]] = {}
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
         self._selection = PersistentLog("selection of Routes")
@@ -72,9 +70,10 @@ class StatusReporter:
                 self.statuses.submit_new(key, route.uid, verdict, route.host)
                 continue
             self.statuses.submit(key, route.uid, verdict, route.host)
-            self._report(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
-        for key, texts in report.warnings.items():
-            self._report(key, WARNING, tuple((WARNING, text) for text in texts))
+            refusal = () if verdict.admitted else (Problem(verdict.reason, verdict.message),)
+            self._report(key, ADMITTED, refusal)
+        for key, warnings in report.warnings.items():
+            self._report(key, WARNING, warnings)
         self._claims.write()
         if self._ingresses is not None:
             self._ingresses.passed(report)
@@ -141,11 +140,11 @@ class StatusReporter:
             if route.origin is not None:
                 continue
             if self.statuses.submit_new(key, route.uid, verdict, route.host):
-                reasons = ((verdict.reason, verdict.message),)
+                reasons = (Problem(verdict.reason, verdict.message),)
                 self._report(key, ADMITTED, reasons, log_it=rejection is not None)
         self._claims.write()
 
-    def _report(self, key: Key, kind: str, reasons: Reasons, *, log_it: bool = True) -> None:
+    def _report(self, key: Key, kind: str, reasons: tuple[Problem, ...], *, log_it: bool = True) -> None:
         """Report reasons and texts, in the log and as Events: once, until they change.
 
         Args: log_it: False if the log has the reason already, once for all Routes.

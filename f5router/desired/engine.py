@@ -28,6 +28,7 @@ from f5router.model.cluster import Delta, Key, Route, Secret
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
+from f5router.model.problem import Problem
 from f5router.model.steps import Steps, finish
 from f5router.network import static_routes, vxlan
 from f5router.network.diagnostics import Findings
@@ -186,7 +187,7 @@ class Engine:
         """Return the Routes of a Host."""
         return self._claims_by_host[host][0].keys() if host in self._claims_by_host else ()
 
-    def warnings(self, key: Key) -> tuple[str, ...]:
+    def warnings(self, key: Key) -> tuple[Problem, ...]:
         """Return what the team should know about a Route that is served."""
         route, objects = self.route(key), self._objects_of(key)
         pool = objects.pool_of.get(key)

@@ -12,6 +12,7 @@ from f5router.model.cluster import PathMatch, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
 from f5router.model.objects import Ref
+from f5router.model.problem import INVALID_OPTION, OPTION_WITHOUT_EFFECT, UNSUPPORTED_ANNOTATION, Problem
 from f5router.network import weights
 
 
@@ -92,13 +93,15 @@ def _root_problem(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute])
 
 
 def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], config: baseline.BaselineSettings,
-             facts: DeviceFacts) -> list[str]:
+             facts: DeviceFacts) -> list[Problem]:
     """List the options of a Route that have no effect, or not the one that they have elsewhere.
 
     Args: admitted: all Routes of the Host.
     """
     route, termination = evaluated.route, evaluated.termination
-    texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
+    problems = [Problem(INVALID_OPTION, text) for text in (*route.option_problems, *weights.warnings(route))]
+    problems += [Problem(UNSUPPORTED_ANNOTATION, text) for text in annotations.warnings(route.unsupported)]
+    texts = []
     if route.options.health and health_checks.of_path(route.options.health, route.path) is None:
         texts.append(f"metadata.annotations: {HEALTH} has no effect: no path in it is the Route's, or /")
     if route.options.app_root and (problem := _root_problem(evaluated, admitted)):
@@ -114,4 +117,4 @@ def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], conf
                                       works=baseline.sets_pool_variable(facts))
         if not baseline.sets_pool_variable(facts):
             texts += headers.warnings(route.options, config)
-    return texts
+    return [*problems, *(Problem(OPTION_WITHOUT_EFFECT, text) for text in texts)]

@@ -38,6 +38,7 @@ from f5router.model.ltm import (
     rule_ref,
 )
 from f5router.model.objects import Ref
+from f5router.model.problem import CERTIFICATE_NOT_USED, OPTION_WITHOUT_EFFECT, SECRET_NOT_READ, Problem
 from f5router.model.steps import Steps
 
 
@@ -71,7 +72,7 @@ class HostObjects:
     rejections: Mapping[Key, Rejection] = field(default_factory=dict)
     faults: Mapping[Key, str] = field(default_factory=dict)
     """By admitted Route: why this router cannot serve it, or not all of it."""
-    warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    warnings: Mapping[Key, tuple[Problem, ...]] = field(default_factory=dict)
     pool_of: Mapping[Key, PoolKey] = field(default_factory=dict)
     """By Route that is served."""
     undetermined: frozenset[Ref] = frozenset()
@@ -121,7 +122,7 @@ class _HostBuilder:
         """By digest."""
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
-        self.warnings: dict[Key, tuple[str, ...]] = {}
+        self.warnings: dict[Key, tuple[Problem, ...]] = {}
         self.undetermined: frozenset[Ref] = frozenset()
         self._certificate: frozenset[Ref] = frozenset()
         self._minimum_tls = ""
@@ -165,22 +166,26 @@ class _HostBuilder:
             self.faults[route.key], self.uses[route.key] = field_names.of_origin(route, fault), frozenset()
             return
         if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
-            self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
+            self._warn(route, CERTIFICATE_NOT_USED,
+                       "spec.tls.key: there is a key without a certificate; it is not used")
         if route.secret and not self.config.admission.external:
-            self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
-                              "of the virtual server answers")
+            self._warn(route, SECRET_NOT_READ,
+                       "spec.tls.externalCertificate: this router reads no Secrets; the certificate of the "
+                       "virtual server answers")
         if termination in ("edge", "reencrypt") and route.minimum_tls != self._minimum_tls:
-            self._warn(route, "spec.tls: the oldest object of the host with a certificate decides about the "
-                              f"lowest version of TLS: {self._minimum_tls or 'that of the router'}")
-        for text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
-            self._warn(route, text)
+            self._warn(route, OPTION_WITHOUT_EFFECT,
+                       "spec.tls: the oldest object of the host with a certificate decides about the lowest "
+                       f"version of TLS: {self._minimum_tls or 'that of the router'}")
+        for reason, text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
+            self._warn(route, reason, text)
         if (pending := evaluated.pending_secret) and pending.problem:
             own = route.claim_namespace == route.key.namespace
-            self._warn(route, f"spec.tls.externalCertificate: {pending.problem}" if own else
-                              "spec.tls: the certificate of the host cannot be read")
+            self._warn(route, SECRET_NOT_READ, f"spec.tls.externalCertificate: {pending.problem}" if own else
+                                               "spec.tls: the certificate of the host cannot be read")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
-        self._warn(route, route_tls.pods_warning(evaluated, self.config))
+        if warning := route_tls.pods_warning(evaluated, self.config):
+            self._warn(route, *warning)
         if termination == "passthrough":
             used.add(self._passthrough(route, forward.pool))
         elif termination:
@@ -224,12 +229,13 @@ class _HostBuilder:
         if evaluated.insecure == "None":
             return self._keep_silent(evaluated) if self.config.http_virtual else set()
         if self.config.http_virtual is None:
-            self._warn(evaluated.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
-                                  "port 80 is not served")
+            self._warn(evaluated.route, OPTION_WITHOUT_EFFECT,
+                       "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, port 80 is not "
+                       "served")
             return set()
         if evaluated.insecure == "Redirect":
             action, warning = redirects.build(self.host, evaluated.route.redirect_status, self.facts)
-            self._warn(evaluated.route, warning)
+            self._warn(evaluated.route, OPTION_WITHOUT_EFFECT, warning)
             return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action, dependencies=after)
         return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY,
                            self._with_options(evaluated, forward, secure=False), tls=tls)
@@ -388,10 +394,11 @@ class _HostBuilder:
         return client_tls.minimum_fault(
             self.config, self.facts, evaluated.route.minimum_tls, certified=certified)
 
-    def _warn(self, route: Route, text: str) -> None:
+    def _warn(self, route: Route, reason: str, text: str) -> None:
+        """Add a warning about a Route; none for an empty text."""
         if text:
-            text = field_names.of_origin(route, text)
-            self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
+            warning = Problem(reason, field_names.of_origin(route, text))
+            self.warnings[route.key] = (*self.warnings.get(route.key, ()), warning)
 
 
 def _length(evaluated: EvaluatedRoute) -> tuple[int, Key]:

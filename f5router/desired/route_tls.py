@@ -16,6 +16,7 @@ from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Record, ServerSSL
 from f5router.model.objects import Ref
+from f5router.model.problem import OPTION_WITHOUT_EFFECT, UNVERIFIED_PODS, Problem
 
 
 class PodTLSSettings(baseline.BaselineSettings, Protocol):
@@ -79,23 +80,27 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     return ""
 
 
-def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
-    """Return what the team of a Route should know about the verification of its pods; "" for nothing."""
+def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> Problem | None:
+    """Return what the team of a Route should know about the verification of its pods; None for nothing."""
     options = evaluated.route.options
     if named_profile(evaluated, config):
-        return "" if options.verify_pods is None else (
-            f"metadata.annotations: {SECURE} has no effect beside {PROFILE}, whose profile decides")
+        return None if options.verify_pods is None else Problem(OPTION_WITHOUT_EFFECT, (
+            f"metadata.annotations: {SECURE} has no effect beside {PROFILE}, whose profile decides"))
     if options.server_profile:
-        return (f"metadata.annotations: {PROFILE} is {options.server_profile}, which the administrator has "
-                f"not allowed for namespace {evaluated.route.key.namespace}; the default applies")
+        return Problem(OPTION_WITHOUT_EFFECT, (
+            f"metadata.annotations: {PROFILE} is {options.server_profile}, which the administrator has "
+            f"not allowed for namespace {evaluated.route.key.namespace}; the default applies"))
     if evaluated.termination == "reencrypt" and options.verify_pods is False:
-        return (f"metadata.annotations: {SECURE} is false; the pods' certificates are not verified"
-                if config.unverified_pods else
-                f"metadata.annotations: {SECURE} false has no effect: this router has pods verified")
+        if not config.unverified_pods:
+            return Problem(OPTION_WITHOUT_EFFECT, (
+                f"metadata.annotations: {SECURE} false has no effect: this router has pods verified"))
+        return Problem(UNVERIFIED_PODS, (
+            f"metadata.annotations: {SECURE} is false; the pods' certificates are not verified"))
     if not evaluated.needs_default_ca or config.default_destination_ca:
-        return ""
-    return ("spec.tls.destinationCACertificate: there is none, and this router is configured to do without; "
-            "the pods' certificates are not verified")
+        return None
+    return Problem(UNVERIFIED_PODS, (
+        "spec.tls.destinationCACertificate: there is none, and this router is configured to do without; "
+        "the pods' certificates are not verified"))
 
 
 def tells_services_apart(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:

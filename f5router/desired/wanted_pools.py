@@ -9,6 +9,13 @@ from f5router.desired.cluster_state import ClusterState
 from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import PoolMember
+from f5router.model.problem import (
+    ADDRESSES_REFUSED,
+    SERVICE_NOT_FOUND,
+    TOO_MANY_ENDPOINTS,
+    UNSUPPORTED_PROTOCOL,
+    Problem,
+)
 from f5router.network import node_ports, pool_members
 from f5router.network.pool_members import LeftOut
 
@@ -126,7 +133,7 @@ class WantedPools:
         """Return the present members of a pool, wanted or not."""
         return self._builder.build(key, settings).pool.members
 
-    def warnings(self, route: Route, key: PoolKey | None, *, served: bool) -> Iterator[str]:
+    def warnings(self, route: Route, key: PoolKey | None, *, served: bool) -> Iterator[Problem]:
         """Yield warnings about the Services of a Route; one of weight 0 may be without pods.
 
         Args:
@@ -138,27 +145,29 @@ class WantedPools:
         for number, backend in enumerate(route.alternates):
             fields.setdefault(pools.target(route, backend), f"spec.alternateBackends[{number}].name")
         for target, field in fields.items():
-            for text in self._warnings_of(
+            for reason, text in self._warnings_of(
                     route, target, field, shares, served=served, active=weights[target] > 0):
-                yield field_names.of_origin(route, text)
+                yield Problem(reason, field_names.of_origin(route, text))
 
     def _warnings_of(self, route: Route, target: Target, field: str, shares: Mapping[Target, Share], *,
-                     served: bool, active: bool) -> Iterator[str]:
+                     served: bool, active: bool) -> Iterator[Problem]:
         (name, port), share = target, shares.get(target, Share())
         view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses)
         if view.service is None:
-            yield f"{field}: there is no Service {name}"
+            yield Problem(SERVICE_NOT_FOUND, f"{field}: there is no Service {name}")
         elif self._config.nodeport:
             yield from node_ports.warnings(field, port, view) if served and active else ()
         elif active and not share.members and not share.left_out:
             yield from pool_members.warnings(field, port, view, served=served)
         if served and active and (route.tls is None or route.tls.termination == "edge"):
-            yield from pool_members.protocol_warnings(field, port, view)
+            for text in pool_members.protocol_warnings(field, port, view):
+                yield Problem(UNSUPPORTED_PROTOCOL, text)
         if share.left_out.refused:
-            yield pool_members.refusal_warning(field, name, share.left_out.refused)
+            yield Problem(
+                ADDRESSES_REFUSED, pool_members.refusal_warning(field, name, share.left_out.refused))
         if share.left_out.total:
-            yield pool_members.limit_warning(field, name, share.left_out.total, self._config.max_pool_members,
-                                             several=len(shares) > 1)
+            yield Problem(TOO_MANY_ENDPOINTS, pool_members.limit_warning(
+                field, name, share.left_out.total, self._config.max_pool_members, several=len(shares) > 1))
 
 
 def _compared(shares: Mapping[Target, Share] | None) -> dict[Target, tuple[bool, LeftOut]]:

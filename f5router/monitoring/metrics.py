@@ -174,7 +174,7 @@ def _request_times(units: Sequence[Mapping[tuple[str, str], Durations]]) -> Iter
         "f5router_bigip_request_seconds", "Durations of requests to the BIG-IP, without waits for a turn.",
         labels=["method", "collection"])
     replies = CounterMetricFamily(
-        "f5router_bigip_replies", "Replies of the BIG-IP by HTTP status; 0 for nunit.",
+        "f5router_bigip_replies", "Replies of the BIG-IP by HTTP status; 0 for none.",
         labels=["method", "collection", "status"])
     for key in sorted({key for unit in units for key in unit}):
         each = [unit[key] for unit in units if key in unit]
@@ -189,7 +189,7 @@ def _request_times(units: Sequence[Mapping[tuple[str, str], Durations]]) -> Iter
 
 
 def _state(name: str, text: str, value: bool | None) -> Metric:
-    """Build a gauge of 0 or 1, without a sample for Nunit."""
+    """Build a gauge of 0 or 1, without a sample for None."""
     gauge = GaugeMetricFamily(name, text)
     if value is not None:
         gauge.add_metric([], value)

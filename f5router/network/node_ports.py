@@ -11,6 +11,7 @@ from itertools import islice, product
 
 from f5router.model.cluster import Key, Node, Service, ServicePort
 from f5router.model.ltm import PoolMember
+from f5router.model.problem import NO_ENDPOINTS, NO_NODE_PORT, PORT_NOT_FOUND, WARNING, Problem
 from f5router.network import node_addresses, pool_members
 from f5router.network.diagnostics import Findings
 from f5router.network.pool_members import Candidate, Choice, ServiceView
@@ -124,7 +125,7 @@ def findings(candidates: Mapping[str, Candidate], config: NodePortConfig | None)
     return Findings((f"no Node {chosen}: every pool is empty",))
 
 
-def warnings(field: str, port: str, view: ServiceView) -> Iterator[str]:
+def warnings(field: str, port: str, view: ServiceView) -> Iterator[Problem]:
     """Yield why a Route to an existing Service has no members, or perhaps the wrong ones.
 
     Args: field: the one that names the Service.
@@ -134,17 +135,19 @@ def warnings(field: str, port: str, view: ServiceView) -> Iterator[str]:
         return
     name = service.key.name
     if service.type not in PUBLISHED:
-        yield (f"{field}: Service {name} is of type {service.type}; this router takes node ports "
-               "(--pool-member-type), which only types NodePort and LoadBalancer have")
+        yield Problem(NO_NODE_PORT, (
+            f"{field}: Service {name} is of type {service.type}; this router takes node ports "
+            "(--pool-member-type), which only types NodePort and LoadBalancer have"))
         return
     selected = ports(port, view)
     if not selected:
-        yield f"spec.port.targetPort: Service {name} has no port {port}" if port else (
-            f"{field}: Service {name} has no TCP port")
+        yield Problem(PORT_NOT_FOUND, f"spec.port.targetPort: Service {name} has no port {port}" if port else
+                      f"{field}: Service {name} has no TCP port")
     elif without := [str(service_port.port) for service_port in selected if not service_port.node_port]:
-        yield f"{field}: port {', '.join(without)} of Service {name} has no nodePort"
+        yield Problem(NO_NODE_PORT, f"{field}: port {', '.join(without)} of Service {name} has no nodePort")
     if view.listed and not places(view):
-        yield f"{field}: Service {name} has no ready endpoints"
+        yield Problem(NO_ENDPOINTS, f"{field}: Service {name} has no ready endpoints")
     elif service.local and not view.listed:
-        yield (f"{field}: Service {name} has externalTrafficPolicy Local, and EndpointSlices may not be "
-               "read: Nodes without a pod of it are members too")
+        yield Problem(WARNING, (
+            f"{field}: Service {name} has externalTrafficPolicy Local, and EndpointSlices may not be read: "
+            "Nodes without a pod of it are members too"))

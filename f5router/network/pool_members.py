@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from f5router.model.cluster import EndpointSlice, Service
 from f5router.model.ltm import PoolMember
+from f5router.model.problem import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
 from f5router.network import refused_addresses
 
 SHOWN = 3
@@ -180,7 +181,7 @@ def refusal_warning(field: str, name: str, refused: Mapping[str, str]) -> str:
     return f"{field}: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
 
 
-def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
+def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Iterator[Problem]:
     """Yield why a Route to an existing Service has no pods.
 
     Args:
@@ -191,13 +192,15 @@ def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Itera
         return
     name = view.service.key.name
     if port and not _has_port(port, view):
-        yield f"spec.port.targetPort: Service {name} has no port {port}"
+        yield Problem(PORT_NOT_FOUND, f"spec.port.targetPort: Service {name} has no port {port}")
     elif served and (view.service.idled or any(slice_.idled for slice_ in view.slices)):
-        yield f"{field}: Service {name} is idled, and requests through a BIG-IP do not wake its pods"
+        yield Problem(SERVICE_IDLED, (
+            f"{field}: Service {name} is idled, and requests through a BIG-IP do not wake its pods"))
     elif served and view.service.type == "ExternalName":
-        yield f"{field}: Service {name} has the type ExternalName, whose host name is not looked up"
+        yield Problem(EXTERNAL_NAME, (
+            f"{field}: Service {name} has the type ExternalName, whose host name is not looked up"))
     elif served:
-        yield f"{field}: Service {name} has no ready endpoints"
+        yield Problem(NO_ENDPOINTS, f"{field}: Service {name} has no ready endpoints")
 
 
 def protocol_warnings(field: str, port: str, view: ServiceView) -> Iterator[str]:

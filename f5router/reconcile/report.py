@@ -10,6 +10,7 @@ from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
+from f5router.model.problem import Problem
 from f5router.reconcile.backlog import Backlog, hosts_of
 from f5router.status.condition import Verdict
 
@@ -28,7 +29,7 @@ class Report:
     full: bool
     verdicts: dict[Key, Verdict]
     """Verdicts of the Routes that may have a new one; a Route that is not yet served has none."""
-    warnings: dict[Key, tuple[str, ...]]
+    warnings: dict[Key, tuple[Problem, ...]]
     """Warnings of the same Routes."""
     removed: dict[Key, Route] = field(default_factory=dict)
     """Routes that are served no longer, as they were last judged: deleted, or not selected any more."""

@@ -24,8 +24,8 @@ from f5router.model.cluster import (
 )
 from f5router.model.hostnames import quote
 from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
+from f5router.model.problem import Problem
 from f5router.sources import host_holding, path_text
-from f5router.sources.problem import Problem
 
 KIND = "Ingress"
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 
 from f5router.model.cluster import Delta, Key, Route, Service
 from f5router.model.ingress import Ingress
+from f5router.model.problem import Problem
 from f5router.sources import ingress_conversion
 from f5router.sources.ingress_classes import Classes, ClassSettings
-from f5router.sources.problem import Problem
 
 
 class Ingresses:

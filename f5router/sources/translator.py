@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from f5router.model.cluster import Delta, Key, Route, Service
+from f5router.model.problem import Problem
 from f5router.sources.ingress_classes import ClassSettings
 from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 from f5router.sources.ingresses import Ingresses
-from f5router.sources.problem import Problem
 
 ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
 

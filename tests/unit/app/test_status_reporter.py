@@ -9,6 +9,7 @@ from f5router.admission.admission import CLAIMED, Rejection
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
+from f5router.model.problem import Problem
 from f5router.network.diagnostics import Findings
 from f5router.reconcile.report import Report
 from f5router.status import condition
@@ -18,6 +19,7 @@ from tests.builders import route, virtual
 A, B = route("a"), route("b")
 ADMITTED = Verdict(True)
 INVALID = Verdict(False, "ExtendedValidationFailed", "spec.path: bad")
+NO_ENDPOINTS, ANNOTATION = Problem("NoEndpoints", "no pods"), Problem("UnsupportedAnnotation", "unknown")
 OTHER = Verdict(False, "ExtendedValidationFailed", "spec.path: worse")
 
 
@@ -115,11 +117,11 @@ def test_an_event_is_not_repeated_until_its_text_changes():
 def test_warnings_and_verdicts_are_apart():
     """A warning is not repeated because the verdict changed, and the other way round."""
     world = World(A)
-    world.passed({A: ADMITTED}, {A: ("no endpoints", "an annotation")})
-    world.passed({A: INVALID}, {A: ("no endpoints", "an annotation")})
+    world.passed({A: ADMITTED}, {A: (NO_ENDPOINTS, ANNOTATION)})
+    world.passed({A: INVALID}, {A: (NO_ENDPOINTS, ANNOTATION)})
     world.passed({A: INVALID}, {A: ()})
     assert [(reason, text) for _, reason, text in world.events] == [
-        ("Warning", "no endpoints"), ("Warning", "an annotation"), (INVALID.reason, INVALID.message)]
+        NO_ENDPOINTS, ANNOTATION, (INVALID.reason, INVALID.message)]
 
 
 def test_slow_requests_are_logged_once(caplog):
@@ -142,16 +144,16 @@ def test_a_pending_route_keeps_its_status():
 def test_a_route_that_leaves(clean):
     """Its entry is removed where that is asked for; when it comes back, its problem is news."""
     world = World(A, clean=clean)
-    world.passed({A: INVALID}, {A: ("no endpoints",)})
+    world.passed({A: INVALID}, {A: (NO_ENDPOINTS,)})
     world.passed(removed=[A])
     assert world.statuses.log[-1] == ("removed", "a", clean)
-    world.passed({A: INVALID}, {A: ("no endpoints",)})
+    world.passed({A: INVALID}, {A: (NO_ENDPOINTS,)})
     assert len(world.events) == 4
 
 
 def test_a_verdict_of_a_route_that_has_left_meanwhile():
     world = World()
-    world.passed({A: INVALID}, {A: ("no endpoints",)})
+    world.passed({A: INVALID}, {A: (NO_ENDPOINTS,)})
     assert (world.statuses.log, world.events) == ([], [])
 
 

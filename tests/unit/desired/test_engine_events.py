@@ -166,11 +166,12 @@ def test_warns_of_endpoints_beyond_the_limit():
     engine.apply(delta((wanted, True), (service("web"), True)))
     text = ("spec.to.name: Service web would have {} pool members or more, and a pool has 2 at most "
             "(--max-pool-members): the others get no requests")
-    for count, warnings in ((2, ()), (3, (text.format(3),)), (4, (text.format(4),)), (1, ())):
+    for count in (2, 3, 4, 1):
         engine.take_changes()
         engine.apply(delta((endpoints(*(f"10.1.0.{number}" for number in range(1, count + 1))), True)))
         assert engine.take_changes()[1] == {wanted.key}
-        assert engine.warnings(wanted.key) == warnings
+        warning = ("TooManyEndpoints", text.format(count))
+        assert engine.warnings(wanted.key) == ((warning,) if count > 2 else ())
         assert len(engine.objects[Ref("ltm/pool", "/Common/openshift_shop_web")].members) == min(count, 2)
 
 
@@ -183,9 +184,9 @@ def test_a_limit_is_that_of_the_own_pool():
         endpoints(*(f"10.1.0.{number}" for number in range(1, 10))),
         endpoints("10.1.1.1", "10.1.1.2", service="api")))))
     assert engine.warnings(Key("shop", "a")) == ()
-    assert engine.warnings(two.key) == (
+    assert [warning.message for warning in engine.warnings(two.key)] == [
         "spec.to.name: Service web would have 9 pool members or more, and the pool has 10 at most for all "
-        "Services of the Route (--max-pool-members): the others get no requests",)
+        "Services of the Route (--max-pool-members): the others get no requests"]
 
 
 def test_endpoints_of_a_service_with_many_pools():
@@ -220,20 +221,21 @@ def test_warns_of_a_service_without_node_ports():
     engine = Engine(NODEPORT)
     wanted = route("a")
     plain, good = service("web"), service("web", node_port=30080, type="NodePort")
-    of_type = ("spec.to.name: Service web is of type ClusterIP; this router takes node ports "
-               "(--pool-member-type), which only types NodePort and LoadBalancer have",)
-    local = ("spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may not be read: "
-             "Nodes without a pod of it are members too",)
+    of_type = (("NoNodePort", "spec.to.name: Service web is of type ClusterIP; this router takes node ports "
+                              "(--pool-member-type), which only types NodePort and LoadBalancer have"),)
+    local = (("Warning", "spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may "
+                         "not be read: Nodes without a pod of it are members too"),)
+    no_endpoints = (("NoEndpoints", "spec.to.name: Service web has no ready endpoints"),)
     engine.apply(delta((wanted, True), (node("n1", "10.1.1.1"), True)))
     for change, listed, warnings in (
         ((plain, True), False, of_type), ((good, True), False, ()),
         ((replace(good, local=True), True), False, local),
-        ((replace(good, local=True), True), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((replace(good, local=True), True), True, no_endpoints),
         ((endpoints(nodes=("n1",)), True), True, ()),
-        ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
-        ((good, True), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((endpoints(nodes=("n1",)), False), True, no_endpoints),
+        ((good, True), True, no_endpoints),
         ((endpoints(nodes=("n1",)), True), True, ()),
-        ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((endpoints(nodes=("n1",)), False), True, no_endpoints),
     ):
         engine.take_changes()
         engine.apply(replace(delta(change), slices_listed=listed))
@@ -261,10 +263,10 @@ def test_warns_of_a_missing_service_and_port():
     engine = Engine(Settings())
     wanted = route("a", service="web", port="admin")
     admin = (("admin", 9090),)
-    no_port = ("spec.port.targetPort: Service web has no port admin",)
-    no_endpoints = ("spec.to.name: Service web has no ready endpoints",)
+    no_port = (("ServicePortNotFound", "spec.port.targetPort: Service web has no port admin"),)
+    no_endpoints = (("NoEndpoints", "spec.to.name: Service web has no ready endpoints"),)
     for change, warnings in (
-        ((wanted, True), ("spec.to.name: there is no Service web",)),
+        ((wanted, True), (("ServiceNotFound", "spec.to.name: there is no Service web"),)),
         ((service("web"), True), no_port),
         ((service("web", ports=admin), True), no_endpoints),
         ((endpoints("10.1.1.1"), True), no_port),
@@ -272,7 +274,8 @@ def test_warns_of_a_missing_service_and_port():
         ((endpoints(ports=admin), True), no_endpoints),
         ((endpoints("10.1.1.1", ports=admin), False), no_endpoints),
         ((service("web", ports=admin, type="ExternalName"), True),
-         ("spec.to.name: Service web has the type ExternalName, whose host name is not looked up",)),
+         (("ExternalNameService",
+           "spec.to.name: Service web has the type ExternalName, whose host name is not looked up"),)),
     ):
         engine.take_changes()
         engine.apply(delta(change))
@@ -286,7 +289,8 @@ def test_the_number_of_a_service_port_is_no_port_of_the_pods():
     wanted = route("a", port="80")
     web = replace(service("web"), ports=(ServicePort("http", 80, target_port="8080"),))
     engine.apply(delta((wanted, True), (web, True), (endpoints("10.1.1.1"), True)))
-    assert engine.warnings(wanted.key) == ("spec.port.targetPort: Service web has no port 80",)
+    assert engine.warnings(wanted.key) == (
+        ("ServicePortNotFound", "spec.port.targetPort: Service web has no port 80"),)
 
 
 def test_a_refused_route_hears_nothing_of_endpoints():

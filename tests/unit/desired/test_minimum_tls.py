@@ -79,8 +79,9 @@ def test_the_oldest_with_a_certificate_decides():
     first, second = rooted("1.2"), rooted("1.3", "b", path="/b", age=1)
     engine = built(first, second)
     assert options(engine) == BY_DEFAULT | UP_TO_1_1
-    assert not any("decides" in text for text in engine.warnings(first.key))
-    assert any("decides about the lowest version of TLS: 1.2" in text for text in engine.warnings(second.key))
+    assert not any("decides" in text for _, text in engine.warnings(first.key))
+    assert any("decides about the lowest version of TLS: 1.2" in text
+               for _, text in engine.warnings(second.key))
 
 
 def test_hosts_share_a_parent_that_goes_with_the_last_of_them():
@@ -110,5 +111,5 @@ def test_the_status_of_a_redirect(facts, wildcard, status, warned):
         assert rule.action.status == status
         body = policy_codec.encode_rule(rule)
         assert [action.get("code") for action in body["actions"]] == [301 if status == 301 else None]
-    warnings = [text for text in engine.warnings(rooted().key) if "redirected" in text]
+    warnings = [text for _, text in engine.warnings(rooted().key) if "redirected" in text]
     assert [warned in text for text in warnings] == [True] * bool(warned)

@@ -93,7 +93,7 @@ def test_verification_of_pods(wanted, own, default, expected, unverified):
     profiles = [p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path]
     assert [(bool(p.ca_file), p.authenticate_name) for p in profiles] == ([expected] if expected else [])
     assert bool(built.faults) == (expected is None)
-    texts = [text for texts in built.warnings.values() for text in texts if "secure-serverssl" in text]
+    texts = [text for texts in built.warnings.values() for _, text in texts if "secure-serverssl" in text]
     assert len(texts) == (not wanted and expected is not None)
 
 

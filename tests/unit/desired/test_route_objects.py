@@ -177,7 +177,7 @@ def test_a_record_says_who_stays_with_a_pod(kind, version, name, told):
     (entrance,) = [obj for obj in (*of(built, Rule), *of(built, Record)) if obj != record]
     assert record.ref in entrance.dependencies
     texts = built.warnings.get(asking.key, ())
-    assert any("balance source has no effect before TMOS 12.1" in text for text in texts) == told
+    assert any("balance source has no effect before TMOS 12.1" in text for _, text in texts) == told
     assert not [obj for obj in of(build(asking, config=defaults), Record) if obj.group == SOURCE]
 
 

@@ -144,29 +144,31 @@ def test_exclude_and_local():
         assert names("http", view(DOWN, N2, N3, of=LOCAL, slices=slices, exclude=("not-ready",))) == expected
 
 
-NO_ENDPOINTS = "spec.to.name: Service web has no ready endpoints"
+NO_ENDPOINTS = ("NoEndpoints", "spec.to.name: Service web has no ready endpoints")
 
 
-@pytest.mark.parametrize(("port", "more", "expected"), [
-    pytest.param("http", {}, [], id="served"),
-    pytest.param("", {"of": replace(WEB, type="ClusterIP")},
-                 ["spec.to.name: Service web is of type ClusterIP; this router takes node ports "
-                  "(--pool-member-type), which only types NodePort and LoadBalancer have"], id="ClusterIP"),
-    pytest.param("none", {}, ["spec.port.targetPort: Service web has no port none"], id="no such port"),
-    pytest.param("", {"of": one_port(ServicePort("dns", 53, "UDP", "53", 30053))},
-                 ["spec.to.name: Service web has no TCP port"], id="UDP"),
-    pytest.param("", {"of": service(ports=(("a", 1), ("b", 2)), type="LoadBalancer")},
-                 ["spec.to.name: port 1, 2 of Service web has no nodePort"], id="no nodePort"),
-    pytest.param("http", {"slices": ()}, [NO_ENDPOINTS], id="no endpoints"),
-    pytest.param("http", {"slices": (endpoints(),)}, [NO_ENDPOINTS], id="none that is ready"),
-    pytest.param("http", {"slices": (endpoints(nodes=("",)),)}, [], id="endpoints of which no Node is told"),
-    pytest.param("http", {"slices": (), "listed": False}, [], id="endpoints may not be read"),
-    pytest.param("http", {"of": LOCAL, "slices": (), "listed": False},
-                 ["spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may not be "
-                  "read: Nodes without a pod of it are members too"], id="Local, endpoints may not be read"),
+@pytest.mark.parametrize(("port", "more", "reason", "expected"), [
+    pytest.param("http", {}, "", "", id="served"),
+    pytest.param("", {"of": replace(WEB, type="ClusterIP")}, "NoNodePort",
+                 "spec.to.name: Service web is of type ClusterIP; this router takes node ports "
+                 "(--pool-member-type), which only types NodePort and LoadBalancer have", id="ClusterIP"),
+    pytest.param("none", {}, "ServicePortNotFound",
+                 "spec.port.targetPort: Service web has no port none", id="no such port"),
+    pytest.param("", {"of": one_port(ServicePort("dns", 53, "UDP", "53", 30053))}, "ServicePortNotFound",
+                 "spec.to.name: Service web has no TCP port", id="UDP"),
+    pytest.param("", {"of": service(ports=(("a", 1), ("b", 2)), type="LoadBalancer")}, "NoNodePort",
+                 "spec.to.name: port 1, 2 of Service web has no nodePort", id="no nodePort"),
+    pytest.param("http", {"slices": ()}, *NO_ENDPOINTS, id="no endpoints"),
+    pytest.param("http", {"slices": (endpoints(),)}, *NO_ENDPOINTS, id="none that is ready"),
+    pytest.param("http", {"slices": (endpoints(nodes=("",)),)}, "", "", id="endpoints without Nodes"),
+    pytest.param("http", {"slices": (), "listed": False}, "", "", id="endpoints may not be read"),
+    pytest.param("http", {"of": LOCAL, "slices": (), "listed": False}, "Warning",
+                 "spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may not be "
+                 "read: Nodes without a pod of it are members too", id="Local, endpoints may not be read"),
 ])
-def test_warnings(port, more, expected):
-    assert list(node_ports.warnings("spec.to.name", port, view(**more))) == expected
+def test_warnings(port, more, reason, expected):
+    warnings = [(reason, expected)] if reason else []
+    assert list(node_ports.warnings("spec.to.name", port, view(**more))) == warnings
 
 
 def test_findings():
