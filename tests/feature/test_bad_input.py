@@ -67,12 +67,18 @@ ODD = {
 }
 
 WARNED = {
-    "service-missing": ({"service": "nowhere"}, "spec.to.name: there is no Service nowhere"),
-    "no-endpoints": ({"service": "idle"}, "spec.to.name: Service idle has no ready endpoints"),
-    "no-port": ({"port": "admin"}, "spec.port.targetPort: Service web has no port admin"),
-    "no-port-number": ({"port": 9}, "spec.port.targetPort: Service web has no port 9"),
-    "key-no-cert": ({"kind": "edge", "key": ONE.key}, "spec.tls.key: there is a key without a certificate"),
-    "unverified": ({"kind": "reencrypt"}, "spec.tls.destinationCACertificate: there is none"),
+    "service-missing": ({"service": "nowhere"}, "ServiceNotFound",
+        "spec.to.name: there is no Service nowhere"),
+    "no-endpoints": ({"service": "idle"}, "NoEndpoints",
+        "spec.to.name: Service idle has no ready endpoints"),
+    "no-port": ({"port": "admin"}, "ServicePortNotFound",
+        "spec.port.targetPort: Service web has no port admin"),
+    "no-port-number": ({"port": 9}, "ServicePortNotFound",
+        "spec.port.targetPort: Service web has no port 9"),
+    "key-no-cert": ({"kind": "edge", "key": ONE.key}, "CertificateNotUsed",
+        "spec.tls.key: there is a key without a certificate"),
+    "unverified": ({"kind": "reencrypt"}, "UnverifiedPods",
+        "spec.tls.destinationCACertificate: there is none"),
 }
 
 GOOD = {
@@ -164,11 +170,12 @@ def test_odd_paths_are_taken_literally(crowd, name):
 
 @pytest.mark.parametrize("name", WARNED)
 def test_what_is_served_with_a_warning(crowd, name):
-    """Admitted, as upstream does, and a Warning Event that names the field."""
+    """Admitted, as upstream does, and an Event that names the field."""
     assert crowd.admitted("shop", name)["status"] == "True"
     (event,) = _events(crowd, name)
-    assert event[0] == "Warning"
-    assert event[1].startswith(WARNED[name][1])
+    _, reason, begins = WARNED[name]
+    assert event[0] == reason
+    assert event[1].startswith(begins)
 
 
 def test_all_recover_by_themselves(lab):

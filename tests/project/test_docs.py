@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from f5router.model import names
+from f5router.model import names, problem
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     CertFile,
@@ -81,11 +81,13 @@ def reasons() -> set[str]:
 
 def test_every_reason_is_explained():
     """The page has the reasons of a Route's status and no others, each with its meaning and a remedy."""
-    text = page("routes.md").split("## Reasons")[1]
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    text, warnings = page("routes.md").split("## Reasons")[1].split("### Warnings")
+    row = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+    rows = row.findall(text)
     assert len(reasons()) == 8
     assert {reason for reason, *_ in rows} == reasons()
-    assert all(len(cell.split()) > 1 for row in rows for cell in row[1:])
+    assert all(len(cell.split()) > 1 for cells in rows for cell in cells[1:])
+    assert sorted(reason for reason, *_ in row.findall(warnings)) == sorted(problem.WARNINGS)
 
 
 NS = Key("<ns>", "<svc>")
