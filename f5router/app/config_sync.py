@@ -65,6 +65,16 @@ def decide(group: DeviceGroup, status: SyncStatus, own_names: frozenset[str], *,
                             f"tmsh run cm config-sync to-group {group.name}, or --f5-config-sync=push")
 
 
+def look(sync: ConfigSync, folder: JSON, *, push: bool) -> tuple[DeviceGroup | None, Decision]:
+    """Read the sync status of the group of a folder, None if there is none. Raises: BigIPError."""
+    group = sync.group(folder)
+    if group is None:
+        return None, IN_SYNC
+    status = sync.status(group)
+    names = sync.own_names() if status.source else frozenset()
+    return group, decide(group, status, names, push=push)
+
+
 class ConfigSyncer:
     """Follows the sync status after changes; the thread of the loop uses it."""
 
@@ -126,13 +136,9 @@ class ConfigSyncer:
 
     def _look(self) -> tuple[DeviceGroup | None, Decision]:
         self.in_sync = None
-        group = self._sync.group(self._folder())
-        if group is None:
-            return None, IN_SYNC
-        status = self._sync.status(group)
-        names = self._sync.own_names() if status.source else frozenset()
-        decision = decide(group, status, names, push=self._mode == PUSH)
-        self.in_sync = decision == IN_SYNC
+        group, decision = look(self._sync, self._folder(), push=self._mode == PUSH)
+        if group is not None:
+            self.in_sync = decision == IN_SYNC
         return group, decision
 
     def _push(self, group: DeviceGroup) -> None:

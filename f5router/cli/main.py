@@ -1,6 +1,7 @@
-"""Command line: f5router run, plan, adopt, status clear, explain, completion and version.
+"""Command line: f5router run, plan, doctor, adopt, status clear, explain, completion and version.
 
-The flags of run, plan and adopt are those of options.OPTIONS; status clear and explain have some of them.
+The flags of run, plan, doctor and adopt are those of options.OPTIONS; status clear and explain have some of
+them.
 Exit status: that of the command; 2 for wrong usage and for settings that cannot work, 1 with
 plan --detailed-exitcode.
 """
@@ -163,6 +164,19 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
         module = ctx.obj or _loaded("f5router.cli.preflight")
         status = module.plan(config, output=output, detailed=detailed)
     sys.exit(status)
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Check all that `run` needs.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="Form of the results.")
+def doctor(output: str, **flags: str | None) -> None:
+    """Check all that `run` needs: settings, cluster, BIG-IP, and what is between them; change nothing.
+
+    Each check is ok, a warning or a failure, with what mends it; a failure does not end the others. Exit
+    status: 0 without a failure; 1 with one; 2 for settings that cannot work.
+    """
+    module = _loaded("f5router.cli.doctor.command")
+    sys.exit(module.doctor(_named(flags), os.environ, output=output))
 
 
 @main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Take over from the original F5 router.")

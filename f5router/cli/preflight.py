@@ -1,27 +1,22 @@
 """The command `f5router plan`: the checks of a pass, and what it would write; nothing is written."""
 
-import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 
-from f5router.app.once import REFUSED_S, SYNC_S
-from f5router.app.wiring import build_cluster, build_device
+from f5router.app.once import REFUSED_S
+from f5router.cli.survey import begin
 from f5router.config.config import Config
-from f5router.desired.engine import Engine
-from f5router.icontrol import rights
 from f5router.icontrol.device import Device
 from f5router.kube.api import review
 from f5router.kube.api.api_errors import SHIPPED
-from f5router.kube.api.connection import Connection, connect
+from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model.cluster import Key
-from f5router.model.errors import BigIPError
 from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 from f5router.reconcile import previous_objects
-from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING
 
@@ -39,31 +34,21 @@ def plan(config: Config, *, output: str, detailed: bool = False, refused_s: floa
 
 def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> tuple[Preview, Device]:
     """Read cluster and BIG-IP, and plan; the Preview has what cannot be read as a problem."""
-    connection = connect(config.kube)
-    cluster = build_cluster(config, connection, lambda: None)
-    cluster.start()
-    stack.callback(cluster.stop)
-    device = build_device(config, stack)
-    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic,
-                            guard=DeleteGuard(allow=True))
+    survey = begin(config, stack)
+    survey.read_cluster(refused_s)
+    survey.read_device()
     problems: list[str] = []
-    readable = cluster.wait_synced(SYNC_S, refused_s=refused_s)
-    if readable:
-        reconciler.apply(cluster.drain())
-        problems += _status_problem(config, connection, cluster)
+    if survey.knows_cluster:
+        problems += _status_problem(config, survey.connection, survey.cluster)
     else:
-        problems += cluster.missing()
-    try:
-        device.observe(create_folder=False)
-        device.failover.check()
-    except BigIPError as exc:
-        problems.append(f"BIG-IP {config.bigip_names}: {exc}")
-        readable = False
-    plan = reconciler.plan(full=True) if readable else None
-    findings = _findings(config, cluster, reconciler, device) if readable else Findings()
+        problems += survey.cluster.missing()
+    if survey.error is not None:
+        problems.append(f"BIG-IP {config.bigip_names}: {survey.error}")
+    reconciler, device = survey.reconciler, survey.device
+    plan = survey.plan() if survey.is_complete else None
+    findings = sum(survey.findings().values(), Findings()) if survey.is_complete else Findings()
     if not config.allow_mass_delete:
-        findings += Findings(warnings=_mass(reconciler.guard))
-    reconciler.foresee(plan or ())
+        findings += Findings(warnings=_mass(*reconciler.guard.figures))
     refused = reconciler.verdicts.problems(written=False)
     return Preview(
         plan, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
@@ -71,8 +56,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
         previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings), device
 
 
-def _mass(guard: DeleteGuard) -> tuple[str, ...]:
-    deletes, total = guard.figures
+def _mass(deletes: int, total: int) -> tuple[str, ...]:
     return (f"{deletes} of {total} objects that serve requests would vanish: `run` holds such deletes back "
             "until a second list of the cluster confirms them",) if deletes else ()
 
@@ -86,23 +70,6 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
                        namespace=namespace) is False for verb in ("patch", "update")):
         yield ("no status of a Route can be written: the right to patch or update routes/status is missing; "
                f"grant it with: oc apply -f {SHIPPED}")
-
-
-def _findings(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, device: Device) -> Findings:
-    """Collect problems that do not depend on Routes."""
-    network, remarks = reconciler.verdicts.network_findings(), device.pair.remarks()
-    nodes, standby = cluster.nodes_problem(), device.pair.obstacle()
-    problems = [*([nodes] if nodes else []), *network.problems]
-    return (
-        (Findings(remarks) if standby else Findings(warnings=remarks))
-        + rights.check(device.client, config.bigip.username, config.folder)
-        + Findings(_of_the_network(problems), _of_the_network(network.warnings))
-        + reconciler.verdicts.virtual_server_findings()
-        + Findings(warnings=cluster.warnings()))
-
-
-def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"way to the pods: {text}" for text in texts)
 
 
 def _rejected(reconciler: Reconciler, refused: Iterable[Problem]) -> Iterable[RejectedRoute]:

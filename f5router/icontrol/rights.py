@@ -18,6 +18,8 @@ from f5router.network.diagnostics import Findings
 log = logging.getLogger(__name__)
 
 ADMIN = "admin"
+NOTHING_WRONG = Findings()
+
 READERS = frozenset({"guest", "operator", "auditor", "no-access"})
 """Roles that may not write."""
 _EVERYWHERE = ("all-partitions", "all")
@@ -27,11 +29,16 @@ _EVERYWHERE = ("all-partitions", "all")
 def check(client: Client, username: str, folder: str) -> Findings:
     """Look up the user; return no findings if that is not possible."""
     try:
-        raw = client.get_once(item_path("auth/user", username))
+        access = read(client, username)
     except BigIPError as exc:
         log.debug("role of the user not read", extra={"user": username, "error": str(exc)})
         return Findings()
-    return judge(username, folder.split("/")[1], raw.get("partitionAccess"))
+    return judge(username, folder.split("/")[1], access)
+
+
+def read(client: Client, username: str) -> object:
+    """Read the roles of a user by partition. Raises: BigIPError: it is no local user, or is not shown."""
+    return client.get_once(item_path("auth/user", username)).get("partitionAccess")
 
 
 def judge(username: str, partition: str, access: object) -> Findings:

@@ -11,22 +11,14 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import WatchSettings
 from f5router.kube.timing import SecretPace, WatchTiming
-from f5router.kube.watch import named_namespace
+from f5router.kube.watch import named_namespace, watched_kinds
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.sources import (
-    ENDPOINTS,
-    INGRESS_ROUTES,
     INGRESSES,
-    NAMESPACES,
     NODES,
-    PLACED_ENDPOINTS,
-    PLACED_SLICES,
-    PROJECTS,
     ROUTES,
     SERVED,
-    SERVICES,
-    SLICES,
     Source,
 )
 from f5router.kube.watch.store import Store
@@ -34,7 +26,6 @@ from f5router.model.cluster import Delta, Key, KnownStatus, Route
 from f5router.model.ingress import Ingress
 from f5router.model.ingress_route import IngressRoute
 from f5router.model.selection import NamespaceFilter
-from f5router.model.selectors import EVERYTHING
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.translator import INGRESS_ROUTE, ROUTE, ObjectSource, Translator
 
@@ -70,10 +61,10 @@ class ClusterWatcher:
         self._sleep = sleep or self._stopped.wait
         self._translator, self._filter = Translator(settings.sources), NamespaceFilter()
         self._secret_filter = NamespaceFilter()
-        self._absentable = _absentable(settings)
-        self._slices = _slices(settings)
+        self._absentable = watched_kinds.absentable(settings)
+        self._slices = watched_kinds.slices(settings)
         self._kinds = KindStates(
-            _sources(settings),
+            watched_kinds.sources(settings),
             dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES,
                          *(source for kind in settings.sources.kinds if kind != ROUTE
                            for source in SERVED[kind])})
@@ -86,7 +77,7 @@ class ClusterWatcher:
             timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon = True
-        self._readers = {source: self._reader(source) for source in _sources(settings)}
+        self._readers = {source: self._reader(source) for source in watched_kinds.sources(settings)}
         self._relist_due = False
         """True if `on_change` is to be called once `relisted`."""
         self._threads = [
@@ -96,7 +87,7 @@ class ClusterWatcher:
     def _reader(self, source: Source) -> Reflector:
         return Reflector(
             self._connection, source, self._store, namespace=self._namespace,
-            selectors=_selectors(self._settings, source), timing=self._timing, clock=self._clock,
+            selectors=watched_kinds.selectors(self._settings, source), timing=self._timing, clock=self._clock,
             sleep=self._sleep, listener=Listener(
                 on_list=lambda: self._listed(source), on_change=self._changed,
                 on_problem=lambda text: self._problem(source, text),
@@ -250,6 +241,10 @@ class ClusterWatcher:
         delta = self._translator.apply(self._store.drain())
         return self._filter.apply(delta) if self._settings.selection.by_namespace else delta
 
+    def secret_counts(self) -> Mapping[str, int]:
+        """Return the number of Secrets that are to be read, by namespace."""
+        return {} if self._secrets is None else self._secrets.counts()
+
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about the selection, as of the last drain."""
         selection = self._settings.selection
@@ -361,39 +356,3 @@ class ClusterWatcher:
             self._notify()
         except Exception:  # a watcher must outlive a bug of its listener
             log.exception("listener failed")
-
-
-def _slices(settings: WatchSettings) -> Source:
-    """Return the kind that endpoints are read of."""
-    slices, listed = (PLACED_SLICES, PLACED_ENDPOINTS) if settings.nodeport else (SLICES, ENDPOINTS)
-    return listed if settings.use_endpoints else slices
-
-
-def _sources(settings: WatchSettings) -> list[Source]:
-    """Return all kinds to watch, without Secrets."""
-    selection = settings.selection
-    served = [source for kind in settings.sources.kinds for source in SERVED[kind]]
-    sources = [*served, SERVICES, _slices(settings)]
-    if selection.by_namespace:
-        sources.append(PROJECTS if selection.project_labels else NAMESPACES)
-    if settings.nodes or settings.nodeport:
-        sources.append(NODES)
-    return [*sources, *(OPTIONAL if settings.sdn else ())]
-
-
-def _absentable(settings: WatchSettings) -> set[Source]:
-    """Return the kinds that the API server need not serve; Routes, if another kind of object is served."""
-    kinds = settings.sources.kinds
-    return {source for kind in kinds if kind != ROUTE or len(kinds) > 1 for source in SERVED[kind]}
-
-
-def _selectors(settings: WatchSettings, source: Source) -> dict[str, str]:
-    """Return labelSelector and fieldSelector of a kind; empty for everything."""
-    selection = settings.selection
-    projects = selection.project_labels
-    labels = {**dict.fromkeys((ROUTES, INGRESSES, INGRESS_ROUTES), selection.labels),
-              NAMESPACES: selection.namespace_labels,
-              PROJECTS: projects if projects != EVERYTHING else "", NODES: settings.node_selector}
-    selectors = {"labelSelector": labels.get(source, ""),
-                 "fieldSelector": selection.fields if source is ROUTES else ""}
-    return {name: text for name, text in selectors.items() if text}

@@ -58,6 +58,17 @@ class DiskFile:
     mode: int = 0o644
 
 
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """The content of sys/license."""
+
+    dates: Mapping[str, str] = field(default_factory=lambda: {
+        "licensedOnDate": "2026/01/10", "licensedVersion": "14.1.2", "platformId": "Z100",
+        "serviceCheckDate": "2026/01/10"})
+    """A permanent one has no `licenseEndDate`."""
+    features: tuple[str, ...] = ("LTM, VE", "SDN Services, VE", "SSL, VE")
+
+
 class Store:
     """All state of a device. Hold `lock` around any use from another thread than the server's."""
 
@@ -78,6 +89,8 @@ class Store:
         """Installs that are not visible yet: [reads left, callable that makes them so]."""
         self.ready = True
         """What sys/ready and sys/mcp-state tell; nothing else depends on it."""
+        self.licence: Licence | None = Licence()
+        """What sys/license tells; nothing else depends on it."""
         self.unit = Unit()
         """What it is in a pair."""
         self.irule_log: list[str] = []

@@ -1,4 +1,4 @@
-"""End points that are no collections: version, readiness, save and shell.
+"""End points that are no collections: version, readiness, licence, clock, save and shell.
 
 bigip-behaviour.md A6, A7, A8.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from mocks.bigip import refusals, versions
@@ -94,6 +95,39 @@ def global_settings(store: Store, request: Request) -> Answer:
     }
 
 
+def clock(store: Store, request: Request) -> Answer:
+    """sys/clock in UTC, as recorded on 14.1.2.1 and 16.0.0 (CiscoTestAutomation/genieparser)."""
+    now = datetime.fromtimestamp(store.clock(), UTC)
+    return _stats(store, "sys/clock", {"fullDate": now.strftime("%Y-%m-%dT%H:%M:%SZ")})
+
+
+def licence(store: Store, request: Request) -> Answer:
+    """sys/license: the form of a licensed 13.0.0, and what an unlicensed 13.1.1 answers.
+
+    Sources: f5devcentral/f5-automation-labs, "BIG-IP Module Provisioning"; for the text without a licence,
+    F5 Stethoscope, "Retrieve BIG-IP License Information".
+    """
+    if store.licence is None:
+        return {
+            "kind": "tm:sys:license:licensestats",
+            "selfLink": f"https://localhost/mgmt/tm/sys/license{suffix(store)}",
+            "apiRawValues": {"apiAnonymous": "Can't load license, may not be operational\n"},
+        }
+    url = "https://localhost/mgmt/tm/sys/license/0"
+    dates = {name: {"description": text} for name, text in store.licence.dates.items()}
+    features = " ".join(f'"{name}"' for name in store.licence.features)
+    module = {"featureModules": {"description": f"{{ {features} }}"},
+              "key": {"description": "A000000-0000000"}}
+    modules = {f"{url}/active-modules/%22LTM,%20VE%22": {"nestedStats": {"entries": module}}}
+    entries = {**dates, "registrationKey": {"description": "AAAAA-BBBBB-CCCCC-DDDDD-EEEEEEE"},
+               f"{url}/active-modules": {"nestedStats": {"entries": modules}}}
+    return {
+        "kind": "tm:sys:license:licensestats",
+        "selfLink": f"https://localhost/mgmt/tm/sys/license{suffix(store)}",
+        "entries": {url: {"nestedStats": {"entries": entries}}},
+    }
+
+
 _HARDWARE = {
     "chassis-info": {"maxMacCount": 1, "regKey": "-"},
     "platform": {"baseMac": "00:0c:29:00:00:01", "biosRev": " ", "cloudName": " ",
@@ -122,6 +156,8 @@ READ: dict[str, Handler] = {
     "sys/failover": failover,
     "sys/global-settings": global_settings,
     "sys/hardware": hardware,
+    "sys/clock": clock,
+    "sys/license": licence,
 }
 """GET below /mgmt/tm."""
 

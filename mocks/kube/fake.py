@@ -273,6 +273,10 @@ class FakeKube:
                 self._server.faults.add(fault)
             return met
 
+    def set_ahead(self, seconds: float) -> None:
+        """Let the server's clock be ahead: the header Date alone shows it."""
+        self._server.ahead_s = seconds
+
     def release(self) -> None:
         """Let requests with the fault `hold` go."""
         self._server.release()

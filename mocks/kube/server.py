@@ -4,6 +4,8 @@ import asyncio
 import logging
 import ssl
 import threading
+import time
+from email.utils import formatdate
 from functools import partial
 
 from aiohttp import web
@@ -41,6 +43,8 @@ class Server:
         self._store = store
         self._access = access
         self._bookmark_s = bookmark_s
+        self.ahead_s = 0.0
+        """How far the server's clock is ahead, by the header Date of its replies."""
         self.held = 0
         """Number of requests that were held back so far."""
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -120,10 +124,11 @@ class Server:
             closing.reset(request.transport)
             return web.Response()  # nobody reads it
         self._note(request, outcome.code)
+        date = formatdate(time.time() + self.ahead_s, usegmt=True)
         return web.Response(
             status=outcome.code,
             body=outcome.body,
-            headers={"Content-Type": outcome.content_type, **outcome.headers},
+            headers={"Content-Type": outcome.content_type, "Date": date, **outcome.headers},
         )
 
     async def _parse(self, request: web.Request) -> tuple[User | None, Call | None, Reply | None]:

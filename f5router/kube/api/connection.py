@@ -182,6 +182,12 @@ class Connection:
         data = self._body(response, method, path)
         return value(Document(data), request) if data else None
 
+    def answer(self, path: str) -> tuple[Any, Mapping[str, str]]:
+        """Read a path; return the JSON value and the headers of the reply. Raises: see request()."""
+        response = self._request("GET", path, None, None, "", None, PLAIN)
+        data = self._body(response, "GET", path)
+        return value(Document(data), f"GET {path}") if data else None, response.headers
+
     def page(self, path: str, query: dict[str, Any], accept: str = PLAIN) -> Page:
         """Request a part of a list. Raises: see request()."""
         response = self._request("GET", path, query, None, "", None, accept)

@@ -12,15 +12,16 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 def may(connection: Connection, verb: str, resource: str, *, group: str = "", subresource: str = "",
-        namespace: str = "") -> bool | None:
+        namespace: str = "", name: str = "") -> bool | None:
     """Return True if the right is granted; None if the API server does not say.
 
     The review is a POST, and nothing is stored. Source: Kubernetes, Authorization, Checking API access.
 
-    Args: namespace: "" for all.
+    Args: namespace, name: "" for all.
     """
     attributes = {"namespace": namespace, "verb": verb, "resource": resource}
-    attributes |= {name: value for name, value in (("group", group), ("subresource", subresource)) if value}
+    attributes |= {name: value for name, value in (("group", group), ("subresource", subresource),
+                                                     ("name", name)) if value}
     try:
         review = connection.request("POST", REVIEWS, body={
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",

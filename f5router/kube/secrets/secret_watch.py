@@ -111,6 +111,10 @@ class SecretWatch:
         """Record whether changed() is called for the Secrets of a namespace from now on. For any thread."""
         self._calls.put(partial(self._schedule.watch if runs else self._schedule.unwatch, namespace))
 
+    def counts(self) -> Mapping[str, int]:
+        """Return the number of Secrets that are read, by namespace."""
+        return Counter(key.namespace for key in self._secrets)
+
     def not_loaded(self) -> tuple[str, ...]:
         """Return a message for each Secret that is not read yet."""
         return tuple(f"Secret {key} is not read yet" for key in sorted(self._secrets) if not self._known(key))

@@ -336,7 +336,7 @@ def test_items_of_sub_collections(path):
         replay.big.close()
 
 
-@pytest.mark.parametrize("path", recordings("sys/version", "sys/ready", "sys/mcp-state"))
+@pytest.mark.parametrize("path", recordings("sys/version", "sys/ready", "sys/mcp-state", "sys/clock"))
 def test_singletons(path):
     """Same keys; builds and dates are of two versions only."""
     big = FakeBigIP(tmos_version=version_of(path))

@@ -1,0 +1,1 @@
+"""The command `f5router doctor`: checks everything that `run` needs, and never stops at the first failure."""

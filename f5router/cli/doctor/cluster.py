@@ -1,0 +1,107 @@
+"""Checks of the cluster: API server, kinds that it serves, rights, clock."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+
+from f5router.cli.doctor import clocks, rights
+from f5router.cli.doctor.report import Check, failure, ok, skipped, warning
+from f5router.config.config import Config
+from f5router.kube.api import fields, review
+from f5router.kube.api.connection import Connection
+from f5router.kube.watch import watched_kinds
+from f5router.kube.watch.kind_states import OPTIONAL
+from f5router.kube.watch.sources import Source, choose_served
+from f5router.model.errors import KubeError, KubeUnauthorized
+
+AREA = "cluster"
+_VERSION, _DISCOVERY = "/version", "/api/v1"
+
+_MISSING = {
+    "routes": "the cluster has no Routes: choose others with --sources",
+    "ingressroutes": "kubectl apply -f docs/deploy/40-ingressroutes.yaml",
+}
+"""Ways to have a kind served, by resource."""
+
+
+def check(connection: Connection, config: Config, now: Callable[[], float]) -> Iterator[Check]:
+    """Check the API server. Args: now: the time of this machine, in seconds since the epoch."""
+    begin = now()
+    try:
+        version, headers = connection.answer(_VERSION)
+        end = now()
+        connection.answer(_DISCOVERY)
+    except KubeUnauthorized as exc:
+        yield failure(AREA, "login", str(exc))
+    except KubeError as exc:
+        yield failure(AREA, "API server", f"{connection.server}: {exc}",
+                      "check --config, --context and --master, and the network to it")
+    else:
+        name = fields.mapping(version).get("gitVersion")
+        yield ok(AREA, "API server", f"{connection.server} answers{f', Kubernetes {name}' if name else ''}")
+        yield _clock(headers, begin, end)
+        yield from _kinds_and_rights(connection, config)
+        return
+    yield skipped(AREA, ("kinds", "rights", "clock"), "the API server must answer first")
+
+
+def _clock(headers: Mapping[str, str], begin: float, end: float) -> Check:
+    try:
+        time = parsedate_to_datetime(headers.get("Date", "")).timestamp()
+    except (TypeError, ValueError):
+        return warning(AREA, "clock", "the API server does not show its time")
+    return clocks.compare(AREA, "the API server", time, begin, end)
+
+
+def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]:
+    try:
+        served = {source: choose_served(connection, source)
+                  for source in watched_kinds.sources(config.watch)}
+    except KubeError as exc:
+        yield failure(AREA, "kinds", str(exc))
+        yield skipped(AREA, ("rights",), "the kinds must be known first")
+        return
+    yield from _kinds(config, served)
+    yield from _rights(connection, rights.needed(config, functools.partial(_found, served)))
+
+
+def _found(served: Mapping[Source, Source | None], source: Source) -> Source | None:
+    return served.get(source)
+
+
+def _kinds(config: Config, served: Mapping[Source, Source | None]) -> Iterator[Check]:
+    may_be_absent = {*watched_kinds.absentable(config.watch), *OPTIONAL}
+    listed = [f"{source.resource} ({source.api_version})" for source in served.values() if source is not None]
+    absent = sorted(source.resource for source, choice in served.items()
+                    if choice is None and source in may_be_absent)
+    more = f"; not served, and not needed: {', '.join(absent)}" if absent else ""
+    yield ok(AREA, "kinds", ", ".join(listed) + more)
+    for source, choice in served.items():
+        if choice is None and source not in may_be_absent:
+            yield failure(AREA, "kinds", f"{source.resource} are not served by the API server",
+                          _MISSING.get(source.resource, ""))
+
+
+def _rights(connection: Connection, needed: list[rights.Right]) -> Iterator[Check]:
+    """Ask for each right; one line for those that are granted."""
+    granted, unknown = 0, 0
+    for right in needed:
+        allowed = is_granted(connection, right)
+        granted += allowed is True
+        unknown += allowed is None
+        if allowed is False:
+            make = failure if right.required else warning
+            yield make(AREA, "rights", f"may not {right.what}: {right.lacks}", right.mend)
+    if unknown:
+        yield warning(AREA, "rights", f"{unknown} of {len(needed)} rights are not known: the API server "
+                                      "answers no SelfSubjectAccessReview of this account")
+    elif granted:
+        yield ok(AREA, "rights", f"{granted} of the {len(needed)} that these settings need are granted")
+
+
+def is_granted(connection: Connection, right: rights.Right) -> bool | None:
+    """Return True if the account has a right, or one instead; None if the API server does not answer."""
+    answers = [review.may(connection, verb, right.resource, group=right.group, subresource=right.subresource,
+                          namespace=right.namespace, name=right.name)
+               for verb in (right.verb, right.instead) if verb]
+    return None if None in answers else True in answers

@@ -1,0 +1,93 @@
+"""Results of checks, and how they are shown: for people, and as JSON for programs."""
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.text import Text
+
+from f5router.model.printable import printable
+
+OK, WARNING, FAILURE, SKIPPED = STATES = ("ok", "warning", "failure", "skipped")
+
+_STYLES = {OK: "green", WARNING: "yellow", FAILURE: "bold red", SKIPPED: "dim"}
+NARROWEST = 40
+"""Least width of the messages, in characters."""
+
+_PLURALS = {WARNING: "warnings", FAILURE: "failures"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of a check."""
+
+    area: str
+    """Where it was made: "settings", "cluster", or a BIG-IP by its name."""
+    check: str
+    state: str
+    """One of STATES; SKIPPED if a failure before it makes it impossible."""
+    message: str
+    mend: str = ""
+    """Command or change that mends it; "" if it is well, or the message has it."""
+
+
+def ok(area: str, check: str, message: str) -> Check:
+    return Check(area, check, OK, message)
+
+
+def warning(area: str, check: str, message: str, mend: str = "") -> Check:
+    return Check(area, check, WARNING, message, mend)
+
+
+def failure(area: str, check: str, message: str, mend: str = "") -> Check:
+    return Check(area, check, FAILURE, message, mend)
+
+
+def skipped(area: str, checks: Iterable[str], why: str) -> Check:
+    """Return the result of checks that a failure prevents."""
+    return Check(area, "not checked", SKIPPED, f"{', '.join(checks)}: {why}")
+
+
+def exit_status(checks: Iterable[Check], *, settings: bool = True) -> int:
+    """Return 1 if a check failed, 2 if the settings did, else 0. Args: settings: False for wrong ones."""
+    if not settings:
+        return 2
+    return 1 if any(check.state == FAILURE for check in checks) else 0
+
+
+def as_json(checks: Sequence[Check]) -> str:
+    """Render `checks`, each an object with the fields of Check, and `summary`, the number of each state."""
+    counts = Counter(check.state for check in checks)
+    document: dict[str, Any] = {"checks": [asdict(check) for check in checks],
+                                "summary": {state: counts[state] for state in STATES}}
+    return json.dumps(document, indent=2)
+
+
+def as_text(checks: Sequence[Check], width: int) -> Text:
+    """Render each check below its area, and a summary. Args: width: of a line, in characters."""
+    text, column = Text(), max((len(check.check) for check in checks), default=0)
+    indent = " " * (2 + len(SKIPPED) + 2 + column + 2)
+    area = None
+    for check in checks:
+        if check.area != area:
+            text.append(f"{'' if area is None else chr(10)}{printable(check.area)}\n", "bold")
+            area = check.area
+        text.append(f"  {check.state:<{len(SKIPPED)}}", _STYLES[check.state])
+        lines = textwrap.wrap(_sentence(check), max(width - len(indent), NARROWEST), break_long_words=False,
+                              break_on_hyphens=False)
+        text.append(f"  {check.check:<{column}}  " + f"\n{indent}".join(lines) + "\n")
+    return text.append(f"\n{summary(checks)}")
+
+
+def _sentence(check: Check) -> str:
+    return printable(f"{check.message}; {check.mend}" if check.mend else check.message)
+
+
+def summary(checks: Iterable[Check]) -> str:
+    """Return a line such as "12 ok, 1 warning, 2 failures"."""
+    counts = Counter(check.state for check in checks)
+    return ", ".join(f"{counts[state]} {_PLURALS.get(state, state) if counts[state] != 1 else state}"
+                     for state in STATES if counts[state] or state != SKIPPED)

@@ -1,0 +1,199 @@
+"""Checks of what the settings name on the BIG-IP, and of the way to the pods: of cluster and BIG-IP both."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from f5router.app import config_sync
+from f5router.cli import survey as topics
+from f5router.cli.doctor.report import Check, failure, ok, skipped, warning
+from f5router.cli.survey import Survey
+from f5router.config.config import Config
+from f5router.icontrol.config_sync import ConfigSync
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.errors import BigIPError, PartitionMissing, Standby
+from f5router.model.ltm import Attachment, ClientSSL, Record, Rule
+from f5router.network.diagnostics import Findings
+from f5router.plan.problems import Problem
+
+AREA = "service"
+NEAR = 0.8
+"""Part of a limit from which on there is a warning."""
+
+_OF_DEVICE, _OF_BOTH = ("partition", "config sync", "limits"), ("virtual servers", "way to the pods")
+
+
+def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[Check]:
+    """Check what needs all of it; the survey has been read.
+
+    Args: units_well, cluster_well: False if a failure was reported that explains what could not be read.
+    """
+    missing = []
+    if not survey.knows_device:
+        if units_well and survey.error is not None:
+            yield _unreadable(survey.error)
+        missing.append("the BIG-IP")
+    if not survey.knows_cluster:
+        if cluster_well:
+            for text in survey.cluster.missing():
+                yield failure(AREA, "cluster", text)
+        missing.append("the cluster")
+    if missing:
+        others = (*(() if survey.knows_device else _OF_DEVICE), *_OF_BOTH)
+        yield skipped(AREA, others, f"{' and '.join(missing)} must be readable first")
+    if survey.knows_device:
+        yield from _partition(survey)
+        yield from _sync(survey)
+        yield from _limits(survey)
+    if survey.is_complete:
+        survey.plan()
+        yield from _virtual_servers(survey)
+        yield from _topics(survey)
+
+
+def _unreadable(error: BigIPError) -> Check:
+    if isinstance(error, PartitionMissing):
+        return failure(AREA, "partition", error.text)
+    if isinstance(error, Standby):
+        return failure(AREA, "failover", error.text)
+    return failure(AREA, "reading", str(error))
+
+
+def _partition(survey: Survey) -> Iterator[Check]:
+    config = survey.config
+    if not survey.device.folder:
+        yield ok(AREA, "partition", f"{config.partition} exists; `f5router run` creates {config.folder}")
+    else:
+        yield ok(AREA, "partition", f"{config.folder} exists")
+
+
+# --- virtual servers ---------------------------------------------------------------------
+
+
+def _virtual_servers(survey: Survey) -> Iterator[Check]:
+    facts = survey.device.facts
+    problems = survey.reconciler.verdicts.problems(written=False)
+    for virtual in filter(None, (facts.http, facts.https)):
+        mine = [problem for problem in problems if problem.text.startswith(
+            (f"virtual server {virtual.path} ", f"virtual server {virtual.path},"))]
+        problems = [problem for problem in problems if problem not in mine]
+        yield from (failure(AREA, "virtual servers", _text(problem)) for problem in mine)
+        if not mine:
+            yield ok(AREA, "virtual servers", _described(survey, virtual))
+        yield from _translation(survey.config, virtual)
+    for problem in problems:
+        yield failure(AREA, "objects", str(problem))
+    yield from _missing_profiles(facts)
+    for text in survey.findings()[topics.VIRTUALS].warnings:
+        yield warning(AREA, "virtual servers", text)
+
+
+def _text(problem: Problem) -> str:
+    count = len(problem.routes)
+    return f"{problem.text} ({count} Route{'' if count == 1 else 's'} not served)" if count else problem.text
+
+
+def _described(survey: Survey, virtual: VirtualFacts) -> str:
+    attached = sum(isinstance(obj, Attachment) and obj.virtual == virtual.path
+                   for obj in survey.device.observed.values())
+    profiles = [f"client SSL {', '.join(virtual.client_ssl)}" if virtual.client_ssl else "",
+                f"server SSL {', '.join(virtual.server_ssl)}" if virtual.server_ssl else "",
+                f"SNAT {virtual.snat}{f' {virtual.snat_pool}' if virtual.snat_pool else ''}",
+                f"{attached} policies, profiles and iRules of the router are attached" if attached
+                else "`f5router run` attaches its policies"]
+    return f"{virtual.path} at {virtual.address or '*'} port {virtual.port or '*'}: " + "; ".join(
+        filter(None, profiles))
+
+
+def _translation(config: Config, virtual: VirtualFacts) -> Iterator[Check]:
+    """Without translation pods answer to clients, past a BIG-IP that is not their gateway."""
+    if virtual.exists and virtual.snat == "none" and (config.static_routes or config.nodeport):
+        yield warning(AREA, "virtual servers", f"{virtual.path} translates no source addresses: pods answer "
+                                               "to clients past the BIG-IP, unless it is their gateway",
+                      f"tmsh modify ltm virtual {virtual.path} source-address-translation {{ type automap }}")
+
+
+def _missing_profiles(facts: DeviceFacts) -> Iterator[Check]:
+    for path in sorted(facts.missing_profiles):
+        yield warning(AREA, "profiles", f"server SSL profile {path} of --allowed-profiles does not exist",
+                      f"tmsh create ltm profile server-ssl {path}")
+
+
+# --- pair, network, limits ---------------------------------------------------------------
+
+
+def _sync(survey: Survey) -> Iterator[Check]:
+    device, config = survey.device, survey.config
+    try:
+        group, decision = config_sync.look(ConfigSync(lambda: device.client), device.folder,
+                                           push=config.config_sync == config_sync.PUSH)
+    except BigIPError as exc:
+        yield warning(AREA, "config sync", f"its state cannot be read: {exc.text}")
+        return
+    if group is None and len(config.hosts) > 1:
+        yield failure(AREA, "config sync", f"{config.folder} is in no device group: after a failover the "
+                                           "other unit serves nothing", "see docs/bigip-pairs.md")
+    elif group is None:
+        yield ok(AREA, "config sync", "the BIG-IP shares its configuration with no other unit")
+    elif decision.problem:
+        yield warning(AREA, "config sync", decision.problem)
+    else:
+        state = "changes are pending, and `f5router run` syncs them" if decision.push else "in sync"
+        yield ok(AREA, "config sync", f"device group {group.name}: {state}")
+
+
+def _limits(survey: Survey) -> Iterator[Check]:
+    kinds = Counter(type(obj) for obj in survey.device.observed.values())
+    slow = survey.device.client.slow_requests.warnings()
+    for text in slow:
+        yield warning(AREA, "limits", text)
+    near = list(_near_secrets(survey))
+    yield from near
+    if not slow and not near:
+        secrets = sum(survey.cluster.secret_counts().values())
+        yield ok(AREA, "limits", f"none is near; {kinds[Rule]} rules, {kinds[ClientSSL]} client SSL "
+                                 f"profiles, {kinds[Record]} records, {secrets} Secrets")
+
+
+def _near_secrets(survey: Survey) -> Iterator[Check]:
+    counts, limits = survey.cluster.secret_counts(), survey.config.watch.secret_limits
+    total = sum(counts.values())
+    if total >= NEAR * limits.total:
+        yield warning(AREA, "limits", f"{total} of {limits.total} Secrets are read", "raise --max-secrets")
+    for namespace, count in sorted(counts.items()):
+        if count >= NEAR * limits.per_namespace:
+            yield warning(AREA, "limits", f"{count} of {limits.per_namespace} Secrets are read of namespace "
+                                          f"{namespace}",
+                          "raise --max-secrets-per-namespace")
+
+
+def _topics(survey: Survey) -> Iterator[Check]:
+    findings, network = survey.findings(), survey.reconciler.engine.cluster
+    known = {"HostSubnet": network.host_subnets, "ClusterNetwork": network.networks}
+    unknown = [kind for kind, objects in known.items() if survey.config.vxlan is not None and not objects]
+    for kind in unknown:
+        yield warning(AREA, "way to the pods", f"the settings of VxLAN are not checked against a {kind}: "
+                                               "there is none, or it cannot be read",
+                      f"oc get {kind.lower()}s")
+    yield from _found("way to the pods", findings[topics.NETWORK], "" if unknown else _way(survey.config))
+    yield from _found("selection", findings[topics.SELECTION], "")
+
+
+def _found(name: str, findings: Findings, well: str) -> Iterator[Check]:
+    for text in findings.problems:
+        yield failure(AREA, name, text.removeprefix(f"{name}: "))
+    for text in findings.warnings:
+        yield warning(AREA, name, text.removeprefix(f"{name}: "))
+    if well and findings == Findings():
+        yield ok(AREA, name, well)
+
+
+def _way(config: Config) -> str:
+    """Describe how pods are reached."""
+    if (vxlan := config.vxlan) is not None:
+        return (f"VxLAN: HostSubnet of {vxlan.internal_address}, gateway {vxlan.gateway} and its mask fit "
+                "the cluster network")
+    if config.static_routes:
+        return "static routes by way of the Nodes"
+    if config.nodeport is not None:
+        return "node ports of the Nodes"
+    return "the BIG-IP has to reach the pods' addresses by itself; the router makes no way to them"

@@ -1,0 +1,202 @@
+"""Checks of each BIG-IP by itself: connection, login, role, version, licence, modules, clock, SSH."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+
+from f5router.cli.doctor import clocks
+from f5router.cli.doctor.report import OK, Check, failure, ok, skipped, warning
+from f5router.config.config import Config
+from f5router.icontrol import inspection, rights
+from f5router.icontrol.settings import SSHSettings
+from f5router.icontrol.unit import Unit
+from f5router.model import tmos
+from f5router.model.errors import (
+    AuthFailed,
+    BigIPError,
+    HostKeyRefused,
+    Unreachable,
+    Unsupported,
+    Untrusted,
+    UploadAuthFailed,
+    UploadError,
+)
+from f5router.network.vxlan_checks import RAMP
+
+ENDING = timedelta(days=14)
+"""Time before the end of a licence from which on there is a warning."""
+
+LOGIN = "login"
+_AFTER_LOGIN = ("role", "version", "licence", "modules", "clock", "failover")
+
+
+def area(unit: Unit) -> str:
+    """Return the name of the area of a BIG-IP."""
+    return f"BIG-IP {unit.name}"
+
+
+def check(unit: Unit, config: Config, ssh: SSHSettings, now: Callable[[], float]) -> Iterator[Check]:
+    """Check a BIG-IP. Args: now: the time of this machine, in seconds since the epoch."""
+    where = area(unit)
+    try:
+        version = unit.client.version()
+    except BigIPError as exc:
+        yield from _unusable(where, config, exc)
+    else:
+        yield from _connected(where, config)
+        yield ok(where, LOGIN, f"user {config.bigip.username}, {config.bigip.auth} authentication")
+        yield from _role(where, unit, config)
+        yield from _version(where, unit, version)
+        yield from _licence(where, unit, config, now)
+        yield from _modules(where, unit)
+        yield from _clock(where, unit, now)
+        yield from _failover(where, unit, alone=len(config.hosts) == 1)
+    if config.cert_upload == "ssh":
+        yield _ssh(where, ssh)
+
+
+def is_any_usable(checks: Iterable[Check]) -> bool:
+    """Return True if a login worked, so that more can be read."""
+    return any((check.check, check.state) == (LOGIN, OK) for check in checks)
+
+
+def _connected(where: str, config: Config) -> Iterator[Check]:
+    yield ok(where, "address", "it answers")
+    if config.bigip.verify is False:
+        yield warning(where, "TLS", "the certificate is not verified, so anybody may play the BIG-IP",
+                      "give the file of its CA with --f5-ca-bundle")
+    else:
+        yield ok(where, "TLS", "the certificate is trusted, and is for this address")
+
+
+def _unusable(where: str, config: Config, exc: BigIPError) -> Iterator[Check]:
+    """Yield what was reached, and the one failure that prevents the rest."""
+    if isinstance(exc, Untrusted):
+        yield ok(where, "address", "it answers")
+        yield failure(where, "TLS", exc.text)
+    elif isinstance(exc, Unreachable):
+        yield failure(where, "address", exc.text, f"check --f5-host {where.split(' ', 1)[1]}, its name in "
+                                                  "DNS, and the network to it")
+    else:
+        yield from _connected(where, config)
+        if isinstance(exc, AuthFailed):
+            yield failure(where, LOGIN, exc.text)
+        elif isinstance(exc, Unsupported):
+            yield failure(where, "version", exc.text)
+        else:
+            yield failure(where, "ready", str(exc), "wait until the BIG-IP has started, or run `bigstart "
+                                                    "restart restjavad` on it")
+    yield skipped(where, _AFTER_LOGIN, "they need a login that works")
+
+
+def _role(where: str, unit: Unit, config: Config) -> Iterator[Check]:
+    name, partition = config.bigip.username, config.partition
+    try:
+        access = rights.read(unit.client, name)
+    except BigIPError as exc:
+        yield warning(where, "role", f"the role of user {name} cannot be read, as of one of a directory "
+                                     f"server: {exc.text}", f"it must be {rights.ADMIN}")
+        return
+    findings = rights.judge(name, partition, access)
+    for text in findings.problems:
+        yield failure(where, "role", text)
+    for text in findings.warnings:
+        yield warning(where, "role", text)
+    if findings == rights.NOTHING_WRONG:
+        yield ok(where, "role", f"{rights.ADMIN} in partition {partition}")
+
+
+def _version(where: str, unit: Unit, version: tuple[int, ...]) -> Iterator[Check]:
+    yield ok(where, "version", f"TMOS {tmos.dotted(version)}")
+    try:
+        ready = unit.client.ready()
+    except BigIPError as exc:
+        yield failure(where, "ready", exc.text)
+    else:
+        if not ready:
+            yield failure(where, "ready", "the BIG-IP reports that its configuration is not loaded",
+                          "tmsh show sys mcp-state")
+
+
+def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -> Iterator[Check]:
+    try:
+        licence = inspection.licence(unit.client)
+    except BigIPError as exc:
+        yield warning(where, "licence", f"it cannot be read: {exc.text}", "tmsh show sys license")
+        return
+    if not licence.exists:
+        yield failure(where, "licence", "there is none", "tmsh install sys license registration-key <key>")
+        return
+    today = inspection.day(now())
+    if licence.ends is not None and licence.ends < today:
+        yield failure(where, "licence", f"it ended on {licence.ends}", "renew it: tmsh show sys license")
+    elif licence.ends is not None and licence.ends - today <= ENDING:
+        yield warning(where, "licence", f"it ends on {licence.ends}", "renew it: tmsh show sys license")
+    else:
+        yield ok(where, "licence", f"until {licence.ends}" if licence.ends else "without an end")
+    if config.vxlan is not None and licence.has_sdn is False:
+        yield failure(where, "licence", f"{inspection.SDN_SERVICES} is not in it, so the BIG-IP cannot join "
+                                        "the cluster network", RAMP)
+
+
+def _modules(where: str, unit: Unit) -> Iterator[Check]:
+    try:
+        level = inspection.level(unit.client, "ltm")
+    except BigIPError as exc:
+        yield warning(where, "modules", f"they cannot be read: {exc.text}", "tmsh list sys provision")
+        return
+    if level in ("", "none"):
+        yield failure(where, "modules", "LTM is not provisioned",
+                      "tmsh modify sys provision ltm level nominal")
+    else:
+        yield ok(where, "modules", f"LTM is provisioned, level {level}")
+
+
+def _clock(where: str, unit: Unit, now: Callable[[], float]) -> Iterator[Check]:
+    begin = now()
+    try:
+        time = inspection.time(unit.client)
+    except BigIPError as exc:
+        yield warning(where, "clock", f"it cannot be read: {exc.text}")
+        return
+    if time is None:
+        yield warning(where, "clock", "it is shown in an unknown form",
+                      "compare it by hand: tmsh show sys clock")
+    else:
+        yield clocks.compare(where, "the BIG-IP", time.timestamp(), begin, now())
+
+
+def _failover(where: str, unit: Unit, *, alone: bool) -> Iterator[Check]:
+    """Check if the unit may be written to; of a pair, one has to be a standby."""
+    try:
+        state = unit.failover.check()
+    except BigIPError as exc:
+        yield failure(where, "failover", exc.text)
+        return
+    remarks = unit.failover.remarks()
+    for text in remarks:
+        if not state.status:
+            yield warning(where, "failover", text)
+        elif alone:
+            yield failure(where, "failover", text, "give both units of the pair with --f5-host, or the "
+                                                   "address of the active one")
+    if not remarks or (state.status and not alone):
+        yield ok(where, "failover", f"the unit is {state.status}")
+
+
+def _ssh(where: str, settings: SSHSettings) -> Check:
+    """Connect and log in as an upload does; nothing is written."""
+    from f5router.icontrol.uploads import ssh  # not before it is needed: 8 MB, 0.1 s
+
+    server = f"{settings.host}:{settings.port}"
+    try:
+        ssh.connect(settings).close()
+    except HostKeyRefused as exc:
+        return failure(where, "SSH", exc.text)
+    except UploadAuthFailed as exc:
+        return failure(where, "SSH", exc.text, "see --f5-private-key, and the authorized_keys of this user")
+    except UploadError as exc:
+        return failure(where, "SSH", exc.text, "see --f5-ssh-port, and the network to it")
+    if settings.insecure_host_key:
+        return warning(where, "SSH", f"user {settings.username} logs in to {server}, whose host key is not "
+                                     "verified", "give it with --f5-ssh-known-hosts or --f5-ssh-host-key")
+    return ok(where, "SSH", f"user {settings.username} logs in to {server}, whose host key is known")

@@ -1,0 +1,90 @@
+"""The cluster and the BIG-IP as a router with the given settings finds them.
+
+`plan`, `adopt`, `doctor` and `explain` look at them through this; nothing is written.
+"""
+
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from f5router.app.once import REFUSED_S, SYNC_S
+from f5router.app.wiring import build_cluster, build_device
+from f5router.config.config import Config
+from f5router.desired.engine import Engine
+from f5router.icontrol import rights
+from f5router.icontrol.device import Device
+from f5router.kube.api.connection import Connection, connect
+from f5router.model.errors import BigIPError
+from f5router.network.diagnostics import Findings
+from f5router.plan.change import Plan
+from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.reconciler import Reconciler
+
+FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION = (
+    "failover", "role", "way to the pods", "virtual servers", "selection")
+"""Topics of findings."""
+
+
+def begin(config: Config, stack: ExitStack) -> "Survey":
+    """Begin a Survey; the stack ends it. Raises: ConfigError: the kubeconfig or a CA bundle is unusable."""
+    return Survey(config, connect(config.kube), build_device(config, stack), stack)
+
+
+class Survey:
+    """Cluster and BIG-IP as a router with these settings finds them; nothing is written."""
+
+    def __init__(self, config: Config, connection: Connection, device: Device, stack: ExitStack):
+        """Start to read the cluster; the stack stops it."""
+        self.config, self.connection, self.device = config, connection, device
+        self.cluster = build_cluster(config, connection, lambda: None)
+        self.cluster.start()
+        stack.callback(self.cluster.stop)
+        self.reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic,
+                                     guard=DeleteGuard(allow=True))
+        self.knows_cluster = self.knows_device = False
+        """True if everything was listed, or read."""
+        self.error: BigIPError | None = None
+        """Why the BIG-IP could not be read; None if it could, or was not asked."""
+
+    def read_cluster(self, refused_s: float = REFUSED_S) -> None:
+        """Wait for the cluster's lists. Args: refused_s: see ClusterWatcher.wait_synced."""
+        self.knows_cluster = self.cluster.wait_synced(SYNC_S, refused_s=refused_s)
+        if self.knows_cluster:
+            self.reconciler.apply(self.cluster.drain())
+
+    def read_device(self) -> None:
+        """Read the BIG-IP."""
+        try:
+            self.device.observe(create_folder=False)
+            self.device.failover.check()
+            self.knows_device = True
+        except BigIPError as exc:
+            self.error = exc
+
+    @property
+    def is_complete(self) -> bool:
+        """True if both are known."""
+        return self.knows_cluster and self.knows_device
+
+    def plan(self) -> Plan:
+        """Return what one pass would write; what the BIG-IP would refuse of it is recorded."""
+        plan = self.reconciler.plan(full=True)
+        self.reconciler.foresee(plan)
+        return plan
+
+    def findings(self) -> dict[str, Findings]:
+        """Return problems that do not depend on Routes, by topic; both must be known."""
+        network, remarks = self.reconciler.verdicts.network_findings(), self.device.pair.remarks()
+        nodes, standby = self.cluster.nodes_problem(), self.device.pair.obstacle()
+        problems = [*([nodes] if nodes else []), *network.problems]
+        return {
+            FAILOVER: Findings(remarks) if standby else Findings(warnings=remarks),
+            ROLE: rights.check(self.device.client, self.config.bigip.username, self.config.folder),
+            NETWORK: Findings(_of_the_network(problems), _of_the_network(network.warnings)),
+            VIRTUALS: self.reconciler.verdicts.virtual_server_findings(),
+            SELECTION: Findings(warnings=self.cluster.warnings()),
+        }
+
+
+def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"way to the pods: {text}" for text in texts)
