@@ -20,13 +20,13 @@ STRANGER = identity("pods.example.com", ca="Another CA")
 """Of pods that nobody expects."""
 
 
-def annotated(kind: str = "", ca: str = PODS.issuer, *, name: str = "a", path: str = "",
+def annotated(kind: str = "", ca: str = PODS.issuer, *, name: str = "a", path: str = "", host: str = NAME,
               **annotations: str) -> dict:
     """A Route. Args: annotations: those of Container Ingress Services, `_` for `-`."""
     tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
     if kind == "reencrypt" and ca:
         tls["destinationCACertificate"] = ca
-    obj = manifests.route(name, host=NAME, service="web", kind=kind, path=path, **tls)
+    obj = manifests.route(name, host=host, service="web", kind=kind, path=path, **tls)
     obj["metadata"]["annotations"] = {
         CIS + key.replace("_", "-"): value for key, value in annotations.items()}
     return obj
@@ -260,26 +260,43 @@ def test_an_app_root_takes_nothing_from_another_route(site):
                for text in texts)
 
 
-@pytest.mark.parametrize(("target", "path", "asked", "got"), [
+REWRITES = (
     ("/new", "/old", "/old/x?q=1", "/new/x?q=1"), ("/new", "/old", "/old", "/new"),
     ("/", "/old", "/old/x", "/x"), ("/", "/old", "/old", "/"), ("/new", "", "/old/x", "/old/x"),
-])
-def test_rewrite_target_url(site, target, path, asked, got):
+)
+"""Target and path of a Route, the path that a client asks for, and the one that the pod gets."""
+BAD = ("other.example.com/x", "http://o/", "x", "/x y", '/"', "/[exec]", "/$x")
+
+
+@pytest.fixture(scope="module")
+def rewriting(shared_site_of) -> Site:
+    """A Route for each row of REWRITES and of BAD."""
+    site = shared_site_of()
     serve(site, "", "10.1.1.1")
-    site.apply(annotated(path=path, rewrite_target_url=target))
+    for number, (target, path, *_) in enumerate(REWRITES):
+        name = f"row-{number}"
+        site.apply(annotated(name=name, host=f"{name}.example.com", path=path, rewrite_target_url=target))
+    for number, text in enumerate(BAD):
+        name = f"bad-{number}"
+        site.apply(annotated(name=name, host=f"{name}.example.com", path="/old", rewrite_target_url=text,
+                             rewrite_app_root=text))
     assert site.converge() == []
-    seen = clients.plain(site.http, NAME, asked)
+    return site
+
+
+@pytest.mark.parametrize("number", range(len(REWRITES)), ids=["-".join(row) for row in REWRITES])
+def test_rewrite_target_url(rewriting, number):
+    _, path, asked, got = REWRITES[number]
+    seen = clients.plain(rewriting.http, f"row-{number}.example.com", asked)
     assert seen.pod["target"] == got
-    texts = [event["message"] for event in site.kube.list("Event", "shop")]
+    texts = [event["message"] for event in rewriting.kube.list("Event", "shop")
+             if event["involvedObject"]["name"] == f"row-{number}"]
     assert any("without a path" in text for text in texts) == (not path)
 
 
-@pytest.mark.parametrize("text", ["other.example.com/x", "http://o/", "x", "/x y", '/"', "/[exec]", "/$x"])
-def test_bad_rewrites_are_reported(site, text):
-    serve(site, "", "10.1.1.1")
-    site.apply(annotated(path="/old", rewrite_target_url=text, rewrite_app_root=text))
-    assert site.converge() == []
-    message = site.admitted("shop", "a")["message"]
+@pytest.mark.parametrize("number", range(len(BAD)), ids=BAD)
+def test_bad_rewrites_are_reported(rewriting, number):
+    message = rewriting.admitted("shop", f"bad-{number}")["message"]
     assert "rewrite-target-url is" in message
     assert "rewrite-app-root is" in message
-    assert clients.plain(site.http, NAME, "/old/x").status == 200
+    assert clients.plain(rewriting.http, f"bad-{number}.example.com", "/old/x").status == 200

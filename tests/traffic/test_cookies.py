@@ -2,10 +2,12 @@
 
 import hashlib
 import itertools
+from collections.abc import Iterator
 
 import pytest
 
 from f5router.admission.route_options import HAPROXY, ROUTER
+from f5router.app.controller import Controller
 from mocks.bigip.dataplane.balancing import Member
 from mocks.bigip.dataplane.persistence import cookie_value
 from mocks.bigip.quirks import Quirk
@@ -83,34 +85,61 @@ def kind(request) -> str:
     return request.param
 
 
-@pytest.mark.parametrize("quirks", QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default")
-def test_a_client_stays_with_its_pod(site_of, kind, quirks):
-    """One cookie for each client, which no pod sees; other cookies are left alone."""
-    site = site_of(quirks=quirks)
-    serve(site, kind, "web", *WEB)
-    site.apply(route(kind))
+def called(name: str, kind: str) -> str:
+    """Return the name of a Route, or of a Service, that is there for each kind."""
+    return f"{name}-{kind or 'plain'}"
+
+
+def addresses_of(network: int, count: int = 4) -> list[str]:
+    """Return addresses of pods that no other Service of the Site has."""
+    return [f"10.2.{network}.{number}" for number in range(1, count + 1)]
+
+
+@pytest.fixture(params=QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default", scope="module")
+def quirky(shared_site_of, request) -> Site:
+    """A device's Routes for the tests that change none; each kind has Services of its own."""
+    site = shared_site_of(quirks=request.param)
+    for number, kind in enumerate(KINDS):
+        for name, count, network in (("stays", 4, 10), ("forged", 2, 20)):
+            serve(site, kind, called(name, kind), *addresses_of(network + number, count))
+            site.apply(route(kind, called(name, kind), called(name, kind)))
+        vault = route(kind, called("vault", kind), "vault-tls" if kind == "reencrypt" else "vault")
+        vault["metadata"]["namespace"] = "bank"
+        site.apply(vault)
+    site.serve("vault", "10.9.9.9", namespace="bank")
+    site.serve("vault-tls", "10.9.9.9", namespace="bank", port=8443, tls=PODS)
+    serve(site, "", "web", *WEB)
+    serve(site, "", "api", "10.1.2.1", "10.1.2.2")
+    site.apply(route("", "a"), route("", "b", "api", cookie_name="b"),
+               route("", "off", disable_cookies="true"), route("", "source", "api", balance="source"))
     assert site.converge() == []
-    first = ask(site, kind)
+    return site
+
+
+def test_a_client_stays_with_its_pod(quirky, kind):
+    """One cookie for each client, which no pod sees; other cookies are left alone."""
+    site, name = quirky, called("stays", kind)
+    first = ask(site, kind, name=name)
     cookie, text = cookie_of(first), first.headers["set-cookie"]
     suffix = "__" if kind == "reencrypt" else ""
     assert text == cookie + (f"{SECURE}None" if kind else OPEN)
     assert len(cookie.partition("=")[0]) == 32
     assert suffix or cookie.startswith(hashlib.md5(
-        b"/Common/openshift_shop_web", usedforsecurity=False).hexdigest() + "=")
+        f"/Common/openshift_shop_{name}".encode(), usedforsecurity=False).hexdigest() + "=")
     assert first.headers["cache-control"] == "private"
     assert received(first) is None
-    assert {cookie_of(ask(site, kind)) for _ in range(8)} > {cookie}
+    assert {cookie_of(ask(site, kind, name=name)) for _ in range(8)} > {cookie}
     for sent, left in [(cookie, None), (f"x=1; {cookie}", "x=1"), (f"x=1; {cookie}; y=2", "x=1; y=2"),
                        (f"{cookie}; {cookie}", None)]:
-        again = ask(site, kind, sent)
+        again = ask(site, kind, sent, name)
         assert again.pod["pod"] == first.pod["pod"]
         assert received(again) == left
         assert "cache-control" not in again.headers or sent.count(cookie) > 1
         assert cookie_of(again) == "" or sent.count(cookie) > 1
-    assert len(pods(site, kind)) == 4
+    assert len(pods(site, kind, name=name)) == 4
 
 
-@pytest.mark.parametrize(("annotations", "insecure", "name", "end"), [
+OPTIONS = (
     ({"cookie_name": "my-Cookie_1"}, "", "my-Cookie_1", f"{SECURE}None"),
     ({"cookie-same-site": "Lax"}, "Redirect", "", f"{SECURE}Lax"),
     ({"cookie-same-site": "None"}, "None", "", f"{SECURE}None"),
@@ -120,43 +149,60 @@ def test_a_client_stays_with_its_pod(site_of, kind, quirks):
     ({"cookie_name": "bad name"}, "", "", f"{SECURE}None"),
     ({"disable_cookies": "false"}, "", "", f"{SECURE}None"),
     ({"balance": "leastconn"}, "", "", f"{SECURE}None"),
-])
-@pytest.mark.parametrize("kind", ["edge", "reencrypt"])
-def test_options(site, kind, annotations, insecure, name, end):
-    serve(site, kind, "web", *WEB)
-    site.apply(route(kind, insecure=insecure, **annotations))
+)
+"""Annotations, insecureEdgeTerminationPolicy, name of the cookie if it is set, and the end of its header."""
+WITHOUT = (
+    ({"disable_cookies": "true"}, False), ({"disable_cookies": "1", "cookie_name": "c"}, False),
+    ({"balance": "source"}, True), ({"balance": "source", "cookie_name": "c"}, True),
+)
+"""Annotations of Routes without a cookie; True if a client stays with its pod."""
+
+
+@pytest.fixture(scope="module")
+def of_options(shared_site_of) -> Site:
+    """A Route and a Service for each row and kind."""
+    site = shared_site_of()
+    rows = [(f"option-{number}", kind, insecure, annotations)
+            for number, (annotations, insecure, *_) in enumerate(OPTIONS) for kind in KINDS if kind]
+    rows += [(f"without-{number}", kind, "", annotations)
+             for number, (annotations, _) in enumerate(WITHOUT) for kind in KINDS]
+    rows.append(("none", "passthrough", "", {"cookie_name": "c"}))
+    for number, (row, kind, insecure, annotations) in enumerate(rows):
+        name = called(row, kind)
+        serve(site, kind, name, *addresses_of(number))
+        site.apply(route(kind, name, name, insecure=insecure, **annotations))
     assert site.converge() == []
-    header = ask(site, kind).headers["set-cookie"]
+    return site
+
+
+@pytest.mark.parametrize("number", range(len(OPTIONS)), ids=[str(row[0]) for row in OPTIONS])
+@pytest.mark.parametrize("kind", ["edge", "reencrypt"])
+def test_options(of_options, kind, number):
+    _, insecure, name, end = OPTIONS[number]
+    site, host = of_options, called(f"option-{number}", kind)
+    header = ask(site, kind, name=host).headers["set-cookie"]
     cookie, rest = header.partition(";")[0], header[header.index(";"):]
     assert rest == end
     assert not name or cookie.startswith(f"{name}=")
-    assert len(pods(site, kind, cookie)) == 1
+    assert len(pods(site, kind, cookie, host)) == 1
     if insecure == "Allow":
-        plain = ask(site, kind, cookie, secure=False)
+        plain = ask(site, kind, cookie, host, secure=False)
         assert cookie_of(plain) == ""
-        assert {plain.pod["pod"]} == pods(site, kind, cookie)
+        assert {plain.pod["pod"]} == pods(site, kind, cookie, host)
 
 
-@pytest.mark.parametrize(("annotations", "sticky"), [
-    ({"disable_cookies": "true"}, False), ({"disable_cookies": "1", "cookie_name": "c"}, False),
-    ({"balance": "source"}, True), ({"balance": "source", "cookie_name": "c"}, True),
-])
-def test_routes_without_a_cookie(site, kind, annotations, sticky):
-    serve(site, kind, "web", *WEB)
-    site.apply(route(kind, **annotations))
-    assert site.converge() == []
-    answer = ask(site, kind, "c=1.2.0000")
+@pytest.mark.parametrize("number", range(len(WITHOUT)), ids=[str(row[0]) for row in WITHOUT])
+def test_routes_without_a_cookie(of_options, kind, number):
+    sticky, site, host = WITHOUT[number][1], of_options, called(f"without-{number}", kind)
+    answer = ask(site, kind, "c=1.2.0000", host)
     assert "set-cookie" not in answer.headers
     assert "cache-control" not in answer.headers
     assert received(answer) == "c=1.2.0000"
-    assert len(pods(site, kind)) == (1 if sticky else 4)
+    assert len(pods(site, kind, name=host)) == (1 if sticky else 4)
 
 
-def test_passthrough_has_none(site):
-    serve(site, "passthrough", "web", *WEB)
-    site.apply(route("passthrough", cookie_name="c"))
-    assert site.converge() == []
-    answer = ask(site, "passthrough", "c=1")
+def test_passthrough_has_none(of_options):
+    answer = ask(of_options, "passthrough", "c=1", called("none", "passthrough"))
     assert received(answer) == "c=1"
     assert "set-cookie" not in answer.headers
 
@@ -183,61 +229,70 @@ def test_the_name_of_the_router(site):
     assert cookie_of(ask(site, "", name="b")).startswith("mine=")
 
 
-def test_a_weight_of_0(site, kind):
-    """Sessions go on; new clients come to the other Service."""
-    serve(site, kind, "web", "10.1.1.1", "10.1.1.2")
-    serve(site, kind, "api", "10.1.2.1")
-    site.apply(route(kind, weights={"web": 1, "api": 1}))
+@pytest.fixture(scope="module")
+def changing(shared_site_of) -> Iterator[tuple[Site, Controller]]:
+    """A site and its router, for tests whose Services and Routes are their own."""
+    site = shared_site_of()
     router = site.router()
-    site.settle(router)
-    cookies = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind) for _ in range(8))}
-    assert set(cookies) == {"web-10.1.1.1", "web-10.1.1.2", "api-10.1.2.1"}
-    for weights, new in [({"web": 3, "api": 1}, set(cookies)), ({"web": 0, "api": 1}, {"api-10.1.2.1"}),
-                         ({"web": 1, "api": 0}, {"web-10.1.1.1", "web-10.1.1.2"})]:
-        site.apply(route(kind, weights=weights))
-        site.settle(router)
-        assert {pod: pods(site, kind, cookie, times=3) for pod, cookie in cookies.items()} == {
-            pod: {pod} for pod in cookies}, weights
-        assert pods(site, kind) == new, weights
+    yield site, router
     router.close()
 
 
-def test_a_single_service_of_weight_0(site, kind):
-    serve(site, kind, "web", *WEB)
-    site.apply(route(kind, cookie_name="c"))
-    router = site.router()
+def test_a_weight_of_0(changing, kind):
+    """Sessions go on; new clients come to the other Service."""
+    site, router = changing
+    name, web, api = (called(text, kind) for text in ("zero", "zero-web", "zero-api"))
+    serve(site, kind, web, *addresses_of(KINDS.index(kind), 2))
+    serve(site, kind, api, *addresses_of(10 + KINDS.index(kind), 1))
+    site.apply(route(kind, name, web, weights={web: 1, api: 1}))
     site.settle(router)
-    first = ask(site, kind)
-    obj = route(kind, cookie_name="c")
+    cookies = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind, name=name) for _ in range(8))}
+    of_web, of_api = ({pod for pod in cookies if pod.startswith(service)} for service in (web, api))
+    assert (len(cookies), len(of_web), len(of_api)) == (3, 2, 1)
+    for weights, new in [((3, 1), set(cookies)), ((0, 1), of_api), ((1, 0), of_web)]:
+        site.apply(route(kind, name, web, weights=dict(zip((web, api), weights, strict=True))))
+        site.settle(router)
+        assert {pod: pods(site, kind, cookie, name, times=3) for pod, cookie in cookies.items()} == {
+            pod: {pod} for pod in cookies}, weights
+        assert pods(site, kind, name=name) == new, weights
+
+
+def test_a_single_service_of_weight_0(changing, kind):
+    site, router = changing
+    name = called("single", kind)
+    serve(site, kind, name, *addresses_of(20 + KINDS.index(kind)))
+    obj = route(kind, name, name, cookie_name="c")
+    site.apply(obj)
+    site.settle(router)
+    first = ask(site, kind, name=name)
     obj["spec"]["to"]["weight"] = 0
     site.apply(obj)
     site.settle(router)
-    assert pods(site, kind, cookie_of(first)) == {first.pod["pod"]}
-    assert ask(site, kind).status == 503
-    router.close()
+    assert pods(site, kind, cookie_of(first), name) == {first.pod["pod"]}
+    assert ask(site, kind, name=name).status == 503
 
 
-def test_pods_come_and_go(site, kind):
+def test_pods_come_and_go(changing, kind):
     """A pod that ends loses its sessions; those of the others go on."""
-    serve(site, kind, "web", *WEB)
-    site.apply(route(kind))
-    router = site.router()
+    site, router = changing
+    name, web = called("moves", kind), addresses_of(30 + KINDS.index(kind))
+    serve(site, kind, name, *web)
+    site.apply(route(kind, name, name))
     site.settle(router)
-    cookies = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind) for _ in range(8))}
+    cookies = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind, name=name) for _ in range(8))}
     assert len(cookies) == 4
-    for addresses, draining in [(WEB[:3], WEB[3:]), (WEB[:3], ()), (WEB, ())]:
-        scale(site, kind, "web", *addresses, draining=draining)
+    for addresses, draining in [(web[:3], web[3:]), (web[:3], ()), (web, ())]:
+        scale(site, kind, name, *addresses, draining=draining)
         site.settle(router)
         site.later()
         site.settle(router)
         for pod, cookie in cookies.items():
-            answers = pods(site, kind, cookie, times=3)
-            ended = pod.removeprefix("web-") not in addresses
+            answers = pods(site, kind, cookie, name, times=3)
+            ended = pod.removeprefix(f"{name}-") not in addresses
             assert (answers == {pod}) != ended, (pod, addresses)
             assert "" not in answers
-        moved = ask(site, kind, cookies[f"web-{WEB[3]}"])
-        assert (cookie_of(moved) == "") == (WEB[3] in addresses)
-    router.close()
+        moved = ask(site, kind, cookies[f"{name}-{web[3]}"], name)
+        assert (cookie_of(moved) == "") == (web[3] in addresses)
 
 
 def forged(site: Site, cookie: str) -> list[str]:
@@ -253,36 +308,23 @@ def forged(site: Site, cookie: str) -> list[str]:
             "; ".join([f"{name}={secret}"] * 200), f"$Version=1; {cookie}", f'{name}="{secret}"']
 
 
-@pytest.mark.parametrize("quirks", QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default")
-def test_a_forged_cookie(site_of, kind, quirks):
+def test_a_forged_cookie(quirky, kind):
     """It leads to no pod but those of the Route, and fails no request."""
-    site = site_of(quirks=quirks)
-    serve(site, kind, "web", "10.1.1.1", "10.1.1.2")
-    tls, port = (PODS, 8443) if kind == "reencrypt" else (None, 8080)
-    site.serve("vault", "10.9.9.9", namespace="bank", port=port, tls=tls)
-    vault = route(kind, "vault", "vault")
-    vault["metadata"]["namespace"] = "bank"
-    site.apply(route(kind), vault)
-    assert site.converge() == []
-    own, others = cookie_of(ask(site, kind)), cookie_of(ask(site, kind, name="vault"))
+    site, name = quirky, called("forged", kind)
+    own = cookie_of(ask(site, kind, name=name))
+    others = cookie_of(ask(site, kind, name=called("vault", kind)))
     for cookie in (*forged(site, own), others, f"{own.partition('=')[0]}={others.partition('=')[2]}"):
-        seen = ask(site, kind, cookie)
+        seen = ask(site, kind, cookie, name)
         assert seen.status == 200, cookie
         assert seen.pod["namespace"] == "shop", cookie
-    flood = ask(site, kind, f"{own.partition('=')[0]}={'1' * 100_000}")
-    assert seen.pod["namespace"] == "shop" if flood.status == 200 else not flood.body
-    assert len(pods(site, kind)) == 2
+    flood = ask(site, kind, f"{own.partition('=')[0]}={'1' * 100_000}", name)
+    assert flood.pod["namespace"] == "shop" if flood.status == 200 else not flood.body
+    assert len(pods(site, kind, name=name)) == 2
 
 
-@pytest.mark.parametrize("quirks", QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default")
-def test_several_routes_on_one_connection(site_of, quirks):
+def test_several_routes_on_one_connection(quirky):
     """Each request is answered as if it had a connection of its own, whichever two came before it."""
-    site = site_of(quirks=quirks)
-    serve(site, "", "web", *WEB)
-    serve(site, "", "api", "10.1.2.1", "10.1.2.2")
-    site.apply(route("", "a"), route("", "b", "api", cookie_name="b"),
-               route("", "off", disable_cookies="true"), route("", "source", "api", balance="source"))
-    assert site.converge() == []
+    site = quirky
     held = {name: ask(site, "", name=name) for name in "ab"}
     cookie = "; ".join(map(cookie_of, held.values()))
     for names in itertools.permutations(["a", "b", "off", "source", "nobody"], 3):
@@ -319,34 +361,33 @@ def test_cookies_of_the_pod(site):
         assert all(value.startswith(b"c=") and value.endswith(OPEN.encode()) for value in sets[2:])
 
 
-def test_a_rolling_update(site, kind):
+def test_a_rolling_update(changing, kind):
     """No request is lost, with and without a cookie."""
-    serve(site, kind, "web", *WEB)
-    site.apply(route(kind))
-    router = site.router()
+    site, router = changing
+    name, every = called("rolls", kind), addresses_of(40 + KINDS.index(kind), 8)
+    addresses = every[:4]
+    serve(site, kind, name, *addresses)
+    site.apply(route(kind, name, name))
     site.settle(router)
-    cookie = cookie_of(ask(site, kind))
-    addresses = list(WEB)
-    for number in range(5, 9):
-        new = f"10.1.1.{number}"
-        tls, port = (PODS, 8443) if kind == "reencrypt" else (None, 8080)
-        pair = (tls.certificate.encode(), tls.key.encode()) if tls else None
-        site.pod(new, "web", port=port, tls=pair)
+    cookie = cookie_of(ask(site, kind, name=name))
+    tls, port = (PODS, 8443) if kind == "reencrypt" else (None, 8080)
+    pair = (tls.certificate.encode(), tls.key.encode()) if tls else None
+    for new in every[4:]:
+        site.pod(new, name, port=port, tls=pair)
         old = addresses.pop(0)
         addresses.append(new)
-        scale(site, kind, "web", *addresses, draining=(old,))
+        scale(site, kind, name, *addresses, draining=(old,))
         for _ in range(2):
             for sent in ("", cookie):
-                seen = ask(site, kind, sent)
+                seen = ask(site, kind, sent, name)
                 assert seen.status == 200
                 cookie = cookie_of(seen) or cookie
             site.settle(router)
-        scale(site, kind, "web", *addresses)
+        scale(site, kind, name, *addresses)
         site.settle(router)
         site.pods.stop(old, port)
         for sent in ("", cookie):
-            assert ask(site, kind, sent).status == 200
-    router.close()
+            assert ask(site, kind, sent, name).status == 200
 
 
 @pytest.mark.parametrize("version", ["11.6.0", "12.0.0"])

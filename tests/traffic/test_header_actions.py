@@ -90,31 +90,44 @@ def test_redirects_pages_and_other_pools(site):
     assert of(secure.pod["headers"], "x-all", "x-b") == [("x-all", "yes")]
 
 
-@pytest.mark.parametrize("name", ["Content-Length", "Transfer-Encoding", "connection", "Upgrade"])
-def test_nobody_decides_where_another_answer_begins(site, name):
-    """Framing is not for a Route: a later answer on the connection is whole."""
-    serve(site)
-    site.apply(route("a", request={name: "1", "X-A": "1"}, response={name: "1", "X-A": "1"}), route("b"))
+FRAMING = ("Content-Length", "Transfer-Encoding", "connection", "Upgrade")
+HOSTILE = ("{", "}", '"', "[exit]", "$x", ";reject", "\\", "x" * 3900, "\u00e5", "#", "%%")
+
+
+@pytest.fixture(scope="module")
+def of_rows(shared_site_of) -> Site:
+    """Routes with each header of FRAMING and each value of HOSTILE, and one without any."""
+    site = serve(shared_site_of())
+    for number, name in enumerate(FRAMING):
+        values = {name: "1", "X-A": "1"}
+        site.apply(route(f"framing-{number}", request=values, response=values))
+    for number, text in enumerate(HOSTILE):
+        site.apply(route(f"asked-{number}", request={"X-A": text}),
+                   route(f"answered-{number}", response={"X-A": text}))
+    site.apply(route("none"))
     assert site.converge() == []
-    assert name in site.admitted("shop", "a")["message"]
-    requests = [clients.request_bytes(f"{host}.example.com", close=False) for host in "abab"]
-    seen = clients.several(site.http, *requests)
+    return site
+
+
+@pytest.mark.parametrize("number", range(len(FRAMING)), ids=FRAMING)
+def test_nobody_decides_where_another_answer_begins(of_rows, number):
+    """Framing is not for a Route: a later answer on the connection is whole."""
+    assert FRAMING[number] in of_rows.admitted("shop", f"framing-{number}")["message"]
+    requests = [clients.request_bytes(f"{host}.example.com", close=False)
+                for host in (f"framing-{number}", "none") * 2]
+    seen = clients.several(of_rows.http, *requests)
     assert [answer.headers.get("x-a") for answer in seen] == ["1", None] * 2
     assert all(answer.pod for answer in seen)
 
 
-@pytest.mark.parametrize("text", [
-    "{", "}", '"', "[exit]", "$x", ";reject", "\\", "x" * 3900, "\u00e5", "#", "%%"])
-def test_hostile_values(site, text):
+@pytest.mark.parametrize("number", range(len(HOSTILE)), ids=[text[:9] for text in HOSTILE])
+def test_hostile_values(of_rows, number):
     """They come to the pod and the client as they stand."""
-    serve(site)
-    site.apply(route("a", request={"X-A": text}), route("b", response={"X-A": text}), route("c"))
-    assert site.converge() == []
-    wanted = text.replace("%%", "%").encode().decode("latin-1")
-    got = clients.plain(site.http, "a.example.com").pod["headers"]
+    wanted = HOSTILE[number].replace("%%", "%").encode().decode("latin-1")
+    got = clients.plain(of_rows.http, f"asked-{number}.example.com").pod["headers"]
     assert of(got, "x-a") == [("x-a", wanted)]
-    assert of(clients.plain(site.http, "b.example.com").lines, "x-a") == [("x-a", wanted)]
-    assert of(clients.plain(site.http, "c.example.com").lines, "x-a") == []
+    assert of(clients.plain(of_rows.http, f"answered-{number}.example.com").lines, "x-a") == [("x-a", wanted)]
+    assert of(clients.plain(of_rows.http, "none.example.com").lines, "x-a") == []
 
 
 def test_before_12_1(site_of):

@@ -15,6 +15,7 @@ KINDS = ("edge", "reencrypt")
 EDGE = identity("*.example.com")
 NAME, KEY = "strict-transport-security", f"{HAPROXY}hsts_header"
 QUIRKS = (frozenset(), frozenset({Quirk.HEADER_REMOVE_LAST}))
+TEXT = 'max-age="31536000" ; includeSubDomains;preload'
 
 
 def route(name: str, kind: str, text: str = "", *, insecure: str = "", path: str = "",
@@ -45,21 +46,30 @@ def values(site: Site, host: str, path: str = "/", *, secure: bool = True) -> li
     return [value for name, value in seen.lines if name.lower() == NAME]
 
 
-@pytest.mark.parametrize("quirks", QUIRKS, ids=lambda quirks: "-".join(quirks) or "default")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("insecure", ["None", "Allow", "Redirect"])
-def test_on_tls_alone(site_of, kind, insecure, quirks):
-    """It replaces those of the pod, however many there are; a redirect and port 80 have none."""
-    site = serve(site_of(quirks=quirks))
-    text = 'max-age="31536000" ; includeSubDomains;preload'
-    site.apply(route("a", kind, text, insecure=insecure), route("b", kind))
+POLICIES = ("None", "Allow", "Redirect")
+
+
+@pytest.fixture(params=QUIRKS, ids=lambda quirks: "-".join(quirks) or "default", scope="module")
+def of_all_kinds(shared_site_of, request) -> Site:
+    """A Route of each kind and policy with the header, and one of each kind without."""
+    site = serve(shared_site_of(quirks=request.param))
+    site.apply(*(route(f"{kind}-{insecure.lower()}", kind, TEXT, insecure=insecure)
+                 for kind in KINDS for insecure in POLICIES), *(route(f"{kind}-b", kind) for kind in KINDS))
     assert site.converge() == []
+    return site
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("insecure", POLICIES)
+def test_on_tls_alone(of_all_kinds, kind, insecure):
+    """It replaces those of the pod, however many there are; a redirect and port 80 have none."""
+    site, with_it, without = of_all_kinds, f"{kind}-{insecure.lower()}.example.com", f"{kind}-b.example.com"
     of_pod = "/?headers=Strict-Transport-Security:max-age=1|strict-transport-SECURITY:max-age=2|X-A:1"
-    assert values(site, "a.example.com") == values(site, "a.example.com", of_pod) == [text]
-    assert values(site, "b.example.com") == []
-    assert values(site, "b.example.com", of_pod) == ["max-age=1", "max-age=2"]
-    assert values(site, "a.example.com", secure=False) == []
-    assert "x-a" in clients.python(site.https, "a.example.com", of_pod).headers
+    assert values(site, with_it) == values(site, with_it, of_pod) == [TEXT]
+    assert values(site, without) == []
+    assert values(site, without, of_pod) == ["max-age=1", "max-age=2"]
+    assert values(site, with_it, secure=False) == []
+    assert "x-a" in clients.python(site.https, with_it, of_pod).headers
 
 
 @pytest.mark.parametrize("kind", ["", "passthrough"])

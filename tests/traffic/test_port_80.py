@@ -4,15 +4,18 @@ The most specific Route decides whether a request is redirected; one that is not
 Route that serves port 80, or gets 503. Source: openshift/router, haproxy-config.template since 4.9.
 """
 
+from collections.abc import Iterable, Iterator
+
 import pytest
 
 from tests import manifests
 from tests.traffic import clients
-from tests.traffic.conftest import PODS
+from tests.traffic.conftest import PODS, Site
 from tests.traffic.test_unavailable import is_page
 
 WILD = {"allow_wildcard_routes": "true"}
-WWW, OTHER, ANY = "www.apps.example.com", "other.apps.example.com", "any.apps.example.com"
+WWW, OTHER, ANY = "www", "other", "any"
+"""Labels before the domain of a row."""
 
 EDGE, SECURE, THROUGH = "edge", "reencrypt", "passthrough"
 ROWS = [
@@ -51,27 +54,45 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("version", ["12.0.0", "16.1.0"])
-@pytest.mark.parametrize(("routes", "expected"), ROWS)
-def test_policies_below_each_other(site_of, routes, expected, version):
-    site = site_of(tmos_version=version)
-    for number, (host, path, kind, insecure) in enumerate(routes, 1):
-        name = f"r{number}"
-        site.serve(name, f"10.1.1.{number}", port=8443, tls=PODS if kind in (SECURE, THROUGH) else None)
-        fields = {"destinationCACertificate": PODS.issuer} if kind == SECURE else {}
-        if insecure:
-            fields["insecure"] = insecure
-        route = manifests.route(name, host=ANY if host == "*" else host, path=path, service=name, kind=kind,
-                                **fields)
-        route["spec"]["wildcardPolicy"] = "Subdomain" if host == "*" else "None"
-        site.apply(route)
+@pytest.fixture(params=["12.0.0", "16.1.0"], scope="module")
+def site(shared_site_of, request) -> Site:
+    """The Routes of all rows, each row with a domain and pods of its own."""
+    site = shared_site_of(tmos_version=request.param)
+    for number, row in enumerate(ROWS):
+        for name, address, (host, path, kind, insecure) in routes_of(number, row.values[0]):
+            tls = PODS if kind in (SECURE, THROUGH) else None
+            site.serve(name, address, port=8443, tls=tls)
+            fields = {"destinationCACertificate": PODS.issuer} if kind == SECURE else {}
+            if insecure:
+                fields["insecure"] = insecure
+            route = manifests.route(name, host=f"{ANY if host == '*' else host}.{domain(number)}", path=path,
+                                    service=name, kind=kind, **fields)
+            route["spec"]["wildcardPolicy"] = "Subdomain" if host == "*" else "None"
+            site.apply(route)
     assert site.converge(**WILD) == []
-    answers = {f"r{number}-10.1.1.{number}": path for number, (_, path, _, _) in enumerate(routes, 1)}
+    return site
+
+
+def domain(number: int) -> str:
+    """Return that of a row."""
+    return f"apps-{number}.example.com"
+
+
+def routes_of(number: int, routes: Iterable[tuple]) -> Iterator[tuple[str, str, tuple]]:
+    """Name of each Route of a row, which is its Service's, address of its pod, and the Route."""
+    return ((f"r{number}-{at}", f"10.1.{number}.{at}", route) for at, route in enumerate(routes, 1))
+
+
+@pytest.mark.parametrize(("number", "routes", "expected"), [
+    pytest.param(number, *row.values, id=row.id) for number, row in enumerate(ROWS)])
+def test_policies_below_each_other(site, number, routes, expected):
+    answers = {f"{name}-{address}": path for name, address, (_, path, *_) in routes_of(number, routes)}
+    host = f"{WWW}.{domain(number)}"
     for path, wanted in expected.items():
-        reply = clients.plain(site.http, WWW, path)
+        reply = clients.plain(site.http, host, path)
         if wanted == 503:
             assert is_page(reply), (path, reply)
         elif wanted == 302:
-            assert (reply.status, reply.location) == (302, f"https://{WWW}{path}"), path
+            assert (reply.status, reply.location) == (302, f"https://{host}{path}"), path
         else:
             assert answers[reply.pod["pod"]] == wanted, (path, reply)

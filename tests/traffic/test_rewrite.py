@@ -13,6 +13,7 @@ from tests.traffic.conftest import PODS, Site
 
 KINDS = ("", "edge", "reencrypt")
 EDGE = identity("*.example.com")
+POLICIES = ("None", "Allow")
 KEY = f"{HAPROXY}rewrite-target"
 QUIRKS = (frozenset(), frozenset({Quirk.BARE_NAMES, Quirk.DETACH_FORGETS_POOL}),
           frozenset({Quirk.POOL_SWITCHES_SERVER}))
@@ -48,18 +49,29 @@ def target(site: Site, host: str, path: str, *, secure: bool = False, **how) -> 
     return ask(address, host, path, **how).pod["target"]
 
 
-@pytest.mark.parametrize("quirks", QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("insecure", ["None", "Allow"])
-def test_kinds(site_of, kind, insecure, quirks):
-    site = serve(site_of(quirks=quirks))
-    site.apply(route("a", kind, "/new", "/old", insecure=insecure if kind else ""),
-               route("a", kind, insecure=insecure if kind else ""))
+@pytest.fixture(params=QUIRKS, ids=lambda quirks: "-".join(sorted(quirks)) or "default", scope="module")
+def of_all_kinds(shared_site_of, request) -> Site:
+    """A Route of each kind and policy that rewrites a path, and one that has the rest of its host."""
+    site = serve(shared_site_of(quirks=request.param))
+    for kind, insecure in itertools.product(KINDS, POLICIES):
+        name, policy = name_of(kind, insecure), insecure if kind else ""
+        site.apply(route(name, kind, "/new", "/old", insecure=policy), route(name, kind, insecure=policy))
     assert site.converge() == []
+    return site
+
+
+def name_of(kind: str, insecure: str) -> str:
+    return f"{kind or 'plain'}-{insecure.lower()}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("insecure", POLICIES)
+def test_kinds(of_all_kinds, kind, insecure):
     for secure in (True, False) if insecure == "Allow" and kind else (bool(kind),):
         for sent, got in (("/old", "/new"), ("/old/x?y=/old", "/new/x?y=/old"), ("/older", "/older"),
                           ("/old/%41%2f//", "/new/%41%2f//"), ("/", "/"), ("/x/old", "/x/old")):
-            assert target(site, "a.example.com", sent, secure=secure) == got
+            host = f"{name_of(kind, insecure)}.example.com"
+            assert target(of_all_kinds, host, sent, secure=secure) == got
 
 
 def test_wildcards(site):
@@ -132,13 +144,22 @@ def test_changes(site):
         assert target(site, "a.example.com", "/old/x") == got
 
 
-@pytest.mark.parametrize("text", ["x", "/a b", "/a\\\\1", "/\n", "/" + "x" * 1000, "/ä"])
-def test_bad_values_have_no_effect(site, text):
-    serve(site)
-    site.apply(route("a", target=text, path="/old"))
+BAD = ("x", "/a b", "/a\\\\1", "/\n", "/" + "x" * 1000, "/ä")
+
+
+@pytest.fixture(scope="module")
+def of_bad_values(shared_site_of) -> Site:
+    """A Route for each."""
+    site = serve(shared_site_of())
+    site.apply(*(route(f"bad-{number}", target=text, path="/old") for number, text in enumerate(BAD)))
     assert site.converge() == []
-    assert target(site, "a.example.com", "/old/x") == "/old/x"
-    assert KEY in site.admitted("shop", "a-old")["message"]
+    return site
+
+
+@pytest.mark.parametrize("number", range(len(BAD)), ids=BAD)
+def test_bad_values_have_no_effect(of_bad_values, number):
+    assert target(of_bad_values, f"bad-{number}.example.com", "/old/x") == "/old/x"
+    assert KEY in of_bad_values.admitted("shop", f"bad-{number}-old")["message"]
 
 
 def test_passthrough_has_none(site):

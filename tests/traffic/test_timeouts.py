@@ -1,6 +1,7 @@
 """Time-outs of Routes: what a client sees of a late response, and how long each connection may be silent."""
 
 import socket
+from collections.abc import Mapping
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.traffic import clients
 from tests.traffic.conftest import Site
 from tests.traffic.tenants import Kept
 from tests.traffic.test_weights import KINDS, NAME, PODS, ask, weighted
-from tests.waiting import DEADLINE_S
+from tests.waiting import DEADLINE_S, until
 
 UPGRADE = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
@@ -21,11 +22,16 @@ def serve(site: Site, kind: str, **annotations: str) -> None:
     """Make a Route with annotations, its Service and a pod."""
     tls, port = (PODS, 8443) if kind in ("reencrypt", "passthrough") else (None, 8080)
     site.serve("web", "10.1.1.1", port=port, tls=tls)
-    route = weighted(kind, 1)
-    route["metadata"]["annotations"] = {
-        f"haproxy.router.openshift.io/{key.replace('_', '-')}": text for key, text in annotations.items()}
-    site.apply(route)
+    site.apply(route(kind, annotations))
     assert site.converge() == []
+
+
+def route(kind: str, annotations: Mapping[str, str], **how: str) -> dict:
+    """A Route with annotations, by their last words."""
+    obj = weighted(kind, 1, **how)
+    obj["metadata"]["annotations"] = {
+        f"haproxy.router.openshift.io/{key.replace('_', '-')}": text for key, text in annotations.items()}
+    return obj
 
 
 def idle_s(site: Site, seconds: int) -> None:
@@ -69,35 +75,61 @@ def test_without_the_option_the_profile_counts(site):
     assert not site.paths("ltm/rule") & {"/Common/openshift_timeout_irule"}
 
 
-@pytest.mark.parametrize(("annotations", "limit"), [
+PASSED = (
     ({"timeout": "10m"}, 600), ({"timeout-tunnel": "1h"}, 3600),
     ({"timeout": "10m", "timeout-tunnel": "1001"}, 2), ({"timeout": "9999999d"}, 2147484),
-])
-def test_a_passthrough_connection(site, annotations, limit):
-    serve(site, "passthrough", **annotations)
-    context = tls_context()
-    with (socket.create_connection(site.https, DEADLINE_S) as raw,
-          context.wrap_socket(raw, server_hostname=NAME) as client):
-        client.sendall(clients.request_bytes(NAME, close=False))
-        assert client.recv(8) == b"HTTP/1.1"
-        assert limits(site) == {limit}
-
-
-@pytest.mark.parametrize(("annotations", "waiting", "limit"), [
+)
+"""Annotations of passthrough Routes, and the limit of their connections."""
+UPGRADED = (
     ({"timeout-tunnel": "1h"}, PROFILE_S, 3600), ({"timeout": "10m", "timeout-tunnel": "5s"}, 600, 5),
     ({"timeout": "10m"}, 600, PROFILE_S), ({"timeout": "2s"}, PROFILE_S, PROFILE_S),
     ({}, PROFILE_S, PROFILE_S),
-])
+)
+"""Annotations of Routes, the limit of their connections after a response, and that after an upgrade."""
+
+
+@pytest.fixture(scope="module")
+def of_rows(shared_site_of) -> Site:
+    """A Route for each row."""
+    site = shared_site_of()
+    site.serve("web", "10.1.1.1")
+    site.serve("tls", "10.1.2.1", port=8443, tls=PODS)
+    site.apply(*(route("passthrough", annotations, name=f"passed-{number}", service="tls")
+                 for number, (annotations, _) in enumerate(PASSED)))
+    site.apply(*(route(kind, annotations, name=f"upgraded-{number}-{kind or 'plain'}")
+                 for number, (annotations, *_) in enumerate(UPGRADED) for kind in ("", "edge")))
+    assert site.converge() == []
+    return site
+
+
+@pytest.fixture
+def rows(of_rows: Site) -> Site:
+    """The site without a connection: those of other tests have ended."""
+    until(lambda: not of_rows.bigip.dataplane.flows)
+    return of_rows
+
+
+@pytest.mark.parametrize("number", range(len(PASSED)), ids=[str(row[0]) for row in PASSED])
+def test_a_passthrough_connection(rows, number):
+    context, name = tls_context(), f"passed-{number}.example.com"
+    with (socket.create_connection(rows.https, DEADLINE_S) as raw,
+          context.wrap_socket(raw, server_hostname=name) as client):
+        client.sendall(clients.request_bytes(name, close=False))
+        assert client.recv(8) == b"HTTP/1.1"
+        assert limits(rows) == {PASSED[number][1]}
+
+
+@pytest.mark.parametrize("number", range(len(UPGRADED)), ids=[str(row[0]) for row in UPGRADED])
 @pytest.mark.parametrize("tls", [False, True])
-def test_an_upgraded_connection(site, tls, annotations, waiting, limit):
+def test_an_upgraded_connection(rows, tls, number):
     """After a response, and after an upgrade on the same connection; a short wait ends with the response."""
-    serve(site, "edge" if tls else "", **annotations)
-    with Kept(site, tls) as client:
-        client.ask(NAME)
-        assert limits(site) == ({waiting} if waiting > PROFILE_S or annotations.get("timeout") != "2s"
-                                else {PROFILE_S})
-        assert client.ask(NAME, headers=UPGRADE) == "101"
-        assert limits(site) == {limit}
+    _, waiting, limit = UPGRADED[number]
+    name = f"upgraded-{number}-{'edge' if tls else 'plain'}.example.com"
+    with Kept(rows, tls) as client:
+        client.ask(name)
+        assert limits(rows) == {waiting}
+        assert client.ask(name, headers=UPGRADE) == "101"
+        assert limits(rows) == {limit}
 
 
 @pytest.mark.parametrize("timeout", ["10m", "1s"])
@@ -117,11 +149,18 @@ def test_the_next_request_is_for_another_route(site, timeout):
         assert limits(site) == {600 if timeout == "10m" else PROFILE_S}
 
 
-@pytest.mark.parametrize("data", ["x/y", "", "0", "-1/-1", "99999999999/1", "5", "/", "5 5"])
-def test_a_record_that_is_wrong_does_not_break_a_request(site, data):
-    """As an administrator might leave it."""
+@pytest.fixture(scope="module")
+def with_a_record(shared_site_of) -> Site:
+    site = shared_site_of()
     serve(site, "", timeout="10m")
-    records = [{"name": record["name"], "data": data} for record in site.bigip.get(
-        "ltm/data-group/internal/~Common~openshift_timeouts_dg")["records"]]
-    site.change("PATCH", "ltm/data-group/internal/~Common~openshift_timeouts_dg", {"records": records})
+    return site
+
+
+@pytest.mark.parametrize("data", ["x/y", "", "0", "-1/-1", "99999999999/1", "5", "/", "5 5"])
+def test_a_record_that_is_wrong_does_not_break_a_request(with_a_record, data):
+    """As an administrator might leave it."""
+    site, group = with_a_record, "ltm/data-group/internal/~Common~openshift_timeouts_dg"
+    records = [{"name": record["name"], "data": data} for record in site.bigip.get(group)["records"]]
+    assert records
+    site.change("PATCH", group, {"records": records})
     assert ask(site, "").status == 200

@@ -176,7 +176,17 @@ def test_a_redirect_needs_no_pod(site, served):
     assert (reply.status, reply.location) == (302, "https://empty.example.com/x?y")
 
 
-@pytest.mark.parametrize("tls", [False])
+@pytest.fixture(scope="module")
+def ruled(shared_site_of) -> Site:
+    """A site with the Routes of `serve` and a pool of the administrator's."""
+    site = shared_site_of()
+    serve(site, False)
+    site.pod("10.9.9.8", "sorry", namespace="none")
+    site.change("POST", "ltm/pool", {"name": "sorry", "partition": "Common",
+                                     "members": [{"name": "10.9.9.8:8080"}]})
+    return site
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["before ours", "behind ours"])
 @pytest.mark.parametrize(("text", "want"), [
     pytest.param("when HTTP_REQUEST { HTTP::respond 418 content mine }", "mine", id="answers every request"),
@@ -186,15 +196,15 @@ def test_a_redirect_needs_no_pod(site, served):
                  "sorry-10.9.9.8", id="chooses again"),
     pytest.param("when HTTP_REQUEST { HTTP::header insert X y }", PAGE, id="does neither"),
 ])
-def test_irules_of_the_administrator(site, served, text, want, first):
+def test_irules_of_the_administrator(ruled, text, want, first):
     """They do what they did without ours, wherever they are on the virtual server."""
-    site.pod("10.9.9.8", "sorry", namespace="none")
-    site.change("POST", "ltm/pool", {"name": "sorry", "partition": "Common",
-                                     "members": [{"name": "10.9.9.8:8080"}]})
+    site, virtual = ruled, f"ltm/virtual/{HTTP.replace('/', '~')}"
     site.change("POST", "ltm/rule", {"name": "mine", "partition": "Common", "apiAnonymous": text})
-    virtual = HTTP.replace("/", "~")
-    ours = site.bigip.get(f"ltm/virtual/{virtual}")["rules"]
-    rules = ["/Common/mine", *ours] if first else [*ours, "/Common/mine"]
-    site.change("PATCH", f"ltm/virtual/{virtual}", {"rules": rules})
-    for host in ("empty.example.com", "nobody.example.com"):
-        assert want in clients.plain(site.http, host).body.decode()
+    ours = site.bigip.get(virtual)["rules"]
+    site.change("PATCH", virtual, {"rules": ["/Common/mine", *ours] if first else [*ours, "/Common/mine"]})
+    try:
+        for host in ("empty.example.com", "nobody.example.com"):
+            assert want in clients.plain(site.http, host).body.decode()
+    finally:
+        site.change("PATCH", virtual, {"rules": ours})
+        site.change("DELETE", "ltm/rule/~Common~mine")
