@@ -8,6 +8,7 @@ from typing import Any
 from f5router.admission import host_claims
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
+from f5router.model import small
 from f5router.model.cluster import Key
 
 _NONE: Mapping[Any, Any] = {}
@@ -23,8 +24,8 @@ class ClaimIndex:
     def __init__(self, *, ownership: bool):
         self._ownership = ownership
         self._routes: dict[Key, EvaluatedRoute] = {}
-        self._subdomains: dict[str, dict[str, dict[Key, EvaluatedRoute]]] = {}
-        """By subdomain, then by Host."""
+        self._subdomains: dict[str, dict[str, Mapping[Key, EvaluatedRoute]]] = {}
+        """By subdomain, then by Host; see `small.put`."""
         self._oldest: dict[str, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
@@ -49,15 +50,13 @@ class ClaimIndex:
             self._verdicts.pop(key, None)
             self._changed.setdefault(old.subdomain, set()).update((old.host, old.route.host))
             hosts = self._subdomains[old.subdomain]
-            del hosts[old.host][key]
-            if not hosts[old.host]:
-                del hosts[old.host]
+            small.remove(hosts, old.host, key)
             if not hosts:
                 del self._subdomains[old.subdomain]
         if checked is not None:
             self._routes[key] = checked
             self._changed.setdefault(checked.subdomain, set()).add(checked.host)
-            self._subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, {})[key] = checked
+            small.put(self._subdomains.setdefault(checked.subdomain, {}), checked.host, key, checked)
 
     def take(self) -> Iterator[tuple[str, Mapping[Key, EvaluatedRoute], ClaimResult]]:
         """Yield each Host whose result may have changed since the last call; without Routes when gone."""
@@ -80,7 +79,8 @@ class ClaimIndex:
             self._verdicts.update(claims.verdicts)
             for host in touched:
                 routes = hosts.get(host, _NONE)
-                yield host, routes, replace(claims, verdicts={key: self._verdicts[key] for key in routes})
+                verdicts = small.compact({key: self._verdicts[key] for key in routes})
+                yield host, routes, replace(claims, verdicts=verdicts)
 
     def _rank(self, subdomain: str, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from f5router.model import small
 from f5router.model.cluster import (
     ClusterNetwork,
     Delta,
@@ -28,8 +29,8 @@ class ClusterState:
         """Args: nodeport: None if pods, not Nodes, are the pool members."""
         self._nodeport = nodeport
         self.services: dict[Key, Service] = {}
-        self.slices: dict[Key, dict[Key, EndpointSlice]] = {}
-        """By the key of the Service, then by the key of the slice."""
+        self.slices: dict[Key, Mapping[Key, EndpointSlice]] = {}
+        """By the key of the Service, then by the key of the slice; see `small.put`."""
         self.slices_listed = False
         """True if all slices are known; where Nodes are pool members, they may be forbidden."""
         self.nodes: dict[Key, Node] = {}
@@ -89,13 +90,11 @@ class ClusterState:
         old = self._service_of.pop(key, None)
         if old is not None:
             services.add(old)
-            self.slices[old].pop(key, None)
-            if not self.slices[old]:
-                del self.slices[old]
+            small.remove(self.slices, old, key)
         if new is not None:
             service = Key(new.key.namespace, new.service)
             self._service_of[key] = service
-            self.slices.setdefault(service, {})[key] = new
+            small.put(self.slices, service, key, new)
             services.add(service)
         return services
 

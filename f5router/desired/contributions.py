@@ -28,7 +28,7 @@ class Contributions:
             current = objects.get(ref)
             if current is None:
                 changed.add(ref)
-            elif ref in self._versions or not _same(current, obj):
+            elif ref in self._versions or not is_same(current, obj):
                 if self._put(ref, old.get(ref), obj):
                     changed.add(ref)
                 continue
@@ -42,7 +42,7 @@ class Contributions:
 
         A part that brings nothing new does not prevail over others.
         """
-        if before is not None and _same(before, obj):
+        if before is not None and is_same(before, obj):
             return False
         current, count = self._objects[ref], self._count.get(ref, 1)
         versions = self._versions.pop(ref, [(current, count)])
@@ -50,10 +50,10 @@ class Contributions:
             self._count[ref] = count + 1
         else:
             versions = _less(versions, before)
-        same = sum(count for version, count in versions if _same(version, obj))
-        self._keep(ref, [*(each for each in versions if not _same(each[0], obj)), (obj, same + 1)])
+        same = sum(count for version, count in versions if is_same(version, obj))
+        self._keep(ref, [*(each for each in versions if not is_same(each[0], obj)), (obj, same + 1)])
         self._objects[ref] = obj
-        return not _same(current, obj)
+        return not is_same(current, obj)
 
     def _remove(self, ref: Ref, obj: Object) -> bool:
         """True if the object now differs, or is gone."""
@@ -69,7 +69,7 @@ class Contributions:
         versions, current = _less(self._versions.pop(ref), obj), self._objects[ref]
         self._objects[ref] = versions[-1][0]
         self._keep(ref, versions)
-        return not _same(current, self._objects[ref])
+        return not is_same(current, self._objects[ref])
 
     def _keep(self, ref: Ref, versions: list[tuple[Object, int]]) -> None:
         if len(versions) > 1:
@@ -78,9 +78,10 @@ class Contributions:
 
 def _less(versions: list[tuple[Object, int]], obj: Object) -> list[tuple[Object, int]]:
     """Return versions after one part has withdrawn its own."""
-    counted = [(version, count - _same(version, obj)) for version, count in versions]
+    counted = [(version, count - is_same(version, obj)) for version, count in versions]
     return [each for each in counted if each[1]]
 
 
-def _same(obj: Object, other: Object) -> bool:
-    return obj == other and obj.dependencies == other.dependencies
+def is_same(obj: Object, other: Object) -> bool:
+    """True if two objects are equal, and need the same others."""
+    return obj is other or (obj == other and obj.dependencies == other.dependencies)

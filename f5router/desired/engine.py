@@ -19,8 +19,8 @@ from f5router.desired import baseline, findings, route_objects
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.contributions import Contributions
 from f5router.desired.dropped_pools import DroppedPools
+from f5router.desired.host_objects import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
-from f5router.desired.route_objects import HostObjects
 from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
 from f5router.model.client_tls import TLSFiles
@@ -336,7 +336,7 @@ class Engine:
                 host, checked.values(), claims, self._config, self._facts)
         old, _ = self._host_objects.pop(host, _EMPTY), self._claims_by_host.pop(host, None)
         if checked:
-            self._host_objects[host] = new
+            self._host_objects[host] = new = new.sharing(old)
             self._claims_by_host[host] = (checked, claims)
         self._affected_routes |= {*checked, *old.uses, *old.rejections}
         self._undetermined.pop(host, None)

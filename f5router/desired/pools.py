@@ -12,6 +12,7 @@ from f5router.model.health_checks import HealthCheck
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.monitors import interval_s
 from f5router.model.route_options import DEFAULTS, RouteOptions
+from f5router.model.small import compact
 from f5router.network import node_ports, pool_members, weights
 from f5router.network.pool_members import Choice, LeftOut, ServiceView
 
@@ -314,7 +315,8 @@ class PoolBuilder:
         """
         choices = self._choices_of(key.service.namespace, weights_of)
         counts = {target: _active(choice.members) for target, choice in choices.items()}
-        parts = {target: Share(counts[target], choice.left_out) for target, choice in choices.items()}
+        parts = compact({
+            target: Share(counts[target], choice.left_out) for target, choice in choices.items()})
         if len(weights_of) == 1 and all(weights_of.values()) and not limit:
             (choice,) = choices.values()
             return BuiltMembers(choice.members, sum(counts.values()), parts)

@@ -1,11 +1,11 @@
 """BIG-IP objects that serve the admitted Routes of one Host."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol, Self
 
 from f5router.admission import admission, field_names
-from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
     baseline,
@@ -18,6 +18,7 @@ from f5router.desired import (
     route_tls,
     server_names,
 )
+from f5router.desired.host_objects import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import file_names, names, priority
 from f5router.model.client_tls import TLSFiles
@@ -37,8 +38,9 @@ from f5router.model.ltm import (
     record_ref,
     rule_ref,
 )
-from f5router.model.objects import Ref
+from f5router.model.objects import Ref, common_path, shared
 from f5router.model.problem import CERTIFICATE_NOT_USED, OPTION_WITHOUT_EFFECT, SECRET_NOT_READ, Problem
+from f5router.model.small import compact
 from f5router.model.steps import Steps
 
 
@@ -61,25 +63,6 @@ ROUTES_OF_A_STEP = 20
 """Routes of a Host whose objects are made in one step."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostObjects:
-    """Everything that the Routes of one Host ask for."""
-
-    objects: Mapping[Ref, Object] = field(default_factory=dict)
-    pools: Mapping[PoolKey, PoolSettings] = field(default_factory=dict)
-    uses: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
-    """By admitted Route: the objects through which requests come to it."""
-    rejections: Mapping[Key, Rejection] = field(default_factory=dict)
-    faults: Mapping[Key, str] = field(default_factory=dict)
-    """By admitted Route: why this router cannot serve it, or not all of it."""
-    warnings: Mapping[Key, tuple[Problem, ...]] = field(default_factory=dict)
-    pool_of: Mapping[Key, PoolKey] = field(default_factory=dict)
-    """By Route that is served."""
-    undetermined: frozenset[Ref] = frozenset()
-    """Objects whose desired state depends on a Secret that is not read, or on certificates that are not
-    checked yet."""
-
-
 def host_objects(
     host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
     facts: DeviceFacts,
@@ -99,9 +82,9 @@ def host_objects(
         if number % ROUTES_OF_A_STEP == 0:
             yield
     return HostObjects(
-        builder.objects, builder.pools, builder.uses,
-        {key: rejection for key, rejection in verdicts.items() if rejection is not None},
-        builder.faults, builder.warnings, builder.pool_of, builder.undetermined,
+        compact(builder.objects), compact(builder.pools), compact(builder.uses),
+        compact({key: rejection for key, rejection in verdicts.items() if rejection is not None}),
+        compact(builder.faults), compact(builder.warnings), compact(builder.pool_of), builder.undetermined,
     )
 
 
@@ -111,7 +94,8 @@ class _HostBuilder:
     def __init__(self, host: str, admitted: list[EvaluatedRoute], claims: ClaimResult,
                  config: DesiredSettings, facts: DeviceFacts):
         """Args: admitted: Routes of the Host, oldest first."""
-        self.host, self.admitted, self.config, self.facts = host, admitted, config, facts
+        self.host, self.admitted, self.config, self.facts, self._hosts = (
+            host, admitted, config, facts, frozenset({host}))
         self.wildcards = () if host.startswith("*.") else claims.on_port_80
         self.wildcard = host.startswith("*.")
         self.needs_exclusion = claims.passthrough and not self.wildcard
@@ -123,8 +107,7 @@ class _HostBuilder:
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[Problem, ...]] = {}
-        self.undetermined: frozenset[Ref] = frozenset()
-        self._certificate: frozenset[Ref] = frozenset()
+        self.undetermined = self._certificate = shared(frozenset())
         self._minimum_tls = ""
         """Lowest version of TLS that the Route asks for which brings the certificate."""
 
@@ -313,7 +296,7 @@ class _HostBuilder:
         for number, path_is in enumerate(match_conditions.path(route.path, route.path_match)):
             refs.add(self.add(Rule(
                 self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
-                extra_dependencies=frozenset(required), hosts=frozenset({self.host}), suffix=suffix,
+                extra_dependencies=shared(frozenset(required)), hosts=self._hosts, suffix=suffix,
             )))
         if isinstance(action, Forward):
             refs |= self._add_all(option_objects.app_root(
@@ -376,7 +359,7 @@ class _HostBuilder:
         return required
 
     def _full(self, name: str) -> str:
-        return names.full_path(self.config.folder, name)
+        return common_path(self.config.folder, name)
 
     def _fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why this router cannot serve an admitted Route; "" if it can."""

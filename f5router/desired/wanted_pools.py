@@ -16,6 +16,7 @@ from f5router.model.problem import (
     UNSUPPORTED_PROTOCOL,
     Problem,
 )
+from f5router.model.small import Groups
 from f5router.network import node_ports, pool_members
 from f5router.network.pool_members import LeftOut
 
@@ -31,10 +32,10 @@ class WantedPools:
         """A new one for each state of the cluster."""
         self._marked: dict[str, dict[PoolKey, None]] = {}
         """Pools whose members may differ, by namespace in the order of their turns."""
-        self._users: dict[PoolKey, set[str]] = {}
+        self._users = Groups[PoolKey, str]()
         """Hosts whose Routes use a pool."""
         self._settings: dict[PoolKey, PoolSettings] = {}
-        self._of_service: dict[Key, set[PoolKey]] = {}
+        self._of_service = Groups[Key, PoolKey]()
         self._shares: dict[PoolKey, Mapping[Target, Share]] = {}
         """What a pool has of each Service."""
 
@@ -42,7 +43,7 @@ class WantedPools:
 
     def use(self, key: PoolKey, settings: PoolSettings, host: str) -> bool:
         """Take a pool that a Host uses; returns True if it must be built anew."""
-        self._users.setdefault(key, set()).add(host)
+        self._users.add(key, host)
         if self._settings.get(key) == settings:
             return False
         self._put_settings(key, settings)
@@ -50,11 +51,10 @@ class WantedPools:
 
     def drop(self, key: PoolKey, host: str) -> PoolSettings | None:
         """Take a pool that a Host uses no longer; returns its settings if no other does."""
-        users = self._users[key]
-        users.discard(host)
-        if users:
+        self._users.discard(key, host)
+        if key in self._users:
             return None
-        del self._users[key], self._shares[key]
+        del self._shares[key]
         settings = self._settings[key]
         self._put_settings(key, None)
         return settings
@@ -63,29 +63,27 @@ class WantedPools:
         """Take the settings of a pool, and follow its Services; None if it is not wanted any more."""
         if (old := self._settings.pop(key, None)) is not None:
             for service in pools.services_of(key, old):
-                self._of_service[service].discard(key)
-                if not self._of_service[service]:
-                    del self._of_service[service]
+                self._of_service.discard(service, key)
         if settings is not None:
             self._settings[key] = settings
             for service in pools.services_of(key, settings):
-                self._of_service.setdefault(service, set()).add(key)
+                self._of_service.add(service, key)
 
     def keys(self) -> Collection[PoolKey]:
         """Return all pools."""
-        return self._users.keys()
+        return self._users
 
     def services(self) -> Collection[Key]:
         """Return the Services of all pools."""
-        return self._of_service.keys()
+        return self._of_service
 
     def of_service(self, service: Key) -> Collection[PoolKey]:
         """Return the pools that follow a Service."""
-        return self._of_service.get(service, ())
+        return self._of_service.get(service)
 
     def hosts(self, key: PoolKey) -> Collection[str]:
         """Return the Hosts whose Routes use a pool."""
-        return self._users.get(key, ())
+        return self._users.get(key)
 
     # --- their members -----------------------------------------------------------------------
 
@@ -111,6 +109,7 @@ class WantedPools:
                 self._marked[namespace] = keys
             if key in self._users:
                 return key
+        self._builder = self._new_builder()  # what it remembers would take memory
         return None
 
     def _new_builder(self) -> pools.PoolBuilder:

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from f5router.icontrol.rest.encoding import item_path
 from f5router.model.ltm import BigIPState, CertFile, ClientSSL, KeyFile, Object, Policy, Pool, Rule, ServerSSL
-from f5router.model.objects import Ref
+from f5router.model.objects import Ref, changed, with_ref_of
 
 LARGE = 2000
 """A collection with more of our objects is read in pages."""
@@ -34,11 +34,11 @@ class Expected:
         if known is None or known != obj:
             return obj
         if isinstance(known, Rule) and isinstance(obj, Rule):
-            return replace(obj, policy=known.policy, name=known.name, conditions=known.conditions,
-                           action=known.action, hosts=known.hosts if known.hosts == obj.hosts else obj.hosts)
+            return changed(known, ordinal=obj.ordinal, extra_dependencies=obj.extra_dependencies,
+                           hosts=known.hosts if known.hosts == obj.hosts else obj.hosts)
         same = isinstance(known, ClientSSL) and isinstance(obj, ClientSSL) and (
             known.own_parent == obj.own_parent)
-        return known if same or isinstance(known, _WHOLE) else obj
+        return known if same or isinstance(known, _WHOLE) else with_ref_of(known, obj)
 
 
 NOTHING = Expected()

@@ -130,8 +130,8 @@ class LTMReading:
         # Other people's Rules are kept for their ordinals; plan.diff leaves them alone.
         for obj in nested:
             if isinstance(obj, Rule) or ownership.owns(self._folder, obj):
-                ref = obj.ref
-                self.objects[ref] = self._expected.shared(ref, obj)
+                known = self._expected.shared(obj.ref, obj)
+                self.objects[known.ref] = known
 
     def policy_state(self) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return our legacy policies, and drafts of our policies that were left behind."""

@@ -39,7 +39,7 @@ from f5router.model.ltm import (
     record_ref,
 )
 from f5router.model.net import StaticRoute, VxlanProfile
-from f5router.model.objects import Ref
+from f5router.model.objects import Ref, changed, shared
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
     With them, previous objects that have to stay are kept complete; their options: see model/option_records.
     """
     links = _Links(objects, folder)
-    return [replace(obj, extra_dependencies=frozenset(dependencies)) for obj in objects.values()
+    return [changed(obj, extra_dependencies=shared(frozenset(dependencies))) for obj in objects.values()
             if isinstance(obj, Rule | Record | Attachment) and (dependencies := links.of(obj))]
 
 

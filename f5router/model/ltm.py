@@ -5,6 +5,7 @@ policy, records in a data-group, attachments of a virtual server) are separate h
 a few small objects and `==` is the diff. The writers of `icontrol/` put them together again.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
@@ -161,8 +162,7 @@ class Rule(BigIPObject):
     suffix: str = ""
     """Domain of a wildcard Host after a dot, which is passed to names.REQUEST_IRULE."""
 
-    @property
-    def ref(self) -> Ref:
+    def _make_ref(self) -> Ref:
         return rule_ref(self.policy, self.name)
 
     @property
@@ -200,8 +200,7 @@ class Record(BigIPObject):
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Objects that the record names, and attachments that must be in place first."""
 
-    @property
-    def ref(self) -> Ref:
+    def _make_ref(self) -> Ref:
         return record_ref(self.group, self.name)
 
     @property
@@ -346,8 +345,7 @@ class Attachment(BigIPObject):
     of its server name, or one with sniDefault: the original router's, or the administrator's default. As
     read, the latter, which takes its place again in the write that detaches this one; "" for none."""
 
-    @property
-    def ref(self) -> Ref:
+    def _make_ref(self) -> Ref:
         return attachment_ref(self.virtual, self.kind, self.target)
 
     @property
@@ -355,6 +353,7 @@ class Attachment(BigIPObject):
         return (Ref(self.target_kind, self.target), *self.extra_dependencies)
 
 
+@functools.lru_cache(maxsize=256)
 def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
     """Return the Ref of an Attachment."""
     return Ref(Attachment.KIND, f"{virtual}/{kind}/{target}")

@@ -76,8 +76,7 @@ class FDBRecord(BigIPObject):
     endpoint: str
     """Canonical address, without route domain."""
 
-    @property
-    def ref(self) -> Ref:
+    def _make_ref(self) -> Ref:
         return Ref(self.KIND, f"{self.tunnel}/records/{self.mac}")
 
     @property
@@ -97,8 +96,7 @@ class SourceTranslation(BigIPObject):
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Self IP whose address automap takes."""
 
-    @property
-    def ref(self) -> Ref:
+    def _make_ref(self) -> Ref:
         return Ref(self.KIND, self.virtual)
 
     @property

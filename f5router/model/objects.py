@@ -1,7 +1,8 @@
 """Identity and dependencies of a BIG-IP object."""
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+import functools
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 
 class Ref(NamedTuple):
@@ -19,13 +20,22 @@ class Ref(NamedTuple):
 class BigIPObject:
     """Base of the frozen values in `ltm` and `net`."""
 
-    __slots__ = ()
+    __slots__ = ("_ref",)
     KIND: ClassVar[str]
     """The kind of its Ref."""
+    _ref: Ref
 
     @property
     def ref(self) -> Ref:
-        """Identity of the object."""
+        """Identity of the object, made once: what has the object for its key needs no other copy."""
+        try:
+            return self._ref
+        except AttributeError:
+            ref = self._make_ref()
+            object.__setattr__(self, "_ref", ref)
+            return ref
+
+    def _make_ref(self) -> Ref:
         raise NotImplementedError
 
     @property
@@ -41,7 +51,31 @@ class NamedObject(BigIPObject):
     path: str
     """Full path: folder and name."""
 
-    @property
-    def ref(self) -> Ref:
-        """Identity of the object."""
+    def _make_ref(self) -> Ref:
         return Ref(self.KIND, self.path)
+
+
+T = TypeVar("T", bound=BigIPObject)
+
+
+def with_ref_of(known: BigIPObject, obj: T) -> T:
+    """Return an object that shares its Ref in memory with a known one, whose Ref is equal."""
+    object.__setattr__(obj, "_ref", known.ref)
+    return obj
+
+
+def changed(obj: T, **changes: Any) -> T:
+    """Return an object with other properties, but the same identity."""
+    return with_ref_of(obj, replace(obj, **changes))  # type: ignore[type-var]  # each is a dataclass
+
+
+@functools.lru_cache(maxsize=64)
+def common_path(folder: str, name: str) -> str:
+    """Return the full path of an object that many refer to, as one text in memory for all of them."""
+    return f"{folder}/{name}"
+
+
+@functools.lru_cache(maxsize=256)
+def shared(refs: frozenset[Ref]) -> frozenset[Ref]:
+    """Return an equal set, so that there is one in memory for all objects that need the same."""
+    return refs

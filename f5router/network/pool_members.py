@@ -69,11 +69,14 @@ class LeftOut:
         return bool(self.refused or self.total)
 
 
+_NONE = LeftOut()
+
+
 class Choice(NamedTuple):
     """The members of a pool."""
 
     members: frozenset[PoolMember] = frozenset()
-    left_out: LeftOut = LeftOut()
+    left_out: LeftOut = _NONE
 
 
 def choose(port: str, view: ServiceView, most: int) -> Choice:
@@ -115,7 +118,10 @@ def limit(ready: set[PoolMember], omitted: int, refused: Mapping[str, str], most
     """
     members = frozenset(sorted(ready, key=_place)[:most] if len(ready) > most else ready)
     total = len(ready) + omitted
-    return Choice(members, LeftOut(refused, _rounded(total) if total > len(members) else 0))
+    too_many = total > len(members)
+    if not refused and not too_many:
+        return Choice(members)
+    return Choice(members, LeftOut(refused, _rounded(total) if too_many else 0))
 
 
 def digest(text: str) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from f5router.model import priority
 from f5router.model.ltm import Object, Rule
+from f5router.model.objects import changed
 from f5router.plan.change import AnyChange
 
 
@@ -45,7 +46,7 @@ def _with_ordinal(change: AnyChange, ordinals: Ordinals, chosen: set[tuple[str, 
     if not isinstance(rule, Rule):
         return change
     if isinstance(change.old, Rule) and change.old.priority_band == rule.priority_band:
-        return replace(change, new=replace(rule, ordinal=change.old.ordinal))
+        return replace(change, new=changed(rule, ordinal=change.old.ordinal))
     band = priority.band_ordinals(rule.priority_band)
     first = band.index(priority.first_ordinal(rule.priority_band, rule.name))
     candidates = (band[(first + n) % len(band)] for n in range(len(band)))
@@ -53,4 +54,4 @@ def _with_ordinal(change: AnyChange, ordinals: Ordinals, chosen: set[tuple[str, 
                     if (rule.policy, candidate) not in chosen
                     and not ordinals.is_used(rule.policy, candidate)), band[first])
     chosen.add((rule.policy, ordinal))
-    return replace(change, new=replace(rule, ordinal=ordinal))
+    return replace(change, new=changed(rule, ordinal=ordinal))
