@@ -51,6 +51,9 @@ _EXPLAIN_SETTINGS = ("config", "context", "master", "root-namespaces", "ingressr
                      "log-format")
 """Likewise, of `explain`."""
 
+_GET_SETTINGS = tuple(name for name in OPTIONS if name != "namespace")
+"""Likewise, of `get`, which has a flag of its own by this name: it lists a part, and reads all."""
+
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = (
     "A flag goes before its variable, a variable before the default; an empty variable counts as not "
@@ -217,9 +220,51 @@ def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: b
     sys.exit(exit_status)
 
 
+@main.group(short_help="List what the router serves.")
+def get() -> None:
+    """List what the router serves, as the cluster asks for it and the BIG-IP has it; change nothing."""
+
+
+@get.command(cls=_SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS)
+@click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "yaml"]), default="table",
+              show_default=True, help="Form of the list.")
+@click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only those of this namespace.")
+def routes(output: str, shown: str, **flags: str | None) -> None:
+    """List Routes, also those of Ingresses and IngressRoutes, with their status.
+
+    Exit status: 0; 1 if the cluster or the BIG-IP cannot be read; 2 for settings that cannot work.
+    """
+    with _reported():
+        status = _loaded("f5router.cli.look").get_routes(_quiet(flags), namespace=shown, output=output)
+    sys.exit(status)
+
+
 @main.group(short_help="Show what becomes of an object, and why.")
 def explain() -> None:
-    """Show what becomes of an object of the cluster, and why; the BIG-IP is not asked."""
+    """Show what becomes of an object of the cluster or of a request, and why; change nothing.
+
+    Exit status: 0 if nothing is broken; 1 if something is, or cannot be read; 2 for wrong settings.
+    """
+
+
+def _explained(kind: str, metavar: str, text: str) -> None:
+    """Add a command to `explain`."""
+    def command(given: str, **flags: str | None) -> None:
+        with _reported():
+            status = getattr(_loaded("f5router.cli.look"), f"explain_{kind}")(_quiet(flags), given)
+        sys.exit(status)
+
+    command.__doc__ = text
+    explain.command(kind, cls=_SettingsCommand, epilog=_EPILOG)(
+        click.argument("given", metavar=metavar)(command))
+
+
+_explained("route", "NAMESPACE/NAME", "Show a Route from admission to its pods, and the first broken link.")
+_explained("ingress", "NAMESPACE/NAME", "Show likewise what an Ingress stands for.")
+_explained("service", "NAMESPACE/NAME", "Show likewise the Routes that name a Service.")
+_explained("host", "HOST", "Show likewise all Routes of a host.")
+_explained("node", "NAME", "Show the way to the pods of a Node, and the Routes with members on it.")
+_explained("request", "URL", "Show who answers a request, by the rules and records that are on the BIG-IP.")
 
 
 @explain.command(cls=_SettingsCommand, settings=_EXPLAIN_SETTINGS)
@@ -279,6 +324,14 @@ def _configured(flags: dict[str, str | None]) -> Config:
     log_output.setup(config.log_level, config.log_format, config.secrets)
     for warning in config.warnings:
         log.warning("check this setting", extra={"setting": warning})
+    return config
+
+
+def _quiet(flags: dict[str, str | None]) -> Config:
+    """Config for a command whose output has all that matters. Raises: ConfigError."""
+    config = load(_named(flags), os.environ)
+    log_output.setup(config.log_level if config.log_level == "debug" else "critical", config.log_format,
+                     config.secrets)
     return config
 
 

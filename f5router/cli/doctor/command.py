@@ -12,7 +12,6 @@ from f5router.cli.doctor.report import FAILURE, Check, failure, ok, warning
 from f5router.cli.survey import Survey
 from f5router.config.config import Config, load
 from f5router.kube.api.connection import connect
-from f5router.logs import log_output
 from f5router.model.errors import ConfigError
 
 SETTINGS = "settings"
@@ -31,9 +30,7 @@ def doctor(flags: Mapping[str, str | None], environ: Mapping[str, str], *, outpu
     except ConfigError as exc:
         checks = _wrong(exc)
     else:
-        # The checks report what would be logged.
-        level = config.log_level if config.log_level == "debug" else "critical"
-        log_output.setup(level, config.log_format, config.secrets)
+        terminal.quieten(config)
         with ExitStack() as stack:
             checks = [*_settings(config), *_all(config, stack, refused_s, now)]
     if output == "json":

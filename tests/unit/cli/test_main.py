@@ -298,7 +298,7 @@ def test_help_needs_no_settings(f5router):
     assert result.exit_code == 0
     commands = result.output.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in commands] == [
-        "adopt", "completion", "doctor", "explain", "plan", "run", "status", "version"]
+        "adopt", "completion", "doctor", "explain", "get", "plan", "run", "status", "version"]
     for text in commands:
         assert text.endswith(".")
         assert not text.endswith("...")

@@ -1,0 +1,125 @@
+"""The chain of a Route from its admission to the pods, as steps of which the first broken one is marked."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from f5router.views.needed_object import State
+from f5router.views.nodes import NodeView
+from f5router.views.routes import DOWN, Link, MemberView, RouteView, Status
+
+MOST_MEMBERS = 20
+"""Members that are listed; the others are counted."""
+
+TO_DO = {
+    Link.ROUTE: "docs/routes.md has each reason, and what to do",
+    Link.VIRTUAL_SERVER: "create it, or name another with --f5-http-vserver and --f5-https-vserver; "
+                         "`f5router doctor` checks it",
+    Link.CERTIFICATE: "renew the certificate, or let the Route name one for its host",
+    Link.RULE: "`f5router plan` shows what the router would write, and `f5router doctor` why it does not",
+    Link.POOL: "oc get endpointslices -n {namespace}: the Service needs pods that are ready",
+    Link.MEMBER: "check the pod, its port, and the monitor of the pool",
+    Link.NODE: "`f5router explain node NAME` shows the way to the pods of the Node",
+}
+"""How a broken link is mended, apart from what its text has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the chain."""
+
+    name: str
+    text: str
+    problems: tuple[str, ...] = ()
+
+
+def steps(route: RouteView) -> list[Step]:
+    """Return the steps of a Route, from the client to the pods, each with what is broken there."""
+    return [Step(name, text, tuple(problem.text for problem in route.problems
+                                   if problem.link in links and problem.text.startswith(subject)))
+            for name, text, subject, links in _parts(route)]
+
+
+def to_do(route: RouteView) -> str:
+    """Return what to do about the first broken link; "" if none is known to be broken."""
+    if not route.problems:
+        return ""
+    first = route.problems[0]
+    return TO_DO[first.link].format(namespace=route.namespace)
+
+
+def first_broken(chain: Iterable[Step]) -> int | None:
+    """Return the number of the first broken step; None if none is."""
+    return next((number for number, step in enumerate(chain) if step.problems), None)
+
+
+_Part = tuple[str, str, str, tuple[Link, ...]]
+"""Name, text, with what the text of its problems begins, and their links."""
+
+
+def _parts(route: RouteView) -> Iterator[_Part]:
+    source = f"{route.kind} {route.namespace}/{route.name}{f', {route.field}' if route.field else ''}"
+    path = f"path {route.path or '/'} ({route.path_match})"
+    yield "object", f"{source}, host {route.host or '-'}, {path}", "", ()
+    broken = any(problem.link == Link.ROUTE for problem in route.problems)
+    reason = "" if broken or not route.reason else f", {route.reason}: {route.message}"
+    yield "admission", f"{route.status.value}{reason}", "", (Link.ROUTE,)
+    if route.options:
+        yield "options", "; ".join(f"{option.name}: {option.value}" for option in route.options), "", ()
+    if route.status == Status.REJECTED:
+        return
+    for server in route.virtual_servers:
+        where = f"{server.address or '*'} port {server.port or '*'}"
+        yield "virtual server", f"{server.path}, {where}", f"{server.path} ", (Link.VIRTUAL_SERVER,)
+    if (certificate := route.certificate) is not None:
+        yield "certificate", f"{certificate.subject}, until {certificate.not_after}", "", (Link.CERTIFICATE,)
+    for rule in route.rules:
+        text = f"{rule.name} in {rule.container}: {rule.conditions or 'every request'} -> {rule.action}"
+        yield "rule", text, f"{rule.name} in {rule.container}: ", (Link.RULE,)
+    if (pool := route.pool) is not None:
+        members = f"{len(pool.members)} member{'' if len(pool.members) == 1 else 's'}"
+        yield ("pool", f"{pool.path}, {pool.load_balancing}, monitor {pool.monitor or 'none'}, {members}", "",
+               (Link.POOL,))
+        yield from _members(pool.members)
+
+
+def _members(members: tuple[MemberView, ...]) -> Iterator[_Part]:
+    """Yield the members, the broken ones first, and then the Nodes that are."""
+    ordered = sorted(members, key=_is_well)
+    for member in ordered[:MOST_MEMBERS]:
+        yield "member", _member(member), f"{member.address} port {member.port} ", (Link.MEMBER,)
+    if len(ordered) > MOST_MEMBERS:
+        yield "member", f"and {len(ordered) - MOST_MEMBERS} more", "", ()
+    for node in sorted({member.node for member in members if member.node_problem}):
+        yield "Node", node, f"{node}: ", (Link.NODE,)
+
+
+def _is_well(member: MemberView) -> bool:
+    return member.state == State.IN_PLACE and member.health != DOWN and not member.node_problem
+
+
+def _member(member: MemberView) -> str:
+    words = [f"{member.address} port {member.port}", member.session if member.session != "enabled" else "",
+             member.health, f"Node {member.node}" if member.node else "",
+             f"by way of {member.vtep}" if member.vtep else ""]
+    return ", ".join(filter(None, words))
+
+
+def of_node(node: NodeView) -> list[Step]:
+    """Return the steps of a Node: what it is, and each way to its pods."""
+    ready = "ready" if node.ready else "not ready"
+    chain = [Step("Node", f"{node.name}, {', '.join(node.addresses) or 'no address'}, {ready}",
+                  () if node.ready else ("it is not ready",)),
+             Step("pods", ", ".join(node.networks) or "no network of its own is known")]
+    chain += [Step(way.kind, f"{way.name} -> {way.target}, {way.state.value}",
+                   () if way.state == State.IN_PLACE else (way.problem or f"it {_verb(way.state)}",))
+              for way in node.ways]
+    if not node.ways:
+        chain.append(Step("way", "the router makes none: the BIG-IP has its own, or uses node ports"))
+    return chain
+
+
+def _verb(state: State) -> str:
+    words = {State.MISSING: "is not on the BIG-IP", State.DIFFERS: "differs on the BIG-IP"}
+    return words.get(state, "is refused")
+
+

@@ -1,0 +1,196 @@
+"""The answer of the BIG-IP to a request, by what is on the device.
+
+The Rules of the router's policies are compared in their order, as a policy with the strategy first-match
+does, and the records of passthrough as openshift_passthrough_irule looks them up. The objects of others, and
+health checks, are not looked at.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.ltm import (
+    Attachment,
+    CheckedRedirect,
+    Condition,
+    Foreign,
+    Forward,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Redirect,
+    Rule,
+)
+from f5router.model.objects import Ref
+
+HTTP, HTTPS = "http", "https"
+PORTS = {HTTP: 80, HTTPS: 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of a client."""
+
+    scheme: str
+    host: str
+    """In lower case, without port and trailing dot; it is the server name of TLS, too."""
+    path: str
+    """Without query."""
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The outcome of a request, and the reasons for it."""
+
+    steps: tuple[str, ...]
+    """The decisions, in order; the last one is the outcome."""
+    matched: Ref | None = None
+    """The Rule or record that leads the request; None if none does."""
+    pool: Pool | None = None
+    """The pool that gets it, as it is on the device; None for a redirect, or if nothing serves it."""
+    served: bool = False
+    """True if a member of a pool gets the request, or a redirect is the answer."""
+    doubt: str = ""
+    """Something that was not evaluated and may change the outcome; "" for nothing."""
+
+
+def parse(url: str) -> Request:
+    """Return the request for a URL. Raises: ValueError: it is no URL of http or https with a host."""
+    parts = urlsplit(url if "://" in url else f"{HTTPS}://{url}")
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise ValueError(f"{url!r} must be http://HOST/PATH or https://HOST/PATH")
+    port = parts.port or PORTS[parts.scheme]
+    return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", port)
+
+
+def answer(request: Request, objects: Mapping[Ref, Object], facts: DeviceFacts, folder: str) -> Answer:
+    """Evaluate the router's objects on the device for a request. Args: folder: the router's."""
+    virtual = facts.https if request.scheme == HTTPS else facts.http
+    if virtual is None or not virtual.exists:
+        which = virtual.path if virtual else f"for {request.scheme}"
+        return Answer((f"virtual server {which} is not there: nobody answers",))
+    steps = [f"virtual server {virtual.path}, {virtual.address or '*'} port {virtual.port or '*'}"]
+    if request.scheme == HTTPS and (passed := _passthrough(request, objects, folder, steps)):
+        return passed
+    return _by_policy(request, virtual, objects, steps)
+
+
+# --- passthrough -------------------------------------------------------------------------
+
+
+def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str,
+                 steps: list[str]) -> Answer | None:
+    """Look the server name up, whole and then without its first label; None if TLS ends on the BIG-IP."""
+    group = names.full_path(folder, names.PASSTHROUGH_GROUP)
+    _, dot, domain = request.host.partition(".")
+    for name in (request.host, f".{domain}" if dot else ""):
+        record = objects.get(Ref(Record.KIND, f"{group}/records/{name}")) if name else None
+        if not isinstance(record, Record):
+            continue
+        if record.data == names.EXCLUSION:
+            steps.append(f"server name {request.host}: record {name} of {group} excepts it, TLS ends here")
+            return None
+        steps.append(f"server name {request.host}: record {name} of {group} passes TLS through")
+        return _to_pool(record.ref, record.data, objects, steps)
+    steps.append(f"server name {request.host}: no record of {group}, TLS ends here")
+    return None
+
+
+# --- policies ----------------------------------------------------------------------------
+
+
+def _by_policy(request: Request, virtual: VirtualFacts, objects: Mapping[Ref, Object],
+               steps: list[str]) -> Answer:
+    policies = sorted(obj.target for obj in objects.values() if isinstance(obj, Attachment)
+                      and obj.virtual == virtual.path and obj.target_kind == Policy.KIND)
+    if not policies:
+        steps.append(f"no policy of the router is attached to {virtual.path}: its default pool answers, if "
+                     "there is one")
+        return Answer(tuple(steps))
+    doubts: list[str] = []
+    for policy in policies:
+        rules = sorted((obj for obj in objects.values() if isinstance(obj, Rule) and obj.policy == policy),
+                       key=lambda rule: rule.ordinal)
+        strategy = objects.get(Ref(Policy.KIND, policy))
+        if isinstance(strategy, Policy) and strategy.strategy != "first-match":
+            doubts.append(f"policy {policy} has the strategy {strategy.strategy}")
+        doubts += [f"rule {rule.name} of {policy} has a form that is not evaluated" for rule in rules
+                   if isinstance(rule.conditions, Foreign)]
+        if (rule := _first(request, rules)) is not None:
+            place = f"rule {rules.index(rule) + 1} of {len(rules)}"
+            steps.append(f"policy {policy}, {place}: {rule.name} matches")
+            return _carried_out(request, rule, objects, steps, "; ".join(doubts[:1]))
+        steps.append(f"policy {policy}: none of {len(rules)} rules matches")
+    steps.append("no Route has this host and path: the answer is 503, or the router's page for this")
+    return Answer(tuple(steps), doubt="; ".join(doubts[:1]))
+
+
+def _first(request: Request, rules: Iterable[Rule]) -> Rule | None:
+    return next((rule for rule in rules if not isinstance(rule.conditions, Foreign)
+                 and all(_matches(condition, request) for condition in rule.conditions)), None)
+
+
+def _matches(condition: Condition, request: Request) -> bool:
+    """Compare as LTM policies do: the host without its port, segments of the path counted from 1."""
+    if condition.selector == "host":
+        text = request.host
+    elif condition.selector == "pathSegment":
+        segments = request.path.split("/")[1:]
+        text = segments[condition.index - 1] if condition.index <= len(segments) else ""
+    else:
+        text = request.path
+    values: Iterable[str] = condition.values
+    if not condition.case_sensitive:
+        text, values = text.lower(), {value.lower() for value in values}
+    match condition.operator:
+        case "equals":
+            return text in values
+        case "startsWith":
+            return text.startswith(tuple(values))
+    return text.endswith(tuple(values))
+
+
+def _carried_out(request: Request, rule: Rule, objects: Mapping[Ref, Object], steps: list[str],
+                 doubt: str) -> Answer:
+    """Return the outcome of a Rule. An iRule lets a wildcard have one label only."""
+    if rule.suffix and not _is_one_label(request.host, rule.suffix):
+        steps.append(f"{request.host} has more than one label before {rule.suffix}: the answer is 503")
+        return Answer(tuple(steps), rule.ref, doubt=doubt)
+    match rule.action:
+        case Forward(pool=pool):
+            return _to_pool(rule.ref, pool, objects, steps, doubt)
+        case Redirect(location=location, status=status):
+            where = "the same address with https" if location.startswith("tcl:") else location
+            steps.append(f"the answer is {status}, to {where}")
+        case CheckedRedirect():
+            steps.append("the answer is 302, to the same address with https")
+        case Foreign(text=text):
+            steps.append("its action has a form that is not evaluated")
+            return Answer(tuple(steps), rule.ref, doubt=text)
+    return Answer(tuple(steps), rule.ref, served=True, doubt=doubt)
+
+
+def _is_one_label(host: str, suffix: str) -> bool:
+    return host.endswith(suffix) and "." not in host.removesuffix(suffix) and host != suffix
+
+
+def _to_pool(matched: Ref, path: str, objects: Mapping[Ref, Object], steps: list[str],
+             doubt: str = "") -> Answer:
+    pool = objects.get(Ref(Pool.KIND, path))
+    if not isinstance(pool, Pool):
+        steps.append(f"pool {path} is not there: the answer is a reset connection or 503")
+        return Answer(tuple(steps), matched, doubt=doubt)
+    usable = [member for member in pool.members if member.state == "enabled"]
+    steps.append(f"pool {path}, {len(usable)} of {len(pool.members)} members take requests"
+                 + ("" if usable else ": the answer is 503, or a reset connection"))
+    return Answer(tuple(steps), matched, pool, served=bool(usable), doubt=doubt)
+
+
+def owner(matched: Ref) -> Key | None:
+    """Return the Route of a Rule by its name; None if that was shortened, or it is a record."""
+    return names.route_key(matched.path.rsplit("/", 1)[1]) if matched.kind == Rule.KIND else None

@@ -1,0 +1,181 @@
+"""`f5router get` and `f5router explain` on both fakes."""
+
+import json
+from contextlib import ExitStack
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from f5router.cli.main import main
+from tests import manifests
+from tests.feature.conftest import Lab
+from tests.rows import rows
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Routes of which some are served, some rejected, and one waits; no test changes anything for others."""
+    with ExitStack() as stack:
+        lab = Lab(stack, tmp_path_factory.mktemp("site"))
+        lab.virtuals()
+        near = {"name": "near", "address": "10.3.0.9/24", "vlan": "/Common/internal"}
+        lab.bigip.put_object("net/self", near)
+        balanced = manifests.route("a")
+        balanced["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": "roundrobin"}
+        lab.apply(
+            *manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")),
+            *manifests.service("shop", "idle", pods=()),
+            *manifests.service("bank", "web", pods=("10.1.2.1",)),
+            manifests.node("node-1", "10.3.0.1", cidrs=("10.1.1.0/24",)),
+            balanced,
+            manifests.route("b", path="/api"),
+            manifests.route("c", host="c.com", kind="passthrough"),
+            manifests.route("none", host="idle.com", service="idle"),
+            manifests.route("late", namespace="bank", created="2027-01-01T00:00:00Z"),
+            manifests.ingress_class(), manifests.ingress("site", ("i.com", "/", "web", 8080)))
+        assert lab.converge(sources="routes,ingress", f5_static_routes="true") == []
+        lab.apply(manifests.route("new", host="new.com"))
+        yield lab
+
+
+def invoke(lab, *arguments: str, **flags: str) -> Result:
+    """Run a command; it writes nothing."""
+    lab.clear()
+    flags = {"sources": "routes,ingress", "f5_static_routes": "true", **flags}
+    given = [f"--{name}={value}" for name, value in lab.flags(**flags).items()]
+    result = CliRunner().invoke(main, [*arguments, *given])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert lab.writes() == []
+    assert lab.bigip.password not in result.output
+    return result
+
+
+def test_get_routes(site):
+    result = invoke(site, "get", "routes")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert lines == [
+        ["NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS"],
+        ["bank", "late", "Route", "www.example.com", "/", "rejected"],
+        ["shop", "site", "Ingress", "i.com", "/", "admitted"],
+        ["shop", "a", "Route", "www.example.com", "/", "admitted"],
+        ["shop", "b", "Route", "www.example.com", "/api", "admitted"],
+        ["shop", "c", "Route", "c.com", "/", "admitted"],
+        ["shop", "new", "Route", "new.com", "/", "pending"],
+        ["shop", "none", "Route", "idle.com", "/", "admitted"]]
+    assert not any(line.endswith(" ") for line in result.stdout.splitlines())
+
+
+def test_get_routes_of_a_namespace(site):
+    """The others are read all the same: without them this one would have its host."""
+    result = invoke(site, "get", "routes", "-n", "bank", "-o", "wide")
+    (line,) = result.stdout.splitlines()[1:]
+    assert "HostAlreadyClaimed" in line
+    assert "a route in another namespace holds www.example.com" in line
+
+
+def test_get_routes_for_programs(site):
+    """JSON and YAML have the same, all of it."""
+    documents = json.loads(invoke(site, "get", "routes", "-o", "json").stdout)
+    assert yaml.safe_load(invoke(site, "get", "routes", "-o", "yaml").stdout) == documents
+    (route,) = [each for each in documents if each["name"] == "a"]
+    assert (route["namespace"], route["status"], route["problems"]) == ("shop", "admitted", [])
+    assert [member["address"] for member in route["pool"]["members"]] == ["10.1.1.1", "10.1.1.2"]
+
+
+def test_explain_a_route_that_is_served(site):
+    result = invoke(site, "explain", "route", "shop/a")
+    assert result.exit_code == 0
+    assert [line.split()[:2] for line in result.stdout.splitlines()] == [
+        ["Route", "shop/a:"], ["+", "object"], ["+", "admission"], ["+", "options"], ["+", "virtual"],
+        ["+", "rule"], ["+", "pool"], ["+", "member"], ["+", "member"]]
+    assert "member          10.1.1.1 port 8080, up, Node node-1, by way of 10.3.0.1\n" in result.stdout
+
+
+@pytest.mark.parametrize(("arguments", "broken", "to_do"), [
+    pytest.param(("route", "bank/late"), "HostAlreadyClaimed: spec.host: a route in another namespace holds",
+                 "docs/routes.md", id="rejected"),
+    pytest.param(("route", "shop/new"), "shop_new in /Common/openshift_insecure_routes: it is not on",
+                 "`f5router plan` shows", id="not yet written"),
+    pytest.param(("host", "IDLE.com."), "has no members: no pod of its Services is ready",
+                 "oc get endpointslices -n shop", id="no pods"),
+])
+def test_the_first_broken_link(site, arguments, broken, to_do):
+    result = invoke(site, "explain", *arguments)
+    assert result.exit_code == 1
+    assert result.stdout.count("first broken link: ") == 1
+    (line,) = [line for line in result.stdout.splitlines() if "first broken link: " in line]
+    assert broken in line
+    assert f"to do: {to_do}" in result.stdout
+
+
+@pytest.mark.parametrize(("arguments", "routes", "status"), [
+    (("service", "shop/web"), ["Ingress shop/site", "Route shop/a", "Route shop/b", "Route shop/c",
+                               "Route shop/new"], 1),
+    (("ingress", "shop/site"), ["Ingress shop/site"], 0),
+    (("host", "c.com"), ["Route shop/c"], 0),
+])
+def test_routes_of_other_objects(site, arguments, routes, status):
+    result = invoke(site, "explain", *arguments)
+    assert result.exit_code == status
+    assert [line.split(":")[0] for line in result.stdout.splitlines() if line[:1].strip()] == routes
+
+
+@pytest.mark.parametrize("arguments", [
+    ("route", "shop/nothing"), ("ingress", "shop/a"), ("service", "shop/nothing"), ("host", "nothing.com"),
+    ("node", "nothing")])
+def test_nothing_of_the_name(site, arguments):
+    result = invoke(site, "explain", *arguments)
+    assert (result.exit_code, "nothing" in result.stdout or "shop/a" in result.stdout) == (1, True)
+
+
+def test_node(site):
+    result = invoke(site, "explain", "node", "node-1")
+    assert result.exit_code == 0
+    assert "static route  10.1.1.0/24 -> 10.3.0.1, in place" in result.stdout
+    assert "Routes with members on it: shop/site, shop/a, shop/b, shop/c, shop/new" in result.stdout
+
+
+@pytest.mark.parametrize(("url", "status", "words"), [
+    ("http://www.example.com/api/x", 0, ["10.1.1.1:8080, up", "it is Route shop/b, admitted"]),
+    ("http://www.example.com/apis", 0, ["it is Route shop/a, admitted"]),
+    ("https://c.com/", 0, ["record c.com", "it is Route shop/c, admitted"]),
+    ("http://i.com/x", 0, ["it is Ingress shop/site, admitted"]),
+    ("http://idle.com/", 1, ["0 of 0 members", "it is Route shop/none"]),
+    ("http://new.com/", 1, ["no Route has this host and path"]),
+])
+def test_requests(site, url, status, words):
+    """The objects on the BIG-IP count: the Route of new.com is not there."""
+    result = invoke(site, "explain", "request", url)
+    assert result.exit_code == status, result.stdout
+    for text in words:
+        assert text in result.stdout
+
+
+def test_the_device_counts_and_not_the_cluster(site):
+    """A Rule of a Route that is gone leads requests until the router has removed it."""
+    site.kube.delete("Route", "shop", "c")
+    try:
+        result = invoke(site, "explain", "request", "https://c.com/")
+        assert result.exit_code == 0
+        assert "no Route asks for this any more" in result.stdout
+    finally:
+        site.apply(manifests.route("c", host="c.com", kind="passthrough"))
+
+
+@pytest.mark.parametrize("arguments", [
+    ("get", "routes"), ("explain", "route", "shop/a"), ("explain", "node", "node-1"),
+    ("explain", "request", "http://a.com/")])
+def test_a_wrong_password(site, arguments):
+    result = invoke(site, *arguments, f5_password="wrong-word")
+    assert result.exit_code == 1
+    assert result.stdout.count("user 'admin' or its password is refused") == 1
+    assert "`f5router doctor` checks all that is needed" in result.stdout
+    assert "wrong-word" not in result.output
+
+
+@rows("arguments", [("route", "a"), ("route", "a/b/c"), ("service", "/a"), ("request", "ftp://a.com"),
+                    ("request", "http://")])
+def test_wrong_usage(site, arguments):
+    assert invoke(site, "explain", *arguments).exit_code == 2

@@ -1,0 +1,105 @@
+"""The chain of a Route, step by step, and the first broken one."""
+
+import dataclasses
+
+from f5router.views import chain
+from f5router.views.needed_object import State
+from f5router.views.nodes import NodeView, WayView
+from f5router.views.routes import (
+    DOWN,
+    UP,
+    Link,
+    MemberView,
+    PoolView,
+    Problem,
+    RouteView,
+    RuleView,
+    ServiceView,
+    Status,
+    VirtualServerView,
+)
+from tests.rows import rows
+
+
+def member(number: int, health: str = UP, **fields) -> MemberView:
+    return MemberView(**{"address": f"10.1.1.{number}", "port": 80, "ratio": 1, "session": "enabled",
+                         "health": health, "state": State.IN_PLACE, **fields})
+
+
+POOL = PoolView("/Common/p", "round-robin", "/Common/tcp", (member(1), member(10)), State.IN_PLACE)
+ROUTE = RouteView(
+    "shop", "a", "Route", "a", "", "a.com", "", "segments", "", "Allow", Status.ADMITTED, "", "", "", "",
+    (ServiceView("web", "", 100),), (), (), (VirtualServerView("/Common/v", "10.0.0.1", 80, exists=True),),
+    None, (RuleView("r", "/Common/policy", "host is a.com", "pool /Common/p", State.IN_PLACE),
+           RuleView("r-1", "/Common/policy", "", "pool /Common/p", State.IN_PLACE)), POOL, (), ())
+
+
+def view(*problems: tuple[Link, str], **fields) -> RouteView:
+    listed = tuple(Problem(link, text) for link, text in problems)
+    return dataclasses.replace(ROUTE, problems=listed, **fields)
+
+
+def test_steps():
+    steps = chain.steps(ROUTE)
+    assert [step.name for step in steps] == [
+        "object", "admission", "virtual server", "rule", "rule", "pool", "member", "member"]
+    assert steps[4].text == "r-1 in /Common/policy: every request -> pool /Common/p"
+    assert chain.first_broken(steps) is None
+    assert chain.to_do(ROUTE) == ""
+
+
+@rows(("problem", "number", "to_do"), [
+    ((Link.ROUTE, "X: y"), 1, "docs/routes.md"),
+    ((Link.VIRTUAL_SERVER, "/Common/v is not there"), 2, "--f5-http-vserver"),
+    ((Link.RULE, "r in /Common/policy: it differs on the BIG-IP"), 3, "f5router plan"),
+    ((Link.RULE, "r-1 in /Common/policy: it differs on the BIG-IP"), 4, "f5router plan"),
+    ((Link.POOL, "/Common/p has no members"), 5, "-n shop"),
+    ((Link.MEMBER, "10.1.1.1 port 80 is not on the BIG-IP"), 6, "check the pod"),
+])
+def test_a_problem_stands_at_its_step(problem, number, to_do):
+    """Once: 10.1.1.1 is not 10.1.1.10, nor is the Rule r the Rule r-1."""
+    route = view(problem)
+    steps = chain.steps(route)
+    assert [at for at, step in enumerate(steps) if step.problems] == [number] == [chain.first_broken(steps)]
+    assert to_do in chain.to_do(route)
+
+
+def test_the_first_of_several():
+    route = view((Link.RULE, "r in /Common/policy: gone"), (Link.POOL, "/Common/p: gone"))
+    assert chain.first_broken(chain.steps(route)) == 3
+    assert "f5router plan" in chain.to_do(route)
+
+
+def test_a_rejected_route_ends_there():
+    route = view((Link.ROUTE, "HostAlreadyClaimed: x"), status=Status.REJECTED, reason="HostAlreadyClaimed",
+                 message="x", pool=None, rules=())
+    assert [(step.name, step.text) for step in chain.steps(route)][-1] == ("admission", "rejected")
+
+
+def test_members_are_bounded_and_broken_ones_come_first():
+    members = (*(member(number) for number in range(1, 31)), member(40, DOWN))
+    steps = chain.steps(view((Link.MEMBER, "10.1.1.40 port 80 is down"),
+                             pool=dataclasses.replace(POOL, members=members)))
+    listed = [step for step in steps if step.name == "member"]
+    assert len(listed) == chain.MOST_MEMBERS + 1
+    assert (listed[0].text, listed[0].problems) == (
+        "10.1.1.40 port 80, down", ("10.1.1.40 port 80 is down",))
+    assert listed[-1].text == "and 11 more"
+
+
+def test_a_node_of_members():
+    pool = dataclasses.replace(POOL, members=(member(1, node="n1", node_problem="the Node is not ready"),))
+    steps = chain.steps(view((Link.NODE, "n1: the Node is not ready"), pool=pool))
+    assert [(step.name, step.text, step.problems) for step in steps if step.problems] == [
+        ("Node", "n1", ("n1: the Node is not ready",))]
+
+
+@rows(("state", "problems"), [
+    (State.IN_PLACE, ()), (State.MISSING, ("it is not on the BIG-IP",)),
+    (State.DIFFERS, ("it differs on the BIG-IP",)), (State.REFUSED, ("it is refused",))])
+def test_the_way_to_a_node(state, problems):
+    node = NodeView("n1", ("10.0.0.1",), True, True, "", ("10.1.0.0/24",),
+                    (WayView("static route", "10.1.0.0/24", "10.0.0.1", state),))
+    steps = chain.of_node(node)
+    assert [step.name for step in steps] == ["Node", "pods", "static route"]
+    assert steps[-1].problems == problems
