@@ -54,9 +54,14 @@ that takes longer gets fewer writes, and never has more than these in its queues
 def build_device(
     config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
-    permit: WritePermit = ALWAYS,
+    permit: WritePermit = ALWAYS, everything: bool = False,
 ) -> Device:
-    """Build the device of a Config; the stack closes it. Args: sleep: None for waits that give_up ends."""
+    """Build the device of a Config; the stack closes it.
+
+    Args:
+        sleep: None for waits that give_up ends.
+        everything: read also what only other settings ask for: an earlier router may have left it.
+    """
     login = SharedFiles("changed login for the BIG-IP", file_watch.login(config.bigip_paths),
                         config.bigip.login, period_s=timing.files_s, clock=clock)
     authorities = SharedFiles(
@@ -69,7 +74,7 @@ def build_device(
     stack.callback(pair.close)
     return Device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
-        vxlan=config.vxlan is not None, static_routes=config.static_routes,
+        vxlan=everything or config.vxlan is not None, static_routes=everything or config.static_routes,
         profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s, sleep=sleep,
     )
 

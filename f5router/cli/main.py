@@ -1,7 +1,7 @@
-"""Command line: f5router run, plan, doctor, adopt, status clear, explain, completion and version.
+"""Command line: f5router run, plan, doctor, adopt, uninstall, status clear, explain, completion and version.
 
-The flags of run, plan, doctor and adopt are those of options.OPTIONS; status clear and explain have some of
-them.
+The flags of run, plan, doctor, adopt and uninstall are those of options.OPTIONS; status clear and explain
+have some of them.
 Exit status: that of the command; 2 for wrong usage and for settings that cannot work, 1 with
 plan --detailed-exitcode.
 """
@@ -194,6 +194,32 @@ def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
         with _stopping() as stop:
             exit_status = module.adopt(config, dry_run=dry_run, stop=stop)
     sys.exit(exit_status)
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Remove everything of the router.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before anything is removed.")
+@click.pass_context
+def uninstall(ctx: click.Context, /, dry_run: bool, yes: bool, **flags: str | None) -> None:
+    """Remove everything of the router from the BIG-IP, and its entries from the status of Routes.
+
+    Stop the router first. Exit status: 0 if nothing is left; 1 otherwise; 2 for settings that cannot work.
+    """
+    with _reported():
+        config = _configured(flags)
+        log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        module = ctx.obj or _loaded("f5router.cli.uninstall")
+        exit_status = module.uninstall(config, dry_run=dry_run, confirm=lambda text: yes or _confirmed(text),
+                                       stopping=_stopping)
+    sys.exit(exit_status)
+
+
+def _confirmed(question: str) -> bool:
+    """True if the answer is yes; without a terminal there is nobody to ask."""
+    if not sys.stdin.isatty():
+        click.echo("There is no terminal to ask on: give --yes, or --dry-run.", err=True)
+        return False
+    return click.confirm(question)
 
 
 @main.group()

@@ -76,6 +76,11 @@ class Campaign:
         """Identity of the leader, as the Lease was seen last; "" if nobody leads, or that is not known."""
         return self._elector.holder
 
+    @property
+    def version(self) -> str:
+        """Version of the Lease as it was seen last: a leader that is alive changes it."""
+        return self._elector.version
+
     def left_s(self) -> float:
         """Return for how long this router may write; 0 or less if it is not the leader."""
         return self._elector.leads_until - self._clock()

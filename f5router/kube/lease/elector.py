@@ -76,6 +76,11 @@ class Elector:
         """Holder of the Lease when it was seen last; "" for nobody."""
         return self._seen.record.holder
 
+    @property
+    def version(self) -> str:
+        """Version of the Lease when it was seen last, which each renewal changes; "" if there was none."""
+        return self._seen.version
+
     def leads(self, now: float) -> bool:
         """True if this candidate leads."""
         return now < self.leads_until

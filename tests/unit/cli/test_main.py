@@ -25,14 +25,14 @@ from tests.waiting import DEADLINE_S
 HOST = "ROUTER_EXTERNAL_HOST_"
 PASSWORD = "s3cr3t-word"
 ENV = {HOST + "HOSTNAME": "bigip.example.com", HOST + "USERNAME": "admin", HOST + "PASSWORD": PASSWORD}
-COMMANDS = pytest.mark.parametrize("command", ["run", "plan", "adopt"])
+COMMANDS = pytest.mark.parametrize("command", ["run", "plan", "adopt", "uninstall"])
 
 
 class Controller:
     """Stands in for f5router.app.launch; keeps what it was called with."""
 
-    def __init__(self, status=0, act=lambda stop: None):
-        self.status, self.act = status, act
+    def __init__(self, status=0, act=lambda stop: None, *, asks=False):
+        self.status, self.act, self.asks = status, act, asks
         self.config = self.once = self.stop = self.output = self.detailed = self.dry_run = None
 
     def run(self, config, *, once, stop):
@@ -51,6 +51,13 @@ class Controller:
         self.act(stop)
         return self.status
 
+    def uninstall(self, config, *, dry_run, confirm, stopping):
+        self.config, self.dry_run = config, dry_run
+        self.confirmed = self.asks and confirm("Remove it?")
+        with stopping() as stop:
+            self.stop = stop
+            self.act(stop)
+        return self.status
 
 
 @pytest.fixture
@@ -84,6 +91,18 @@ def test_adopt(f5router, args, dry_run, status):
     assert controller.config.bigip.host == "a:8443"
     assert controller.dry_run is dry_run
     assert not controller.stop.is_set()
+
+
+@pytest.mark.parametrize(("args", "dry_run", "confirmed"), [
+    ([], False, False), (["--dry-run"], True, False), (["--yes"], False, True)],
+    ids=["nobody to ask", "dry run", "yes"])
+def test_uninstall(f5router, args, dry_run, confirmed):
+    """Without a terminal nothing goes but with --yes."""
+    controller = Controller(asks=True)
+    result = f5router("uninstall", "--f5-host=a:8443", *args, controller=controller)
+    assert result.exit_code == 0, result.output
+    assert (controller.dry_run, controller.confirmed) == (dry_run, confirmed)
+    assert ("There is no terminal to ask on" in result.output) is not confirmed
 
 
 @pytest.mark.parametrize(("args", "once"), [([], False), (["--once"], True)], ids=["run", "once"])
@@ -282,7 +301,7 @@ def test_help(f5router, command):
         notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
         assert not notes or f"[{notes}]" in flat, option.name
     first_lines = [line for line in result.output.splitlines() if line.lstrip().startswith("-")]
-    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--help"}
+    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--yes", "--help"}
     assert len(first_lines) == len(OPTIONS) + sum(name in result.output for name in own)
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
     assert starts == sorted(starts)
@@ -298,7 +317,7 @@ def test_help_needs_no_settings(f5router):
     assert result.exit_code == 0
     commands = result.output.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in commands] == [
-        "adopt", "completion", "doctor", "explain", "get", "plan", "run", "status", "version"]
+        "adopt", "completion", "doctor", "explain", "get", "plan", "run", "status", "uninstall", "version"]
     for text in commands:
         assert text.endswith(".")
         assert not text.endswith("...")

@@ -1,0 +1,186 @@
+"""The command `f5router uninstall`: removes everything of this router from the BIG-IP, and its statuses.
+
+Each run reads what is there and deletes it in a safe order, so a run that was killed is finished by the next.
+Statuses go first: what sends clients to a Route by its status stops before the Route does. With leader
+election the Lease is held meanwhile. A router that runs without one shows itself only by what it writes: if
+the objects change while they are shown, nothing is removed; if they come back, the exit status is 1.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
+
+import tabulate
+
+from f5router.app.progress import Progress
+from f5router.app.settling import Settling
+from f5router.app.timing import DEFAULT, Timing
+from f5router.app.wiring import build_campaign, build_device, build_syncer, write_permit
+from f5router.cli import clear_status
+from f5router.config.config import Config
+from f5router.icontrol.device import Device
+from f5router.kube.lease.campaign import Campaign
+from f5router.kube.lease.elector import UNKNOWN
+from f5router.model.errors import BigIPError, Standby
+from f5router.model.objects import Ref
+from f5router.model.printable import printable
+from f5router.model.selection import Selection
+from f5router.plan.change import AnyChange, Plan
+from f5router.plan.removal import Removal, removal
+
+log = logging.getLogger(__name__)
+
+TRIES = 5
+"""Attempts to remove everything; each begins with a reading."""
+
+RUNNING = "a router with this folder is probably running; stop it, and run this again"
+
+
+def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
+              stopping: Callable[[], AbstractContextManager[threading.Event]],
+              timing: Timing = DEFAULT) -> int:
+    """Show what would go, ask, and remove it; returns the exit status.
+
+    Args:
+        confirm: asks a question; True if the answer is yes.
+        stopping: yields the event that ends the removal early.
+    """
+    with ExitStack() as stack:
+        changed = threading.Event()
+        campaign = None if dry_run else build_campaign(config, changed.set, stack)
+        device = build_device(config, stack, timing=timing, permit=write_permit(config, campaign),
+                              everything=True)
+        try:
+            shown = _look(device, config.folder)
+        except BigIPError as exc:
+            log.error("BIG-IP not readable", extra={"bigip": config.bigip_names, "error": str(exc)})
+            return 1
+        print(_table(shown, config))
+        statuses = _statuses(config)
+        if dry_run:
+            return clear_status.run(statuses, dry_run=True) if statuses else 0
+        if campaign is not None and (reason := _lead(campaign, config, changed)):
+            log.error("nothing is removed", extra={"reason": reason})
+            return 1
+        if not confirm(_question(shown, config, statuses)):
+            print("Nothing is removed.")
+            return 1
+        with stopping() as stop:
+            reasons = ["statuses are left"] if statuses and clear_status.run(statuses, dry_run=False) else []
+            reasons += _Removing(config, device, stop, timing).run(shown.plan)
+        for reason in reasons:
+            log.error("not everything is removed", extra={"reason": reason})
+        return 1 if reasons else 0
+
+
+def _look(device: Device, folder: str) -> Removal:
+    device.observe(create_folder=False)
+    return removal(device.observed, folder)
+
+
+def _statuses(config: Config) -> clear_status.ClearConfig | None:
+    """Return the settings with which statuses are cleared; None if this router writes none."""
+    if not config.status.enabled:
+        return None
+    return clear_status.ClearConfig(
+        router_name=config.status.router_name, scope=Selection(config.watch.selection.namespace),
+        kube=config.kube, rate_per_s=config.status.rate_per_s,
+        log_level=config.log_level, log_format=config.log_format)
+
+
+def _table(shown: Removal, config: Config) -> str:
+    rows = [("removed", change.ref.kind, printable(change.ref.path), "") for change in shown.plan]
+    rows += [("left", ref.kind, printable(ref.path), printable(why))
+             for ref, why in sorted(shown.stays.items())]
+    if not rows:
+        return f"Nothing of this router is in {config.folder} of BIG-IP {config.bigip_names}."
+    return tabulate.tabulate(rows, headers=("what happens", "kind", "object", "why"), tablefmt="plain")
+
+
+def _question(shown: Removal, config: Config, statuses: clear_status.ClearConfig | None) -> str:
+    also = f", and the statuses of router {statuses.router_name}" if statuses else ""
+    return (f"Remove {len(shown.plan):,} objects in {config.folder} from BIG-IP {config.bigip_names}{also}? "
+            "Its Routes are not served any more.")
+
+
+def _lead(campaign: Campaign, config: Config, changed: threading.Event) -> str:
+    """Wait for the Lease; returns why this process does not get it: another one renews it, for instance."""
+    assert config.lease is not None
+    timing, seen = config.lease.timing, set[str]()
+    end = time.monotonic() + 2 * timing.duration_s
+    campaign.stand()
+    while not campaign.leads():
+        if campaign.refusal():
+            return campaign.refusal()
+        if campaign.holder not in ("", campaign.identity, UNKNOWN):
+            seen.add(f"{campaign.holder} {campaign.version}")
+        if len(seen) > 1 or time.monotonic() >= end:
+            return f"{campaign.holder or 'another router'} holds the Lease: stop all routers first"
+        changed.wait(timing.retry_s / 4)
+    return ""
+
+
+class _Removing:
+    """Removes everything of ours from one BIG-IP."""
+
+    def __init__(self, config: Config, device: Device, stop: threading.Event, timing: Timing):
+        self._config, self._device, self._stop, self._timing = config, device, stop, timing
+        syncer = build_syncer(config, device, timing=timing.sync, clock=time.monotonic)
+        self._settling = Settling(device, syncer, save=config.save_config, wake=lambda: None, timing=timing,
+                                  clock=time.monotonic)
+        self._progress = Progress(log, "removing")
+        self._gone: set[Ref] = set()
+
+    def run(self, shown: Plan) -> list[str]:
+        """Remove, tidy and save; returns why something is left. Args: shown: what was confirmed."""
+        threading.Thread(target=self._watch_stop, daemon=True, name="stop").start()
+        # A run before this one may have ended between a write and its saving.
+        self._settling.record_write()
+        reasons = self._remove({change.ref for change in shown})
+        self._device.remove_left()
+        self._settling.finish()
+        if self._settling.syncer.due_at() is not None:
+            self._settling.syncer.step()
+        return reasons
+
+    def _watch_stop(self) -> None:
+        self._stop.wait()
+        self._device.give_up()
+
+    def _remove(self, shown: set[Ref]) -> list[str]:
+        reasons: list[str] = []
+        for attempt in range(TRIES):
+            if reasons and self._stop.wait(self._timing.backoff.delay_s(attempt)):
+                return ["stopped before everything was removed"]
+            try:
+                left = _look(self._device, self._config.folder)
+                refs = {change.ref for change in left.plan}
+                if not refs:
+                    return [f"{ref}: {why}" for ref, why in sorted(left.stays.items())]
+                if foreign := (refs & self._gone) | (refs - shown) | (shown - refs if not attempt else set()):
+                    return [f"{_some(foreign)} came or went meanwhile: {RUNNING}"]
+                reasons = self._pass(left.plan)
+            except BigIPError as exc:
+                reasons = [f"BIG-IP {self._config.bigip_names}: {exc}"]
+                if isinstance(exc, Standby) or self._stop.is_set():
+                    break
+        return reasons
+
+    def _pass(self, plan: Plan) -> list[str]:
+        """Carry out a Plan; returns what was refused, or waits for that. Raises: BigIPError."""
+        self._progress.begin(len(plan))
+        outcome = self._device.apply(plan, on_change=self._record)
+        refused = {**outcome.in_use, **outcome.failed}
+        return [f"{ref} stays: {error}" for ref, error in sorted(refused.items())]
+
+    def _record(self, change: AnyChange) -> None:
+        self._gone.add(change.ref)
+        self._settling.record_write()
+        self._progress.step()
+
+
+def _some(refs: Iterable[Ref]) -> str:
+    some = sorted(map(str, refs))
+    return some[0] + (f" and {len(some) - 1:,} others" if len(some) > 1 else "")
