@@ -50,12 +50,18 @@ class Site(Lab):
                    manifests.route("lost", host="lost.example.com", service="none"))
 
     def start(self, *, vxlan: bool = False, built: Image | None = None, copied: bool = True,
-              more: Mapping[str, str] = MappingProxyType({})) -> Pod:
-        """Start the pod. Args: copied: begin as a copy; more: variables that an administrator adds."""
+              more: Mapping[str, str] = MappingProxyType({}), box: dict | None = None) -> Pod:
+        """Start the pod.
+
+        Args:
+            copied: begin as a copy.
+            more: variables that an administrator adds.
+            box: container, if not that of the Deployment.
+        """
         secrets = deployment.secrets(self.bigip, self.key.read_text())
         pod = Pod(self._folder, self.kube, secrets, self.bigip.ssh_port, built=built,
                   copied=copied and built is None,
-                  box=deployment.container(vxlan=vxlan), more=more)
+                  box=box or deployment.container(vxlan=vxlan), more=more)
         self._stack.callback(pod.end)
         return pod
 
