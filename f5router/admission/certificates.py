@@ -1,6 +1,7 @@
 """Check of the certificates and keys of spec.tls, which yields what goes to the BIG-IP.
 
-A certificate that expired, or is not valid yet, passes; so does one of another host. Source of the rules:
+A certificate that expired, or is not valid yet, passes; so does one of another host: the team is warned of
+them (reconcile/certificate_warnings.py). Source of the rules:
 openshift/router, ExtendedValidateRoute. Upstream bounds signature checks only
 (issuers.MAX_CHECKS); the other bounds are in pem.py.
 """

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPubl
 
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.steps import Steps
+from f5router.model.validity import Validity
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 
@@ -84,7 +85,26 @@ def key_pair(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x
         raise PEMError("spec.tls.key: the key does not match the certificate")
     chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
     first, others = (yield from encode([leaf])), (yield from encode(chain))
-    return TLSKeyPair(first, others, _encode_key(key), public)
+    return TLSKeyPair(first, others, _encode_key(key), public, validity(leaf))
+
+
+def validity(certificate: x509.Certificate) -> Validity | None:
+    """Read names and dates of a certificate; None if that is not possible."""
+    try:
+        begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        return Validity(_names(certificate), begin, end)
+    except (ValueError, TypeError, OverflowError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
+        return None
+
+
+def _names(certificate: x509.Certificate) -> tuple[str, ...]:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return ()
+    names = extension.value
+    return (*names.get_values_for_type(x509.DNSName),
+            *map(str, names.get_values_for_type(x509.IPAddress)))
 
 
 def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:

@@ -248,6 +248,7 @@ class Controller:
             self.take_events()
             self.replica.follow()
             return
+        self.reconciler.judge(self.reconciler.certificates.take_changed())
         self.held_deletes.ask(now)
         self._check_drift(now)
         if self._pass_due(now) or self.held_deletes.is_listed():

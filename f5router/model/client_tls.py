@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from f5router.model.validity import Validity
+
 
 @dataclass(frozen=True, slots=True)
 class TLSKeyPair:
@@ -14,6 +16,8 @@ class TLSKeyPair:
     key: str = field(repr=False)
     public: str = field(repr=False)
     """Public key of the leaf, PEM: identifies the private key without revealing it."""
+    validity: Validity | None = None
+    """Names and dates of the leaf; None if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,11 @@ from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.errors import UNCERTAIN_ERRORS
 from f5router.model.objects import Ref
+from f5router.model.problem import Problem
 from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold
 from f5router.reconcile.member_writes import PATIENCE_S, MemberWrites, OnChange
@@ -53,7 +55,9 @@ class Reconciler:
         """Objects that may differ between Desired and Observed."""
         self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
                                     clock=clock, patience_s=patience_s)
-        self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog)
+        self.certificates = CertificateWarnings(engine, clock=clock)
+        self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog,
+                                 certificates=self.certificates)
         self._routes = ChangedRoutes(engine, device, self._backlog, look=lambda: device.calls.look())
         self._removed: dict[Key, Route] = {}
         self._first_load: set[Ref] | None = None
@@ -401,8 +405,12 @@ class Reconciler:
         for key in self._routes.while_looking(keys):
             if (verdict := self.verdicts.verdict(key)) is not None:
                 verdicts[key] = verdict
-            warnings[key] = self.engine.warnings(key)
+            warnings[key] = self.warnings(key)
         return Report(outcome, full, verdicts, warnings, removed)
+
+    def warnings(self, key: Key) -> tuple[Problem, ...]:
+        """Return what the team should know about a Route that is served."""
+        return (*self.engine.warnings(key), *self.certificates.of(key))
 
     def is_converged(self) -> bool:
         """True if all that is desired is on the device, apart from refused objects; after an observation."""

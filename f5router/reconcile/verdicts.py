@@ -12,6 +12,7 @@ from f5router.network.diagnostics import Findings
 from f5router.plan.change import Stage, stage
 from f5router.plan.problems import Problem, grouped
 from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.retry import RetrySchedule
 from f5router.status.condition import PENDING, Verdict
@@ -23,9 +24,9 @@ class Verdicts:
     """Reads engine, device and refusals; changes nothing."""
 
     def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, deferred: DeferredDeletes,
-                 backlog: Backlog):
+                 backlog: Backlog, *, certificates: CertificateWarnings):
         self._engine, self._device, self._retry = engine, device, retry
-        self._deferred, self._backlog = deferred, backlog
+        self._deferred, self._backlog, self._certificates = deferred, backlog, certificates
 
     def verdict(self, key: Key) -> Verdict | None:
         """Return the verdict for a Route's status; None while it is not yet known."""
@@ -48,7 +49,12 @@ class Verdicts:
             return None
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
-        return Verdict(True, message=engine.option_problems(key)) if served else None
+        return Verdict(True, message=self._message(key)) if served else None
+
+    def _message(self, key: Key) -> str:
+        """Return what the status of an admitted Route has for its team; "" for nothing."""
+        texts = (self._engine.option_problems(key), *(text for _, text in self._certificates.of(key)))
+        return "; ".join(filter(None, texts))
 
     def waits_for(self, key: Key) -> str:
         """Return what an admitted Route waits for before its objects can be written; "" for nothing."""

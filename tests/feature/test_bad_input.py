@@ -10,7 +10,7 @@ from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS, Lab
 from tests.waiting import DEADLINE_S
 
-ONE, OTHER, OLD = identity(), identity(serial=1), identity(expired=True)
+ONE, OTHER, OLD = identity(), identity(serial=1), identity("expired.example.com", expired=True)
 PAIR = {"certificate": ONE.certificate, "key": ONE.key}
 TORN = ONE.certificate.replace("\n", "\nAAAA", 3)
 LONG_PATH = "/" + "x" * 1999
@@ -77,6 +77,11 @@ WARNED = {
         "spec.port.targetPort: Service web has no port 9"),
     "key-no-cert": ({"kind": "edge", "key": ONE.key}, "CertificateNotUsed",
         "spec.tls.key: there is a key without a certificate"),
+    "expired": ({"kind": "edge", "certificate": OLD.certificate, "key": OLD.key}, "CertificateExpired",
+        "spec.tls.certificate: it expired on 2024-08-19T00:00:00Z"),
+    "other-host": ({"kind": "edge", "certificate": OTHER.certificate, "key": OTHER.key},
+        "CertificateNameMismatch",
+        "spec.tls.certificate: it is not for other-host.example.com but for www.example.com"),
     "unverified": ({"kind": "reencrypt"}, "UnverifiedPods",
         "spec.tls.destinationCACertificate: there is none"),
 }
@@ -84,7 +89,6 @@ WARNED = {
 GOOD = {
     "good-plain": {}, "good-edge": {"kind": "edge", **PAIR}, "good-pass": {"kind": "passthrough"},
     "twice": {"host": "twice.example.com", "path": "/x"},
-    "expired": {"kind": "edge", "certificate": OLD.certificate, "key": OLD.key},
 }
 
 

@@ -12,7 +12,7 @@ from tests import manifests
 from tests.builders import identity
 from tests.waiting import DEADLINE_S, until
 
-ONE = identity()
+ONE = identity("b.com")
 HAPROXY = {"routerName": "haproxy", "host": "www.example.com", "wildcardPolicy": "None", "conditions": [
     {"type": "Admitted", "status": "True", "lastTransitionTime": "2020-01-02T03:04:05Z"}]}
 QUICK = {"retry_s": 0}

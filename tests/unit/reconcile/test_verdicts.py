@@ -11,6 +11,7 @@ from f5router.model.ltm import Pool, Rule
 from f5router.model.net import StaticRoute, Tunnel
 from f5router.model.objects import Ref
 from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.retry import RetrySchedule
 from f5router.reconcile.verdicts import DEVICE_REJECTED, Verdicts
@@ -32,7 +33,9 @@ class Bench:
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
         self.retry, self.deferred, self.backlog = RetrySchedule(), DeferredDeletes(), Backlog()
-        self.verdicts = Verdicts(self.engine, self.device, self.retry, self.deferred, self.backlog)
+        self.verdicts = Verdicts(
+            self.engine, self.device, self.retry, self.deferred, self.backlog,
+            certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
 
     def rule(self, key: Key) -> Ref:
         (ref,) = (ref for ref in self.engine.uses(key) if ref.kind == Rule.KIND)

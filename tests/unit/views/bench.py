@@ -7,6 +7,7 @@ from f5router.model.cluster import Key
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.retry import RetrySchedule
 from f5router.reconcile.verdicts import Verdicts
@@ -23,7 +24,10 @@ class Bench:
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
         self._retry = RetrySchedule()
-        self.verdicts = Verdicts(self.engine, self.device, self._retry, DeferredDeletes(), Backlog())
+        self.verdicts = Verdicts(
+            self.engine, self.device, self._retry, DeferredDeletes(), Backlog(),
+            certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
+        self.warnings = self.engine.warnings
         self.failures = self._retry.failures
 
     def refuse(self, ref: Ref, error) -> None:

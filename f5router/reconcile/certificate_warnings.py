@@ -1,0 +1,52 @@
+"""Warnings about certificates of Routes that clients refuse: expired ones, and those of other hosts.
+
+Such a Route is served all the same, as upstream does (openshift/router, ExtendedValidateRoute).
+"""
+
+import datetime
+import math
+from collections.abc import Callable
+
+from f5router.admission import field_names
+from f5router.desired.engine import Engine
+from f5router.model.cluster import Key
+from f5router.model.problem import Problem
+
+PERIOD_S = 60.0
+"""Time between two looks at the dates of all certificates; with 10,000 of them a look takes 2 ms."""
+
+
+class CertificateWarnings:
+    """Compares certificates with the host and the wall clock. The loop's thread calls its methods."""
+
+    def __init__(self, engine: Engine, *, clock: Callable[[], float],
+                 wall: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(datetime.UTC)):
+        """Args: clock: monotonic seconds; wall: aware time."""
+        self._engine, self._clock, self._wall = engine, clock, wall
+        self._looked_at = wall()
+        self._due_at = -math.inf
+
+    def of(self, key: Key) -> tuple[Problem, ...]:
+        """Return the warnings about the certificate of a Route, with its field."""
+        evaluated = self._engine.routes().get(key)
+        pair = evaluated.key_pair if evaluated else None
+        if evaluated is None or pair is None or (validity := pair.validity) is None:
+            return ()
+        route = evaluated.route
+        field = "spec.tls.externalCertificate" if route.secret else "spec.tls.certificate"
+        return tuple(Problem(reason, field_names.of_origin(route, f"{field}: {text}"))
+                     for reason, text in validity.problems(evaluated.host, self._wall()))
+
+    def take_changed(self) -> list[Key]:
+        """Return the Routes whose certificate has begun or ceased to be valid since the last look.
+
+        The wall clock may have been set back meanwhile.
+        """
+        if self._clock() < self._due_at:
+            return []
+        self._due_at = self._clock() + PERIOD_S
+        before, now = sorted((self._looked_at, wall := self._wall()))
+        self._looked_at = wall
+        return [key for key, evaluated in self._engine.routes().items()
+                if (pair := evaluated.key_pair) is not None and (validity := pair.validity) is not None
+                and (before <= validity.begin <= now or before <= validity.end <= now)]
