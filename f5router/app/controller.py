@@ -17,6 +17,7 @@ from f5router.app.file_watch import FileWatch
 from f5router.app.held_deletes import HeldBack
 from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
+from f5router.app.progress import Progress
 from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
@@ -78,6 +79,7 @@ class Controller:
         self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
+        self._progress = Progress(log, "first load", clock=clock)
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
         self._contended = False
@@ -156,6 +158,8 @@ class Controller:
         self.monitor.health.reached()
         self.settling.record_write()
         self.hint.record(change)
+        if not self._loaded:
+            self._progress.step(self.reconciler.first_load)
         self.on_change(change)
 
     def _is_pause(self, exc: Exception) -> bool:

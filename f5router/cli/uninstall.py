@@ -130,7 +130,7 @@ class _Removing:
         syncer = build_syncer(config, device, timing=timing.sync, clock=time.monotonic)
         self._settling = Settling(device, syncer, save=config.save_config, wake=lambda: None, timing=timing,
                                   clock=time.monotonic)
-        self._progress = Progress(log, "removing")
+        self._progress, self._total = Progress(log, "removing"), 0
         self._gone: set[Ref] = set()
 
     def run(self, shown: Plan) -> list[str]:
@@ -170,7 +170,7 @@ class _Removing:
 
     def _pass(self, plan: Plan) -> list[str]:
         """Carry out a Plan; returns what was refused, or waits for that. Raises: BigIPError."""
-        self._progress.begin(len(plan))
+        self._progress, self._total = Progress(log, "removing"), len(plan)
         outcome = self._device.apply(plan, on_change=self._record)
         refused = {**outcome.in_use, **outcome.failed}
         return [f"{ref} stays: {error}" for ref, error in sorted(refused.items())]
@@ -178,7 +178,7 @@ class _Removing:
     def _record(self, change: AnyChange) -> None:
         self._gone.add(change.ref)
         self._settling.record_write()
-        self._progress.step()
+        self._progress.step(self._total)
 
 
 def _some(refs: Iterable[Ref]) -> str:

@@ -60,6 +60,8 @@ class Reconciler:
                                  certificates=self.certificates)
         self._routes = ChangedRoutes(engine, device, self._backlog, look=lambda: device.calls.look())
         self._removed: dict[Key, Route] = {}
+        self.first_load = 0
+        """Number of objects that the first reading found to be written."""
         self._first_load: set[Ref] | None = None
         """Objects that the first reading found to be written, and no pass has tried yet; None before it."""
         self._portion: set[Ref] = set()
@@ -272,6 +274,7 @@ class Reconciler:
         self._queue(change.ref for change in changes if change.new is None or change.ref not in pools)
         if self._first_load is None:
             self._first_load = {*self._backlog, *pools}
+            self.first_load = len(self._first_load)
             self.retention.hold_members(self._clock())
 
     def _hold_deletes(self, also: set[Ref]) -> None:

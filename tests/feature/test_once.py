@@ -90,3 +90,18 @@ def test_a_right_that_is_missing_on_many_objects(lab, caplog):
     (reason,) = reasons(caplog)
     assert reason.startswith("2 Routes (shop/a, shop/b): ltm/pool /Common/openshift_")
     assert "01070822:3: Access Denied: user (robot)" in reason
+
+
+def test_a_first_load_shows_how_far_it_is(lab, caplog):
+    """A line every five seconds of writes, and none where nothing is to be written."""
+    caplog.set_level("INFO")
+    lab.apply(*(manifests.route(name, host=f"{name}.example.com") for name in "abc"))
+    lab.bigip.on_write = lambda entry: lab.later(10)
+    router = lab.router()
+    assert lab.converge(router) == []
+    lab.bigip.on_write = None
+    lines = [record.changes for record in caplog.records if record.message == "first load"]
+    assert lines[0].endswith(f" of {router.reconciler.first_load}")
+    caplog.clear()
+    assert lab.converge() == []
+    assert [record for record in caplog.records if record.message == "first load"] == []

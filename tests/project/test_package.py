@@ -1,0 +1,43 @@
+"""The archives that a release publishes."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+from tests.waiting import DEADLINE_S
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = """
+import sys
+from setuptools import build_meta
+folder = sys.argv[1]  # setuptools puts arguments of its own in its place
+build_meta.build_sdist(folder)
+build_meta.build_wheel(folder)
+"""
+
+
+def test_what_is_in_the_archives(tmp_path):
+    """Licence and typing in both; docs, with the files to deploy, in the source distribution."""
+    source = tmp_path / "source"
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in listed.stdout.split("\0"):
+        kept = name.startswith(("f5router/", "ghost_hostsubnet/", "docs/")) or "/" not in name
+        if name and kept and (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    built = tmp_path / "built"
+    subprocess.run([sys.executable, "-c", BUILD, built], cwd=source, check=True, capture_output=True,
+                   timeout=DEADLINE_S)
+    (archive,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    assert names >= {"LICENSE", "CHANGELOG.md", "SECURITY.md", "requirements.lock", "f5router/py.typed",
+                     "docs/guide.md", "docs/deploy/30-deployment.yaml",
+                     "docs/kustomize/vxlan/kustomization.yaml"}
+    with zipfile.ZipFile(wheel) as file:
+        inside = set(file.namelist())
+    assert any(name.endswith("/LICENSE") for name in inside)
+    assert inside >= {"f5router/py.typed", "f5router/cli/uninstall.py",
+                      "f5router/desired/irules/openshift_request_irule.tcl"}
