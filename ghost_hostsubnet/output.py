@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable
 
 import yaml
-from tabulate import tabulate
 
 from f5router.model.json_types import JSON
 from f5router.model.printable import printable
+from f5router.model.tables import plain_table
 from ghost_hostsubnet import gateway
 from ghost_hostsubnet.manifest import CheckResult, HostSubnetInfo, SDNFacts, decode
 
@@ -30,8 +30,7 @@ def hostsubnets(objects: Iterable[JSON], known: SDNFacts, form: str, *, several:
     """
     objects = list(objects)
     if form == "table":
-        rows = [[printable(cell) for cell in row(decode(obj), known)] for obj in objects]
-        return tabulate(rows, headers=COLUMNS, tablefmt="plain", disable_numparse=True)
+        return plain_table(COLUMNS, (row(decode(obj), known) for obj in objects))
     if several:
         return structured({"apiVersion": "v1", "kind": "List", "items": objects}, form)
     return structured(objects[0], form)

@@ -12,8 +12,6 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 
-import tabulate
-
 from f5router.app import once
 from f5router.app.controller import Controller
 from f5router.app.launch import build_controller, require_alone
@@ -28,7 +26,7 @@ from f5router.model import names, original_names
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
-from f5router.model.printable import printable
+from f5router.model.tables import plain_table
 from f5router.plan import adoption, rendering
 from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.plan.change import DELETE, UPDATE, Plan
@@ -156,8 +154,7 @@ def _replaced(leftovers: Iterable[Leftover], plan: Plan) -> list[Leftover]:
 
 
 def _table(leftovers: Iterable[Leftover]) -> str:
-    rows = [(leftover.fate, leftover.ref.kind, printable(leftover.ref.path), printable(leftover.why))
-            for leftover in leftovers]
+    rows = [(leftover.fate, leftover.ref.kind, leftover.ref.path, leftover.why) for leftover in leftovers]
     if not rows:
         return "Nothing of the original router is left."
-    return tabulate.tabulate(rows, headers=("what happens", "kind", "object", "why"), tablefmt="plain")
+    return plain_table(("what happens", "kind", "object", "why"), rows)

@@ -25,6 +25,7 @@ from f5router.model.errors import BigIPError, ConfigError
 from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.model.steps import finish
+from f5router.model.tables import hanging
 from f5router.views import chain, nodes, records, requests, routes
 from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView
@@ -304,16 +305,19 @@ def _owners(survey: Survey, answer: Answer) -> list[Key]:
 def _print_chain(console: Console, title: str, steps: Sequence[Step], to_do: str) -> None:
     console.print(Text(printable(title), "bold"), soft_wrap=True)
     broken = chain.first_broken(steps)
-    width = max(len(step.name) for step in steps)
+    column = max(len(step.name) for step in steps)
+    indent = column + 6
     for number, step in enumerate(steps):
         mark, style = ("x", "bold red") if step.problems else ("+", "green")
-        line = Text("  ").append(mark, style).append(f" {step.name:<{width}}  {printable(step.text)}")
+        text = hanging(step.text, indent, console.width)
+        line = Text("  ").append(mark, style).append(f" {step.name:<{column}}  {text}")
         console.print(line, soft_wrap=True)
-        for text in step.problems:
-            pointer = "first broken link: " if number == broken and text is step.problems[0] else ""
-            console.print(Text(f"    {'':<{width}}  {pointer}{printable(text)}", "red"), soft_wrap=True)
+        for problem in step.problems:
+            pointer = "first broken link: " if number == broken and problem is step.problems[0] else ""
+            text = hanging(f"{pointer}{problem}", indent, console.width)
+            console.print(Text(f"{' ' * indent}{text}", "red"), soft_wrap=True)
     if to_do:
-        console.print(Text(f"  to do: {printable(to_do)}", "bold"), soft_wrap=True)
+        console.print(Text(f"  {hanging(f'to do: {to_do}', 2, console.width)}", "bold"), soft_wrap=True)
 
 
 def _refused(exc: Unreadable) -> int:

@@ -150,7 +150,7 @@ class _PlanCommand(_SettingsCommand):
 
 
 @main.command(cls=_PlanCommand, epilog=_EPILOG, short_help="Show what one pass would change.")
-@click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Form of the plan.")
 @click.option(_DETAILED, "detailed", is_flag=True,
               help="Exit with 2 where there are changes and no problem; 0 is then: nothing to do.")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from f5router.app.once import REFUSED_S
+from f5router.cli import terminal
 from f5router.cli.survey import begin
 from f5router.config.config import Config
 from f5router.icontrol.device import Device
@@ -11,14 +12,21 @@ from f5router.kube.api import review
 from f5router.kube.api.api_errors import SHIPPED
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.model import names
 from f5router.model.cluster import Key
+from f5router.model.ltm import Rule
+from f5router.model.objects import Ref
 from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
+from f5router.plan.change import Plan
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 from f5router.reconcile import previous_objects
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING
+
+LEFT_OVER = "Not needed any more"
+"""Cause of a delete of which nothing shows whose it was."""
 
 
 def plan(config: Config, *, output: str, detailed: bool = False, refused_s: float = REFUSED_S) -> int:
@@ -28,7 +36,10 @@ def plan(config: Config, *, output: str, detailed: bool = False, refused_s: floa
     """
     with ExitStack() as stack:
         preview, _ = look(config, stack, refused_s=refused_s)
-    print(rendering.as_json(preview) if output == "json" else rendering.as_table(preview))
+    if output == "json":
+        print(rendering.as_json(preview))
+    else:
+        terminal.show(rendering.as_text(preview))
     return preview.exit_status(detailed=detailed)
 
 
@@ -53,7 +64,24 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     return Preview(
         plan, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)),
-        previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings), device
+        previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings,
+        _causes(reconciler, plan or ())), device
+
+
+def _causes(reconciler: Reconciler, plan: Plan) -> dict[Ref, str]:
+    """Return the Route that asks for each object, if only one does, or that did before it was gone."""
+    changing, engine = {change.ref for change in plan}, reconciler.engine
+    users: dict[Ref, set[Key]] = {}
+    for key in engine.routes():
+        for ref in changing & engine.closure(engine.uses(key)):
+            users.setdefault(ref, set()).add(key)
+    causes = {ref: names.label(min(keys), "Route") if len(keys) == 1 else "Several Routes"
+              for ref, keys in users.items()}
+    for change in plan:
+        if change.new is None and change.ref not in causes:
+            gone = names.route_key(change.old.name) if isinstance(change.old, Rule) else None
+            causes[change.ref] = f"{names.label(gone, 'Route')}, not served any more" if gone else LEFT_OVER
+    return causes
 
 
 def _mass(deletes: int, total: int) -> tuple[str, ...]:

@@ -1,18 +1,14 @@
 """Output on a terminal, with colours, or into a pipe, without them."""
 
-import io
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.text import Text
 
 from f5router.config.config import Config
 from f5router.logs import log_output
-from f5router.model.printable import printable
-
-WIDE = 10_000
-"""Columns where the output goes into a pipe or a file: lines are as long as they are."""
+from f5router.model.tables import WIDE, as_text, table
 
 
 def console() -> Console:
@@ -27,40 +23,20 @@ def console() -> Console:
 
 
 
-def table(headers: Sequence[str], rows: Iterable[Iterable[RenderableType]],
-          right: Collection[int] = ()) -> Table:
-    """Return a table without lines; cells that do not fit the terminal are continued below.
-
-    Args: right: numbers of the columns that are aligned to the right.
-    """
-    result = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, header in enumerate(headers):
-        result.add_column(header, justify="right" if number in right else "left", overflow="fold")
-    for row in rows:
-        result.add_row(*row)
-    return result
+def show(text: Text) -> None:
+    """Print a text: lines are broken on a terminal, and whole in a pipe."""
+    target = console()
+    target.print(text, soft_wrap=not target.is_terminal)
 
 
 def show_table(headers: Sequence[str], rows: Iterable[Iterable[RenderableType]]) -> None:
-    """Print a table: fitted to a terminal, with whole lines into a pipe."""
-    target = console()
-    if target.is_terminal:
-        target.print(table(headers, rows))
+    """Print a table: in colours where it fits a terminal, else as plain text with whole lines."""
+    target, result = console(), table(headers, rows)
+    plain = as_text(result)
+    if target.is_terminal and max(map(len, plain.splitlines()), default=0) <= target.width:
+        target.print(result)
     else:
-        print(as_text(table(headers, rows)))
-
-
-def as_text(renderable: RenderableType) -> str:
-    """Return something that rich renders as plain text, with whole lines and no blanks at their ends."""
-    output = io.StringIO()
-    Console(file=output, width=WIDE, highlight=False, markup=False, emoji=False,
-            color_system=None).print(renderable)
-    return "\n".join(line.rstrip() for line in output.getvalue().rstrip("\n").split("\n"))
-
-
-def plain_table(headers: Sequence[str], rows: Iterable[Iterable[object]], right: Collection[int] = ()) -> str:
-    """Return a table of values as plain text. Args: right: see `table`."""
-    return as_text(table(headers, ([printable(cell) for cell in row] for row in rows), right))
+        print(plain)
 
 
 def quieten(config: Config) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from f5router.model.cluster import Key
+from f5router.model.objects import Ref
 from f5router.plan.change import Plan
 from f5router.plan.problems import Problem
 
@@ -33,6 +34,8 @@ class Preview:
     lost: Mapping[Key, str] = field(default_factory=lambda: MappingProxyType({}))
     """Routes that are served now and would not be any more, with the reason."""
     warnings: tuple[str, ...] = ()
+    causes: Mapping[Ref, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What asks for an object that is to change: a Route, in words; none for one that several ask for."""
 
     def exit_status(self, *, detailed: bool = False) -> int:
         """Return the exit status of the command.

@@ -1,33 +1,37 @@
 """A Preview as text: for people, and as JSON for programs."""
 
-import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-import tabulate
+from rich.text import Text
 
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.printable import printable
-from f5router.plan.change import CREATE, DELETE, UPDATE, Plan
+from f5router.model.tables import plain_table
+from f5router.plan import changes
+from f5router.plan.change import CREATE, DELETE, UPDATE
+from f5router.plan.changes import fields_of
 from f5router.plan.preview import Preview
 
 
-def as_table(preview: Preview) -> str:
-    """Render Changes in the order of writing, then Routes, problems, warnings, and last the summary."""
-    sections = [_changes(preview.plan)] if preview.plan else []
+def as_text(preview: Preview) -> Text:
+    """Render Changes by their cause, then Routes, problems, warnings, and last the summary."""
+    sections = [changes.as_text(preview)] if preview.plan else []
     if preview.plan is not None and not preview.plan:
-        sections.append("No changes." if preview.problems else
-                        "Nothing to do: the BIG-IP is in step with the cluster.")
+        sections.append(Text("No changes." if preview.problems else
+                             "Nothing to do: the BIG-IP is in step with the cluster."))
     if preview.lost:
-        sections.append(as_lost(preview.lost))
+        sections.append(Text(as_lost(preview.lost), "yellow"))
     if preview.rejected:
-        sections.append(_table(_rejected(preview), ("rejected Route", "reason", "why")))
-    sections += ["\n".join(f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1))
-                 for title, texts in (("problem", preview.problems), ("warning", preview.warnings)) if texts]
-    return "\n\n".join([*sections, summary(preview)])
+        sections.append(Text(plain_table(("rejected Route", "reason", "why"), _rejected(preview))))
+    findings = (("problem", preview.problems, "red"), ("warning", preview.warnings, "yellow"))
+    for title, texts, style in findings:
+        if texts:
+            sections.append(Text("\n".join(
+                f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1)), style))
+    return Text("\n\n").join([*sections, Text(summary(preview), "bold")])
 
 
 def summary(preview: Preview) -> str:
@@ -43,9 +47,8 @@ def summary(preview: Preview) -> str:
 
 def as_lost(lost: Mapping[Key, str]) -> str:
     """Render a line for each Route that is served now and would not be any more."""
-    rows = [(f"not served any more: {printable(names.label(key, 'Route'))}", printable(why))
-            for key, why in sorted(lost.items())]
-    return tabulate.tabulate(rows, tablefmt="plain")
+    return plain_table(("", ""), ((f"not served any more: {names.label(key, 'Route')}", why)
+                                  for key, why in sorted(lost.items())))
 
 
 def as_json(preview: Preview) -> str:
@@ -56,7 +59,7 @@ def as_json(preview: Preview) -> str:
     return json.dumps({
         "changes": None if preview.plan is None else [{
             "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
-            "old": _shown(change.old), "new": _shown(change.new),
+            "old": fields_of(change.old), "new": fields_of(change.new),
         } for change in preview.plan],
         "lost": [{"route": names.label(key), "reason": why} for key, why in sorted(preview.lost.items())],
         "rejected": [{"route": names.label(route.key), "reason": route.reason, "message": route.message}
@@ -79,39 +82,9 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _changes(plan: Plan) -> str:
-    return _table(((change.verb, change.ref.kind, change.ref.path) for change in plan),
-                  ("change", "kind", "object"))
-
-
 def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
     """Yield a row for each Route; one that a problem affects refers to it by number."""
     numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
     for route in preview.rejected:
         number = numbers.get(route.key)
         yield names.label(route.key), route.reason, f"problem {number}" if number else route.message
-
-
-def _table(rows: Iterable[tuple[str, ...]], headers: tuple[str, ...]) -> str:
-    """Render columns of texts, made safe to show."""
-    shown = [[printable(cell) for cell in row] for row in rows]
-    return tabulate.tabulate(shown, headers=headers, tablefmt="plain", disable_numparse=True)
-
-
-def _shown(obj: Any) -> dict[str, Any] | None:
-    """Return the fields of an object as JSON; secrets have no repr and are left out."""
-    if obj is None:
-        return None
-    return {
-        field.name: _plain(getattr(obj, field.name))
-        for field in dataclasses.fields(obj) if field.repr and field.compare
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, frozenset | tuple | list):
-        items = [_plain(item) for item in value]
-        return sorted(items, key=str) if isinstance(value, frozenset) else items
-    if dataclasses.is_dataclass(value):
-        return _shown(value)
-    return value

@@ -1,7 +1,6 @@
 """Results of checks, and how they are shown: for people, and as JSON for programs."""
 
 import json
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -10,13 +9,11 @@ from typing import Any
 from rich.text import Text
 
 from f5router.model.printable import printable
+from f5router.model.tables import hanging
 
 OK, WARNING, FAILURE, SKIPPED = STATES = ("ok", "warning", "failure", "skipped")
 
 _STYLES = {OK: "green", WARNING: "yellow", FAILURE: "bold red", SKIPPED: "dim"}
-NARROWEST = 40
-"""Least width of the messages, in characters."""
-
 _PLURALS = {WARNING: "warnings", FAILURE: "failures"}
 
 
@@ -69,21 +66,19 @@ def as_json(checks: Sequence[Check]) -> str:
 def as_text(checks: Sequence[Check], width: int) -> Text:
     """Render each check below its area, and a summary. Args: width: of a line, in characters."""
     text, column = Text(), max((len(check.check) for check in checks), default=0)
-    indent = " " * (2 + len(SKIPPED) + 2 + column + 2)
+    indent = 2 + len(SKIPPED) + 2 + column + 2
     area = None
     for check in checks:
         if check.area != area:
             text.append(f"{'' if area is None else chr(10)}{printable(check.area)}\n", "bold")
             area = check.area
         text.append(f"  {check.state:<{len(SKIPPED)}}", _STYLES[check.state])
-        lines = textwrap.wrap(_sentence(check), max(width - len(indent), NARROWEST), break_long_words=False,
-                              break_on_hyphens=False)
-        text.append(f"  {check.check:<{column}}  " + f"\n{indent}".join(lines) + "\n")
+        text.append(f"  {check.check:<{column}}  {hanging(_sentence(check), indent, width)}\n")
     return text.append(f"\n{summary(checks)}")
 
 
 def _sentence(check: Check) -> str:
-    return printable(f"{check.message}; {check.mend}" if check.mend else check.message)
+    return f"{check.message}; {check.mend}" if check.mend else check.message
 
 
 def summary(checks: Iterable[Check]) -> str:

@@ -46,7 +46,7 @@ def test_plan():
         (Change("create", None, Pool(path)),), (Problem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
         (RejectedRoute(key, HOSTILE, HOSTILE), RejectedRoute(Key("a", "b"), "Why", HOSTILE)), {key: HOSTILE},
         (HOSTILE,))
-    table = rendering.as_table(preview)
+    table = rendering.as_text(preview).plain
     assert table.count(SHOWN) == 10
     assert all(line.isprintable() for line in table.splitlines())
     assert rendering.as_json(preview).replace("\n", "").isprintable()

@@ -44,7 +44,7 @@ def test_exit_status(preview, plain, detailed):
 ])
 def test_summary(preview, expected):
     assert rendering.summary(preview) == expected
-    assert rendering.as_table(preview).splitlines()[-1] == expected
+    assert rendering.as_text(preview).plain.splitlines()[-1] == expected
 
 
 @pytest.mark.parametrize(("preview", "says"), [
@@ -54,13 +54,13 @@ def test_summary(preview, expected):
 ])
 def test_an_empty_plan(preview, says):
     """Only what is in step says so."""
-    assert rendering.as_table(preview).startswith(says)
+    assert rendering.as_text(preview).plain.startswith(says)
 
 
 def test_no_empty_parts():
     """A part without anything has no heading."""
-    assert rendering.as_table(Preview(NOTHING)).splitlines()[1:-1] == [""]
-    assert "warning" not in rendering.as_table(Preview(SOME, (PROBLEM,), (ROUTE,)))
+    assert rendering.as_text(Preview(NOTHING)).plain.splitlines()[1:-1] == [""]
+    assert "warning" not in rendering.as_text(Preview(SOME, (PROBLEM,), (ROUTE,))).plain
 
 
 def test_a_route_refers_to_its_problem():
@@ -68,7 +68,7 @@ def test_a_route_refers_to_its_problem():
     keys = tuple(Key("shop", f"r{n}") for n in range(5))
     problem = Problem("an http profile is missing", (), keys)
     rejected = tuple(RejectedRoute(key, "DeviceRejected", problem.text) for key in keys)
-    table = rendering.as_table(Preview(SOME, (PROBLEM, problem), rejected))
+    table = rendering.as_text(Preview(SOME, (PROBLEM, problem), rejected)).plain
     assert table.count(problem.text) == 1
     assert [line.split() for line in table.splitlines() if "DeviceRejected" in line] == [
         [str(key), "DeviceRejected", "problem", "2"] for key in keys]
