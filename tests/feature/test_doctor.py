@@ -8,11 +8,16 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from click.testing import CliRunner, Result
 
+from f5router.app.timing import DEFAULT
+from f5router.cli.doctor import command
 from f5router.cli.main import main
+from mocks.bigip import FakeBigIP
 from mocks.bigip.store import Licence
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import Lab
+from tests.feature.test_pair import PairLab
+from tests.waiting import DEADLINE_S
 
 VXLAN = {"f5_internal_address": "10.3.89.213", "f5_vxlan_gateway_cidr": "10.131.0.5/14"}
 DAY_S = 86_400.0
@@ -276,3 +281,24 @@ def test_without_a_kubeconfig(site, tmp_path):
     assert [check[0] for check in checks(result, "failure")] == ["settings"]
     assert ("BIG-IP", "role") in [check[:2] for check in checks(result, "ok")]
 
+
+
+def test_a_pair(lab, tmp_path, capsys):
+    """Each unit is checked; one of them has to be a standby, and both may not be."""
+    def states(flags: dict[str, str]) -> list[tuple[str, str, str]]:
+        patient = dataclasses.replace(DEFAULT, look_s=DEADLINE_S)
+        command.doctor(lab.flags(**flags), {}, output="json", timing=patient)
+        return [(check["check"], check["state"], check["message"])
+                for check in json.loads(capsys.readouterr().out)["checks"]]
+
+    with FakeBigIP() as second:
+        pair = PairLab(lab, second, tmp_path / "both.crt")
+        well = states(pair.flags)
+        lab.bigip.set_failover("STANDBY")
+        none_active = states(pair.flags)
+    assert "failure" not in [state for _, state, _ in well]
+    assert [check[1:] for check in well if check[0] == "failover"] == [
+        ("ok", "the unit is ACTIVE"), ("ok", "the unit is STANDBY")]
+    assert "config sync" in [check for check, _, _ in well]
+    (failed,) = [check for check in none_active if check[1] == "failure"]
+    assert (failed[0], failed[2].count("the unit is STANDBY")) == ("failover", 2)

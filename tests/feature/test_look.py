@@ -179,3 +179,17 @@ def test_a_wrong_password(site, arguments):
                     ("request", "http://")])
 def test_wrong_usage(site, arguments):
     assert invoke(site, "explain", *arguments).exit_code == 2
+
+
+def test_hostile_names(site):
+    """Nothing that a team writes reaches a terminal as it is."""
+    site.apply(manifests.route("bad", host="x\x1b[2J\u202e.com", path="/\n\x1b]0;"))
+    try:
+        for arguments in (("get", "routes", "-o", "wide"), ("get", "routes", "-o", "json"),
+                          ("get", "routes", "-o", "yaml"), ("explain", "route", "shop/bad"),
+                          ("explain", "host", "x\x1b[2J\u202e.com"), ("explain", "request", "http://x\x1b[2J/\x1b")):
+            output = invoke(site, *arguments).output
+            assert output
+            assert all(line.isprintable() for line in output.splitlines()), arguments
+    finally:
+        site.kube.delete("Route", "shop", "bad")

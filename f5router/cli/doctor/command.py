@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
+from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_device
 from f5router.cli import terminal
 from f5router.cli.doctor import cluster, report, service, units
@@ -20,7 +21,8 @@ RETRY_S, REFUSED_S = 2.0, 1.0
 
 
 def doctor(flags: Mapping[str, str | None], environ: Mapping[str, str], *, output: str,
-           refused_s: float = REFUSED_S, now: Callable[[], float] = time.time) -> int:
+           refused_s: float = REFUSED_S, timing: Timing = DEFAULT,
+           now: Callable[[], float] = time.time) -> int:
     """Check everything and print the results; returns the exit status: 0, 1 with a failure, 2 for settings.
 
     Args: now: the time in seconds since the epoch.
@@ -32,7 +34,7 @@ def doctor(flags: Mapping[str, str | None], environ: Mapping[str, str], *, outpu
     else:
         terminal.quieten(config)
         with ExitStack() as stack:
-            checks = [*_settings(config), *_all(config, stack, refused_s, now)]
+            checks = [*_settings(config), *_all(config, stack, refused_s, timing, now)]
     if output == "json":
         print(report.as_json(checks))
     else:
@@ -53,7 +55,8 @@ def _wrong(exc: ConfigError) -> list[Check]:
     return [failure(SETTINGS, "settings", problem) for problem in exc.problems]
 
 
-def _all(config: Config, stack: ExitStack, refused_s: float, now: Callable[[], float]) -> list[Check]:
+def _all(config: Config, stack: ExitStack, refused_s: float, timing: Timing,
+         now: Callable[[], float]) -> list[Check]:
     """Make all checks that are possible."""
     patient = replace(config, bigip=replace(config.bigip, retry_s=min(config.bigip.retry_s, RETRY_S)))
     checks: list[Check] = []
@@ -63,7 +66,7 @@ def _all(config: Config, stack: ExitStack, refused_s: float, now: Callable[[], f
     except ConfigError as exc:
         checks += _wrong(exc)
     try:
-        device = build_device(patient, stack)
+        device = build_device(patient, stack, timing=timing)
     except ConfigError as exc:
         checks += _wrong(exc)
     # Begun first: the cluster is listed meanwhile.
