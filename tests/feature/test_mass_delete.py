@@ -256,7 +256,7 @@ def test_plan_shows_what_would_go(full, capsys):
         full.kube.delete("Route", "shop", f"r{n}")
     preflight.plan(full.config(), output="table")
     shown = capsys.readouterr().out
-    assert sum(line.startswith("delete") for line in shown.splitlines()) == 31
+    assert sum(line.startswith("  - delete") for line in shown.splitlines()) == 31
     assert "31 of 32 objects that serve requests would vanish" in shown
 
 

@@ -1,0 +1,77 @@
+"""Output on a terminal and into a pipe."""
+
+import io
+import sys
+
+import pytest
+from rich.text import Text
+
+from f5router.cli import terminal
+from f5router.model.tables import hanging, plain_table
+
+
+class Output(io.StringIO):
+    """Standard output, a terminal or not."""
+
+    def __init__(self, *, terminal: bool):
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Prints on a terminal of 40 columns, or into a pipe, and returns the output."""
+    def show(action, *, tty: bool, **environ: str) -> str:
+        for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {"TERM": "xterm", "COLUMNS": "40", **environ}.items():
+            monkeypatch.setenv(name, value)
+        output = Output(terminal=tty)
+        monkeypatch.setattr(sys, "stdout", output)
+        action()
+        return output.getvalue()
+
+    return show
+
+
+LINE = Text("word " * 20).append("end", "green")
+
+
+def test_a_terminal_has_colours_and_lines_that_fit(shown):
+    text = shown(lambda: terminal.show(LINE), tty=True)
+    assert "\x1b[32mend" in text
+    assert len(text.splitlines()) > 1
+
+
+@pytest.mark.parametrize(("tty", "environ"), [
+    (True, {"NO_COLOR": "1"}), (False, {}), (False, {"FORCE_COLOR": "1"}), (True, {"TERM": "dumb"})])
+def test_no_colours(shown, tty, environ):
+    assert "\x1b[3" not in shown(lambda: terminal.show(LINE), tty=tty, **environ)
+
+
+def test_lines_are_whole_in_a_pipe(shown):
+    assert shown(lambda: terminal.show(LINE), tty=False) == f"{LINE.plain}\n"
+
+
+def table(width: int):
+    return lambda: terminal.show_table(("A", "B"), [[Text("x", "green"), Text("y" * width)]])
+
+
+def test_a_table_that_does_not_fit_is_plain(shown):
+    """Each line is whole: a terminal that is made wider shows it right."""
+    assert "\x1b[32mx" in shown(table(10), tty=True)
+    for tty in (True, False):
+        assert shown(table(100), tty=tty) == f"A  B\nx  {'y' * 100}\n"
+
+
+def test_markup_of_others_is_text(shown):
+    assert shown(lambda: terminal.show(Text("[red]a[/red] :smile:")), tty=False) == "[red]a[/red] :smile:\n"
+    assert plain_table(("A",), [("[red]a\x1b[2J",)]) == "A\n[red]a\\x1b[2J"
+
+
+def test_hanging():
+    assert hanging("one two three", 4, 44 + 4) == "one two three"
+    assert hanging("word " * 12, 4, 44) == "\n    ".join([" ".join(["word"] * 8), " ".join(["word"] * 4)])
