@@ -1,4 +1,7 @@
-"""The server's own CA and certificate."""
+"""The server's own CA and certificate.
+
+Two fakes never have the same at the same time; later ones have it again.
+"""
 
 from __future__ import annotations
 
@@ -16,32 +19,46 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 _LIFE = datetime.timedelta(days=30)
 
 
+_unused: list[tuple[bytes, ssl.SSLContext]] = []
+"""Of fakes that have ended: making them is most of the cost of a fake that is used for a moment."""
+
+
 class ServerCertificate:
-    """A CA, and a certificate for 127.0.0.1, ::1 and localhost; files live until `remove`."""
+    """A CA, and a certificate for 127.0.0.1, ::1 and localhost; the CA's file lives until `remove`."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="fake-bigip-")
-        ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-        ca = _signed("Fake BIG-IP CA", ca_key, ca_key, None)
-        cert = _signed("localhost", key, ca_key, ca)
         folder = Path(self._folder.name)
+        try:
+            self._made: tuple[bytes, ssl.SSLContext] | None = _unused.pop()
+        except IndexError:
+            self._made = _make(folder)
+        authority, self.context = self._made
         self.ca_file = str(folder / "ca.pem")
-        self._cert_file, self._key_file = folder / "server.pem", folder / "server.key"
-        Path(self.ca_file).write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-        self._cert_file.write_bytes(cert.public_bytes(serialization.Encoding.PEM))
-        self._key_file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-        )
-
-    def context(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self._cert_file, self._key_file)
-        return context
+        Path(self.ca_file).write_bytes(authority)
 
     def remove(self) -> None:
         self._folder.cleanup()
+        if self._made is not None:
+            _unused.append(self._made)
+            self._made = None
+
+
+def _make(folder: Path) -> tuple[bytes, ssl.SSLContext]:
+    """Return a CA, and TLS with a certificate of it."""
+    ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    ca = _signed("Fake BIG-IP CA", ca_key, ca_key, None)
+    both = folder / "server.pem"
+    both.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        + _signed("localhost", key, ca_key, ca).public_bytes(serialization.Encoding.PEM)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    both.unlink()
+    return ca.public_bytes(serialization.Encoding.PEM), context
 
 
 def _signed(

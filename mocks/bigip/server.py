@@ -33,7 +33,7 @@ from mocks.bigip.faults import Faults
 from mocks.bigip.listener import Listener, Outcome
 from mocks.bigip.refusals import Refusal
 from mocks.bigip.requests import LoggedRequest, Request, logged
-from mocks.bigip.store import Item, Key, Store
+from mocks.bigip.store import DiskFile, Item, Key, Store
 from mocks.bigip.tokens import Tokens
 from mocks.bigip.unit import Unit
 
@@ -45,6 +45,10 @@ log = logging.getLogger(__name__)
 USERNAME = "admin"
 PASSWORD = "fake-bigip-admin"
 """Of a new device; known to everybody, it guards nothing."""
+
+
+State = tuple[list[Item], dict[str, DiskFile]]
+"""Objects and files of one moment."""
 
 
 class FakeBigIP:
@@ -109,7 +113,7 @@ class FakeBigIP:
         """Listen; after a stop on the same port, with the same state."""
         if self._listener is not None:
             return
-        self._listener = Listener(self._handle, self._delay, self._certificate.context())
+        self._listener = Listener(self._handle, self._delay, self._certificate.context)
         self._listener.start(self._port)
         self._port = self._listener.port
         if self._ssh and self._ssh_server is None:
@@ -152,6 +156,19 @@ class FakeBigIP:
             self._endpoints.transactions.clear()
             if lose_unsaved:
                 self.store.load_saved()
+
+    def state(self) -> State:
+        """Return what it has now, for `put_back`."""
+        with self.store.lock:
+            return self.store.every(), dict(self.store.disk)
+
+    def put_back(self, state: State) -> None:
+        """Have exactly the items and files of an earlier moment."""
+        items, files = state
+        with self.store.lock:
+            self.store.replace(items)
+            self.store.disk.clear()
+            self.store.disk.update(files)
 
     @property
     def is_listening(self) -> bool:

@@ -1,9 +1,13 @@
-"""A certificate authority of its own and a server certificate for the loopback names."""
+"""A certificate authority of its own and a server certificate for the loopback names.
+
+Two fakes never have the same at the same time; later ones have it again.
+"""
 
 import ipaddress
+import ssl
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,30 +19,49 @@ NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.sv
 LIFETIME = timedelta(days=365)
 
 
-class CertificateFiles(NamedTuple):
-    """PEM files."""
-
-    ca: Path
-    certificate: Path
-    key: Path
+_unused: list[tuple[bytes, ssl.SSLContext]] = []
+"""Of fakes that have ended: making them is half the cost of a fake that is used for a moment."""
 
 
-def write_certificates(folder: Path) -> CertificateFiles:
-    """Make an authority and a server certificate; the authority's key is thrown away."""
+class Certificates:
+    """An authority, and TLS with a certificate of it; the authority's file lives until `remove`."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="fake-kube-")
+        folder = Path(self._folder.name)
+        try:
+            self._made: tuple[bytes, ssl.SSLContext] | None = _unused.pop()
+        except IndexError:
+            self._made = _make(folder)
+        authority, self.tls = self._made
+        self.ca = folder / "ca.crt"
+        self.ca.write_bytes(authority)
+
+    def remove(self) -> None:
+        self._folder.cleanup()
+        if self._made is not None:
+            _unused.append(self._made)
+            self._made = None
+
+
+def _make(folder: Path) -> tuple[bytes, ssl.SSLContext]:
+    """Make an authority and TLS for a server; the authority's key is thrown away."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fake-kube-ca")])
     ca = _authority(ca_name, ca_key)
     server = _server(ca_name, ca_key, key)
-    files = CertificateFiles(folder / "ca.crt", folder / "server.crt", folder / "server.key")
-    files.ca.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-    files.certificate.write_bytes(server.public_bytes(serialization.Encoding.PEM))
-    files.key.touch(mode=0o600)
-    files.key.write_bytes(
+    both = folder / "server.pem"
+    both.touch(mode=0o600)
+    both.write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
+        + server.public_bytes(serialization.Encoding.PEM)
     )
-    return files
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(both)
+    both.unlink()
+    return ca.public_bytes(serialization.Encoding.PEM), tls
 
 
 def _authority(name: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.Certificate:

@@ -4,7 +4,6 @@ from __future__ import annotations  # FakeKube.list hides the builtin in its own
 
 import base64
 import json
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from .access import Access
 from .api import Api
 from .calls import Logged
-from .certificates import write_certificates
+from .certificates import Certificates
 from .faults import STREAM_FAULTS, Fault, Faults
 from .kinds import INGRESS_APIS, kind_named, served_kinds
 from .manifests import ManifestError, read_manifests
@@ -63,9 +62,8 @@ class FakeKube:
     ):
         self._host = host
         self._port = port
-        self._folder = tempfile.TemporaryDirectory(prefix="fake-kube-")
-        files = write_certificates(Path(self._folder.name))
-        self.ca_file = str(files.ca)
+        self._certificates = own = Certificates()
+        self.ca_file = str(own.ca)
         self._store = Store(history, network_api)
         self._objects = Objects(self._store, clock)
         self._access = Access(self._store, token)
@@ -74,7 +72,7 @@ class FakeKube:
         self._plays_sdn = sdn
         self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s)
         self._kinds, self._api = kinds, Api(self._store, self._objects, self._access, kinds)
-        self._server = Server(self._api, self._store, self._access, files, bookmark_s=bookmark_s)
+        self._server = Server(self._api, self._store, self._access, own.tls, bookmark_s=bookmark_s)
         for name in NAMESPACES:
             self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
@@ -84,7 +82,7 @@ class FakeKube:
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
-        self._folder.cleanup()
+        self._certificates.remove()
 
     # -- the server
 

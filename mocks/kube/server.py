@@ -15,7 +15,6 @@ from mocks import closing
 from .access import Access
 from .api import JSON, TEXT, Api, Reply, failure
 from .calls import Call, Logged, parse_call, unknown_kind
-from .certificates import CertificateFiles
 from .errors import ApiError
 from .faults import EMPTY, PAUSES, Fault, Faults, error_line
 from .rbac import User
@@ -34,7 +33,7 @@ STOP_LIMIT_S = 60
 class Server:
     """Listens while started; start and stop may be repeated, on the same port."""
 
-    def __init__(self, api: Api, store: Store, access: Access, files: CertificateFiles, *, bookmark_s: float):
+    def __init__(self, api: Api, store: Store, access: Access, tls: ssl.SSLContext, *, bookmark_s: float):
         self.faults = Faults()
         self.log: list[Logged] = []
         self.watches: dict[Watch, str] = {}
@@ -47,8 +46,7 @@ class Server:
         """How far the server's clock is ahead, by the header Date of its replies."""
         self.held = 0
         """Number of requests that were held back so far."""
-        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self._tls.load_cert_chain(files.certificate, files.key)
+        self._tls = tls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 

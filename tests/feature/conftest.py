@@ -177,6 +177,23 @@ class Lab:
         self.bigip.clear_faults()
         return len(seen) >= at
 
+    def each_end(self, least: int, **flags: str) -> Iterator[int]:
+        """Let a router write; then have the fakes as it leaves them if it ends after a write, for each write.
+
+        Yields the number of the write. Args: least: number of writes that there must be.
+        """
+        routes, states = self.kube.list("Route"), []
+        self.bigip.on_write = lambda _: states.append(self.bigip.state())
+        router = self.router(**flags)
+        self.converge(router)
+        router.close()
+        self.bigip.on_write = None
+        assert len(states) >= least
+        for number, state in enumerate(states, start=1):
+            self.apply(*routes)
+            self.bigip.put_back(state)
+            yield number
+
     def settle(self, router: Controller) -> None:
         """Let a running router see all that the API server has, and reconcile it.
 

@@ -1,6 +1,6 @@
 """Events that nobody expects: replies of unknown forms, faults of our own, a stop in the middle."""
 
-import copy
+import json
 import logging
 import threading
 from dataclasses import replace
@@ -23,7 +23,7 @@ class Replies:
 
     def __init__(self, client):
         self._client = client
-        self._seen: dict = {}
+        self._seen: dict[str, str] = {}
         self.change = lambda reply: None
 
     def ready(self) -> bool:
@@ -34,8 +34,8 @@ class Replies:
 
     def get(self, path, params=None):
         if path not in self._seen:
-            self._seen[path] = self._client.get(path, params)
-        reply = copy.deepcopy(self._seen[path])
+            self._seen[path] = json.dumps(self._client.get(path, params))
+        reply = json.loads(self._seen[path])  # a copy
         self.change((path, reply))
         return reply
 

@@ -168,13 +168,9 @@ def test_versions(make_lab, version):
 
 def test_cut_off_at_any_write(shop):
     """The setting comes and goes, and a Host never lacks its certificate."""
-    number, more = 0, True
-    flags = [MODERN, {}]
-    while more and number < 40:
-        number += 1
-        after = flags[number % 2]
-        more = shop.break_off(number, **after) or number < 3
-        assert len(defaults(shop)) == 1
-        assert len(attached(shop)) == len(HOSTS) + 1
-        assert shop.converge(**after) == []
-    assert number > 8
+    for after in (MODERN, {}):
+        for number in shop.each_end(9, **after):
+            assert len(defaults(shop)) == 1
+            assert len(attached(shop)) == len(HOSTS) + 1
+            if number % 2:
+                assert shop.converge(**after) == []
