@@ -187,6 +187,11 @@ class FakeKube:
         with self._store.lock:
             return [self._objects.seed(obj).copy() for obj in objects]
 
+    def seed(self, obj: Mapping) -> None:
+        """As `apply` of one object, without making a copy of it to return."""
+        with self._store.lock:
+            self._objects.seed(obj)
+
     def spell(self, text: str, raw: bytes) -> None:
         """Send `raw` in place of a string in objects applied from now on; it may be no good JSON."""
         with self._store.lock:

@@ -1,5 +1,6 @@
 """A whole router between a fake Kubernetes API and a fake BIG-IP, over real HTTPS and SSH."""
 
+import os
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
 from tests import manifests
+from tests.e2e.nursery import Forked
 from tests.feature.running import Running
 from tests.reference.full_build import snapshot_of
 from tests.waiting import DEADLINE_S, until
@@ -34,6 +36,9 @@ QUICK = Timing(
     drain_s=0.0, passthrough_drain_s=0.0, backoff=Backoff(first_s=0.05, limit_s=1.0), confirm_s=0.2)
 """No request is under way, so previous objects go at once; tests/traffic has requests. Nothing has to recover
 that takes its time."""
+
+
+START = "from f5router.cli.main import main; main(prog_name='f5router')"
 
 
 class Lab:
@@ -110,6 +115,13 @@ class Lab:
         given = [f"--{name}={value}" for name, value in self.flags(**flags).items()]
         return [sys.executable, "-m", "f5router", "run", *arguments, *given]
 
+    def process(self, *arguments: str, **flags: str) -> Forked:
+        """Start a router of its own on these fakes: a process that need not import it."""
+        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        with open(os.devnull, "wb") as nowhere:
+            return Forked(START, self.command(*arguments, **flags)[3:], first=environment,
+                          environment=environment, output=nowhere)
+
     def ssh_flags(self) -> dict[str, str]:
         """Flags for uploads over SSH with a key and a known host key."""
         path = self._folder / "router.pem"
@@ -182,7 +194,7 @@ class Lab:
 
         Yields the number of the write. Args: least: number of writes that there must be.
         """
-        routes, states = self.kube.list("Route"), []
+        routes, states = self.routes(), []
         self.bigip.on_write = lambda _: states.append(self.bigip.state())
         router = self.router(**flags)
         self.converge(router)
@@ -193,6 +205,10 @@ class Lab:
             self.apply(*routes)
             self.bigip.put_back(state)
             yield number
+
+    def routes(self) -> list[dict]:
+        """Return the Routes as they are, for `apply`: one without a status gets an empty one."""
+        return [{"status": {}} | route for route in self.kube.list("Route")]
 
     def settle(self, router: Controller) -> None:
         """Let a running router see all that the API server has, and reconcile it.
@@ -226,7 +242,7 @@ class Lab:
     def apply(self, *objects: dict) -> None:
         """Create or replace objects in the cluster."""
         for obj in objects:
-            self.kube.apply(obj)
+            self.kube.seed(obj)
 
     def admitted(self, namespace: str, name: str) -> dict:
         """The Admitted condition that the router wrote, {} for none."""

@@ -4,8 +4,9 @@ import pytest
 
 from f5router.admission.route_options import ROUTER
 from f5router.model.errors import ConfigError
+from mocks.bigip.traffic import Request, decide
 from tests import manifests
-from tests.feature.conftest import Lab
+from tests.feature.conftest import HTTP, HTTPS, Lab
 
 CHECK = f"{ROUTER}haproxy.health.check.interval"
 KIND = "ltm/monitor/tcp"
@@ -32,16 +33,21 @@ def used(lab: Lab) -> dict[str, int]:
     return {text: texts.count(text) for text in texts}
 
 
-@pytest.mark.parametrize(("interval", "name", "fields"), [
-    ("5s", "5", (5, 16, 0)), ("500ms", "1", (1, 4, 0)), ("1001", "2", (2, 7, 0)),
-    ("2m", "120", (120, 361, 0)), ("9d", "28799", (28799, 86398, 0)),
-])
 @pytest.mark.parametrize("kind", ["", "edge", "reencrypt", "passthrough"])
-def test_interval(lab, kind, interval, name, fields):
-    lab.apply(checked("a", interval, kind=kind))
+def test_interval(lab, kind):
+    monitors = {"5s": (5, 16, 0), "500ms": (1, 4, 0), "1001": (2, 7, 0), "2m": (120, 361, 0),
+                "9d": (28799, 86398, 0)}
+    lab.apply(*(checked(f"r-{interval}", interval, kind=kind) for interval in monitors))
     assert lab.converge() == []
-    assert ours(lab) == {f"openshift_monitor_tcp_{name}": fields}
-    assert used(lab) == {f"/Common/openshift_monitor_tcp_{name}": 1}
+    expected = {f"openshift_monitor_tcp_{fields[0]}": fields for fields in monitors.values()}
+    assert ours(lab) == expected
+    assert used(lab) == {f"/Common/{name}": 1 for name in expected}
+    for interval, (seconds, *_) in monitors.items():
+        host = f"r-{interval}.example.com"
+        request = Request(host, "/", sni=host if kind else None, tls=bool(kind))
+        pool = decide(lab.bigip.store, f"/Common/{HTTPS if kind else HTTP}", request).pool
+        assert lab.bigip.store.get("ltm/pool", pool).fields["monitor"] == (
+            f"/Common/openshift_monitor_tcp_{seconds}")
 
 
 def test_pools_share_a_monitor_and_others_keep_theirs(lab):

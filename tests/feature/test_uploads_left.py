@@ -10,7 +10,7 @@ from f5router.icontrol.uploads.leftovers import FOLDERS, Origin
 from mocks.bigip.store import DiskFile
 from tests import manifests
 from tests.builders import identity
-from tests.waiting import DEADLINE_S
+from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
 UPLOAD, REMOVE = "file-transfer/uploads", "util/unix-rm"
@@ -109,7 +109,7 @@ def killed(lab, at: int, way: str) -> bool:
 
     Args: at: number of the write, from 1: an upload, an installation, a removal.
     """
-    count, begun = 0, threading.Event()
+    count, begun, ended = 0, threading.Event(), threading.Event()
 
     def kill(entry) -> None:
         nonlocal count
@@ -117,13 +117,14 @@ def killed(lab, at: int, way: str) -> bool:
             count += 1
             if count == at:
                 begun.wait(DEADLINE_S)
-                process.send_signal(signal.SIGKILL)
-                process.wait(DEADLINE_S)
+                process.kill()
+                ended.wait(DEADLINE_S)
 
     lab.bigip.on_write = kill
-    process = subprocess.Popen(lab.command("--once", **flags(lab, way)), stderr=subprocess.DEVNULL)
+    process = lab.process("--once", **flags(lab, way))
     begun.set()
-    process.wait(DEADLINE_S)
+    until(lambda: process.poll() is not None)
+    ended.set()
     lab.bigip.on_write = None
     return process.returncode == -signal.SIGKILL
 
@@ -142,11 +143,11 @@ def test_kill_9_while_a_file_is_copied_over_ssh(device):
     device.apply(edge())
     disk, server, waiting = device.bigip.store.disk, device.bigip.ssh_server, threading.Event()
     server.inject("hang-exit", times=99, command="scp")
-    process = subprocess.Popen(device.command("--once", **device.ssh_flags()), stderr=subprocess.DEVNULL)
+    process = device.process("--once", **device.ssh_flags())
     while not disk:
         assert process.poll() is None
         waiting.wait(0.02)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait(DEADLINE_S)
     assert disk
     while server.take("hang-exit", "scp"):

@@ -22,9 +22,9 @@ def is_trusted(fake: FakeBigIP | FakeKube, ca_file: str) -> bool:
 @pytest.mark.parametrize("kind", [FakeBigIP, FakeKube])
 def test_fakes_of_one_time_have_authorities_of_their_own(kind):
     for _ in range(2):  # the second time with those of before
-        with kind() as one, kind() as two:
-            files = [one.ca_file, two.ca_file]
-            assert [[is_trusted(fake, file) for file in files] for fake in (one, two)] == [
+        with kind() as first, kind() as second:
+            files = [first.ca_file, second.ca_file]
+            assert [[is_trusted(fake, file) for file in files] for fake in (first, second)] == [
                 [True, False], [False, True]]
         assert not any(Path(file).exists() for file in files)
 
