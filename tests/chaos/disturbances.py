@@ -138,5 +138,9 @@ class Disturbances:
         for obj in objects[:10]:  # a router that was shown an empty list gets to know one after the other
             self._site.change(Change("", (obj,)))
 
+    def persist(self, number: int) -> None:
+        """The device does the same to all writes of some kind, until the faults end."""
+        self._site.weather.persistent = faults.PERSISTENT[number]
+
     def pass_time(self, number: int) -> None:
         self._site.pass_time(number)

@@ -24,12 +24,18 @@ REFUSALS = {
     "400": (400, "refused for a while", "01070734"),
     "in-use": (400, "The object cannot be deleted because it is in use.", "01070265"),
 }
+PERSISTENT = (
+    (("PATCH", "least-connections", "400"),),
+    (("POST", "_route_shop_m1", "400"), ("PATCH", "_route_shop_m1", "400"), ("DELETE", "Drafts", "400")),
+    (("POST", "___", "timeout-html"),),
+)
+"""What the device does to all writes of a method whose path or body has a text, until the faults end."""
 UPLOAD = "f5router_"
 """In the paths of all uploads, whose names do not show of which file they are."""
 LATE_S = 0.02
 """How long events of one kind are behind those of others."""
-SLOW_S, TIMEOUT_S = 0.5, 0.25
-"""A slow reply, and how long the router waits for one."""
+SLOW_S, TIMEOUT_S = 2.0, 1.0
+"""A slow reply, and how long the router waits for one: in real time, also on a busy machine."""
 
 API_READ = ("401", "403", "404", "429", "500", "503", "504", "drop", "empty")
 API_WRITE = ("401", "403", "409", "429", "500", "503", "504", "drop", "drop-applied")
@@ -58,6 +64,8 @@ class Weather:
         """When the last slow request is carried out, in real time; the router may have given it up."""
         self.empty_lists = 0
         """The API server lists nothing so many times."""
+        self.persistent: tuple[tuple[str, str, str], ...] = ()
+        """Entry of PERSISTENT that lasts."""
         self.happened: list[str] = []
         self._spoiled: list[str] = []
         """Paths and bodies of writes that met a fault, and UPLOAD for a step of SSH."""
@@ -71,11 +79,13 @@ class Weather:
         """Return the fault of a request to the BIG-IP."""
         if self.is_cut:
             return Fault("drop-request")
-        kind = self._draw(self.rate, (*ANY, *2 * WRITE.get(request.method, ())), request.method, request.path)
+        text = f"{request.path} {request.raw.decode(errors='replace')}"
+        kind = self._lasting(request.method, text) or self._draw(
+            self.rate, (*ANY, *2 * WRITE.get(request.method, ())), request.method, request.path)
         if kind is None:
             return None
         if request.method != "GET":
-            self._spoiled.append(f"{request.path} {request.raw.decode(errors='replace')}")
+            self._spoiled.append(text)
         if kind == "restart":
             self._restart()
             return Fault("503-html")
@@ -126,6 +136,12 @@ class Weather:
         if kind is None:
             return 0.0, lines
         return LATE_S if "late" in kind else 0.0, 2 * lines if "again" in kind else lines
+
+    def _lasting(self, method: str, text: str) -> str | None:
+        kind = next((kind for each, words, kind in self.persistent if each == method and words in text), None)
+        if kind is not None:
+            self.happened.append(f"{kind} at {method} {text.split()[0]}, as always")
+        return kind
 
     def _draw(self, rate: float, kinds: tuple[str, ...], *call: str) -> str | None:
         if not rate:

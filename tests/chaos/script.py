@@ -58,12 +58,15 @@ class Act:
 class Round:
     """Steps, each followed by some turns of the control loop; then the faults end.
 
-    Attributes: rate, api_rate: chance of a fault at a call to the BIG-IP, and at one to the API server.
+    Attributes:
+        rate, api_rate: chance of a fault at a call to the BIG-IP, and at one to the API server.
+        strict: nobody else touches the device, so the router needs no periodic reading to mend it.
     """
 
     rate: float
     api_rate: float
     steps: tuple[tuple[Change | Act, int], ...]
+    strict: bool = False
 
     def __str__(self) -> str:
         return f"round: faults {self.rate:g} on the BIG-IP, {self.api_rate:g} on the API server"
@@ -97,6 +100,18 @@ ACTS = ("restart_device", "lose_unsaved", "edit", "edit", "other_router", "other
         "new_leader", "fail_over", "fail_over")
 
 
+def balanced(route: dict) -> dict:
+    """A Route whose pool has another method of balancing."""
+    route["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": "leastconn"}
+    return route
+
+
+def weighted(route: dict) -> dict:
+    """A Route with a pool of its own."""
+    route["spec"]["alternateBackends"] = [{"kind": "Service", "name": "web", "weight": 30}]
+    return route
+
+
 def draw(seed: int) -> Script:
     """Return the script of a seed: always the same."""
     return _Writer(seed).script()
@@ -124,6 +139,9 @@ class _Writer:
                         else self._change())
                 steps.append((step, chance.choice((0, 1, 1, 2, 5))))
             rounds.append(Round(chance.choice(RATES), chance.choice(RATES), tuple(steps)))
+        rare = random.Random(f"rare {self._seed}")
+        if rare.random() < 0.4:
+            rounds.append(self._rare(rare.randrange(4)))
         network = 1.0 if self._node_ports else chance.random()
         pair = chance.random() < 0.15
         old = chance.random() < 0.15 and not pair
@@ -131,6 +149,47 @@ class _Writer:
                       node_ports=self._node_ports, pair=pair, old=old,
                       ssh=old or (chance.random() < 0.3 and not pair),
                       rounds=tuple(rounds), base=base)
+
+    def _rare(self, number: int) -> Round:
+        """Return a round that hardly comes about by chance: Routes older than all others of their host."""
+        host, days = HOSTS[2], "2025-01-0{}T00:00:00Z"
+
+        def route(name: str, day: int, **more: str) -> dict:
+            created = days.format(day)
+            return manifests.route(name, **{"host": host, "service": "api", "created": created} | more)
+
+        def apply(*objects: dict) -> Change:
+            return self._put("", *objects)
+
+        def pods(namespace: str, *addresses: str) -> dict:
+            self._pods[namespace, "api"] = addresses
+            return manifests.endpoints(namespace, "api", addresses, ports=(PORTS["api"],))
+
+        services = [manifests.service(namespace, "api", ports=(PORTS["api"],))[0] for namespace in NAMESPACES]
+        steps: tuple[list[tuple[Change | Act, int]], ...] = ([
+            # The host becomes another namespace's by an update, so that a less specific Rule goes as well.
+            (apply(route("m0", 1, path="/a"), route("m1", 3, service="web"),
+                   route("m2", 2, namespace="rival", path="/a/b")), 2),
+            (apply(route("m0", 1, path="/a", host="moved.example.com")), 3),
+        ], [
+            # A pool that is wanted cannot be changed while another tenant's pod gets an address of it.
+            (apply(*services, weighted(route("m0", 1)), pods("shop", "10.1.2.1", "10.1.2.8")), 3),
+            (Act("persist", 0), 0),
+            (apply(balanced(weighted(route("m0", 1)))), 2),
+            (apply(pods("shop", "10.1.2.1"), pods("rival", "10.1.2.8")), 3),
+        ], [
+            # A draft that could not be deleted goes with the periodic reading: no Rule changes any more.
+            (apply(route("m0", 1)), 2), (Act("persist", 1), 0), (apply(route("m1", 2, path="/a")), 2),
+            (self._without("Route", "shop", "m1"), 1),
+        ], [
+            # A pool has been made, as far as anybody knows, that nobody wants any more.
+            (Act("persist", 2), 0), (apply(*services, weighted(route("m0", 1))), 1),
+            (self._without("Route", "shop", "m0"), 2),
+        ])
+        return Round(0.0, 0.0, tuple(steps[number]), strict=number % 2 == 1)
+
+    def _without(self, *name: str) -> Change:
+        return Change(f"delete {name}", delete=((name[0], name[1], name[2]),))
 
     def _base(self) -> Change:
         changes = [Change("", (manifests.ingress_class(), *CLUSTER_NETWORK))]

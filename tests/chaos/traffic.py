@@ -129,6 +129,13 @@ class Witness:
                 lines.append(f"{probe}: members {decision.members} instead of {sorted(members)}")
         return lines
 
+    def stale_members(self) -> list[str]:
+        """Return addresses in pools that no pod of their namespace has any more, as the cluster is now."""
+        pods = _pods(self._stages[-1])
+        return [f"{item.key[0]} still has {item.key[1]}" for item in self._bigip().items("ltm/pool/members")
+                if (namespace := _namespace(item.key[0])) and not self._node_ports
+                and self._address(item.key[1]) not in pods.get(namespace, ())]
+
     def _decide(self, probe: serving.Request, bigip: FakeBigIP | None = None) -> traffic.Decision:
         request = traffic.Request(probe.host, probe.path, sni=probe.host if probe.tls else None,
                                   tls=probe.tls)
