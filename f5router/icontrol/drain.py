@@ -14,11 +14,18 @@ class Drain:
         """Rules or records were written since the last pause."""
         self._excluded = False
         """Exclusion records were deleted since the last pause."""
+        self._redirected = False
+        """Rules have ceased to redirect since the last pause."""
 
     def before(self, stage: Stage, changes: Sized, *, deleting: bool) -> None:
         """Pause if these Changes, which are written next, could cut off requests."""
         if deleting:
             self._before_delete(stage, changes)
+        elif self._redirected and changes:
+            # Clients who were just redirected still reach the Rule that goes.
+            self._pause()
+            self._redirected = False
+        self._redirected = self._redirected or (stage == Stage.ENDED_REDIRECT and bool(changes))
         self._routed = self._routed or (stage.is_routing and bool(changes))
 
     def _before_delete(self, stage: Stage, changes: Sized) -> None:

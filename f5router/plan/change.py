@@ -73,6 +73,8 @@ class Stage(IntEnum):
     EARLY_EXCLUSION = auto()
     """Records that except Hosts from a passthrough wildcard which serves none of their requests yet."""
     PASSTHROUGH = auto()
+    ENDED_REDIRECT = auto()
+    """Updates of Rules that redirect no more, when the Rule that they lead to is deleted early."""
     SECURE_RULE = auto()
     INSECURE_RULE = auto()
     POLICY_STRATEGY = auto()
@@ -117,6 +119,8 @@ class Change(Generic[T_co]):
     """True for a record of Stage.EXCLUSION; see `diff`."""
     early: bool = False
     """True for a delete that is made with the writes of its stage, before them; see `leaving`."""
+    ends_redirect: bool = False
+    """True for an update of Stage.ENDED_REDIRECT; see `leaving`."""
 
     @property
     def is_late_delete(self) -> bool:
@@ -143,6 +147,8 @@ class Change(Generic[T_co]):
         if self.verb == UPDATE and isinstance(self.obj, IRule) and self.ref.path.endswith(
                 f"/{names.PASSTHROUGH_IRULE}"):
             return Stage.PASSTHROUGH_IRULE
+        if self.ends_redirect:
+            return Stage.ENDED_REDIRECT
         return Stage.EXCLUSION if self.after_rules else stage(self.obj)
 
 

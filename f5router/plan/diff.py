@@ -8,7 +8,7 @@ from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
-from f5router.plan.leaving import early_deletes
+from f5router.plan.leaving import early_deletes, ends_redirect
 from f5router.plan.ordinals import Ordinals, with_ordinals
 
 
@@ -41,6 +41,8 @@ def diff(
             writes.append(Change(UPDATE, old, new, after_rules=ends_tls))
     writes = _with_server_names(_with_exclusions(writes, desired, observed), desired, observed)
     early = early_deletes(writes, deletes)
+    if early:
+        writes = [replace(change, ends_redirect=ends_redirect(change, early)) for change in writes]
     writes += [replace(change, early=True) for change in deletes if change.ref in early]
     writes.sort(key=_order_of_writes)
     deletes = [change for change in deletes if change.ref not in early]

@@ -2,13 +2,15 @@
 
 A Rule that leaves a Host by an update would leave its requests to less specific Rules of that Host, if these
 are deleted only later. So such deletes go with the writes, before them: the Rules of a policy are published
-together, and where they are not, nobody gets the requests of another for a moment.
+together, and where they are not, nobody gets the requests of another for a moment. A redirect to such a Rule
+ends before it goes, if its Route is served without encryption from now on.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from f5router.model.ltm import Rule
+from f5router.model import names
+from f5router.model.ltm import CheckedRedirect, Forward, Redirect, Rule, rule_ref
 from f5router.model.objects import Ref
 from f5router.plan.change import UPDATE, AnyChange, concerns, of_kind
 
@@ -35,6 +37,16 @@ def early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> 
         return set()
     return {delete.ref for delete in of_kind(deletes, Rule)
             if any(left.get(place, math.inf) < delete.obj.priority_band for place in covered(delete.obj))}
+
+
+def ends_redirect(change: AnyChange, early: Collection[Ref]) -> bool:
+    """True for an update after which a Rule no longer leads to one that is deleted early."""
+    return (concerns(change, Rule) and change.verb == UPDATE and not leaves(change)
+            and change.old is not None and change.new is not None
+            and isinstance(change.old.action, Redirect | CheckedRedirect)
+            and isinstance(change.new.action, Forward)
+            and rule_ref(f"{change.old.policy.rpartition('/')[0]}/{names.SECURE_POLICY}",
+                         change.old.name) in early)
 
 
 def places(container: str, hosts: Iterable[str]) -> Iterator[Place]:

@@ -300,6 +300,19 @@ def test_a_rule_that_moves_leaves_its_requests_to_nobody_who_goes_too(old, new, 
             first = last  # nobody has it from now on
 
 
+def test_a_redirect_ends_before_its_target_goes_with_a_rule_that_moves():
+    """Else clients who follow it would find nothing: their Route is no longer encrypted."""
+    above, below = route("a", path="/a", kind="edge"), route("w", kind="edge", insecure="Redirect", age=1)
+    state = applied({}, step({}, [above, below], Settings())[1])
+    plan = step(state, [replace(above, host="new.example.com"), replace(below, tls=None)], Settings())[1]
+    assert [change.obj.name for change in plan if change.early] == [names.rule(below.key)]
+    for change in plan:
+        state = applied(state, (change,))
+        if answer(state, Request("www.example.com")) == "redirect":
+            assert answer(state, Request("www.example.com", tls=True))
+    assert answer(state, Request("www.example.com")) == "/Common/openshift_shop_web"
+
+
 COVER = route("all", host="any.example.com", kind="passthrough", wildcard=True)
 ENDED, PASSED = route("www", kind="edge", age=1), route("www", kind="passthrough", age=1)
 
