@@ -108,6 +108,12 @@ class Disturbances:
         self._site.stop()
         self._site.start()
 
+    def depose(self, number: int) -> None:
+        """Somebody else holds the Lease, or nobody: the router may write again after a while."""
+        lease = self._site.kube.get("Lease", "default", faults.LEASE)
+        spec = {"holderIdentity": ("somebody", "")[number], "leaseDurationSeconds": 1}
+        self._site.kube.apply(lease | {"spec": lease.get("spec", {}) | spec})
+
     def drop_watches(self, number: int) -> None:
         kinds = ("", "routes", "services", "endpointslices", "ingresses")
         self._site.kube.inject("drop-watch", path=kinds[number % len(kinds)] or None, abrupt=number % 2 == 0)

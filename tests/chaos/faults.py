@@ -30,6 +30,7 @@ PERSISTENT = (
     (("POST", "___", "timeout-html"),),
 )
 """What the device does to all writes of a method whose path or body has a text, until the faults end."""
+LEASE = "f5router-public"
 UPLOAD = "f5router_"
 """In the paths of all uploads, whose names do not show of which file they are."""
 LATE_S = 0.02

@@ -45,6 +45,10 @@ TIMING = Timing(
 """Waits of the router's own threads for the API server, which run in real time, are short."""
 OF_PAIR = replace(TIMING, failover_fresh_s=0.0, refused_login_s=0.05)
 """Of a pair: the units' own threads, which run in real time, ask again soon after a refused login."""
+ELECTION = {"leader_elect": "true", "leader_elect_lease_duration": "2s",
+            "leader_elect_renew_deadline": "1500ms", "leader_elect_retry_period": "100ms",
+            "leader_elect_resource_namespace": "default"}
+"""Of a router with a Lease, in real time."""
 LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
@@ -182,6 +186,10 @@ class Site:
             flags["pool_member_type"] = "nodeport"
         if self.pair:
             flags |= self._pair_flags
+        if self._plan.lease:
+            self._lab.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                             "metadata": {"name": faults.LEASE, "namespace": "default"}})
+            flags |= ELECTION
         return flags | (self._lab.ssh_flags() if self._plan.ssh else {})
 
     def _load(self, timeout_s: float) -> Config:
@@ -215,6 +223,7 @@ class Site:
     def stop(self) -> None:
         """End the router as SIGTERM does, but for its last save."""
         if self._stack is not None:
+            self._router.replica.hand_over(LIMIT_S)
             self._stack.close()
             self._stack = None
 
@@ -226,6 +235,10 @@ class Site:
         router = self._router
         if not router.cluster.synced():
             time.sleep(LOOK_S)
+            return
+        if not router.replica.leads:  # it may lead after a while, in real time
+            time.sleep(LOOK_S)
+            router.turn()
             return
         for _ in range(looks):
             if router.next_turn_at() <= self._lab.clock():
@@ -398,6 +411,8 @@ class Site:
         """Return what the router does not know of the cluster; "" if it knows all."""
         if not self._router.cluster.synced():
             return "the cluster is not listed"
+        if not self._router.replica.leads:
+            return "the router does not lead"
         known = snapshot_of(self._router.reconciler.engine)
         for name in ("routes", "services", "slices", "nodes"):
             have, want = getattr(known, name), getattr(wanted.cluster, name)

@@ -65,7 +65,7 @@ class Round:
 
     rate: float
     api_rate: float
-    steps: tuple[tuple[Change | Act, int], ...]
+    steps: list[tuple[Change | Act, int]]
     strict: bool = False
 
     def __str__(self) -> str:
@@ -84,11 +84,13 @@ class Script:
     pair: bool
     old: bool
     """True for a device of TMOS 11.6: each write of a Rule takes effect at once, and files come by SSH."""
+    lease: bool
+    """True if the router writes only while it holds a Lease."""
     rounds: tuple[Round, ...]
     base: Change = field(repr=False)
 
     def lines(self) -> Iterator[str]:
-        modes = ("static_routes", "ssh", "vxlan", "node_ports", "pair", "old")
+        modes = ("static_routes", "ssh", "vxlan", "node_ports", "pair", "old", "lease")
         yield " ".join([f"seed {self.seed}", *(name for name in modes if getattr(self, name))])
         for each in self.rounds:
             yield str(each)
@@ -138,15 +140,18 @@ class _Writer:
                 step = (Act(chance.choice(ACTS), chance.randrange(1000)) if chance.random() < 0.3
                         else self._change())
                 steps.append((step, chance.choice((0, 1, 1, 2, 5))))
-            rounds.append(Round(chance.choice(RATES), chance.choice(RATES), tuple(steps)))
+            rounds.append(Round(chance.choice(RATES), chance.choice(RATES), steps))
         rare = random.Random(f"rare {self._seed}")
         if rare.random() < 0.4:
             rounds.append(self._rare(rare.randrange(4)))
+        if lease := rare.random() < 0.12:
+            for each in rounds:
+                each.steps.insert(rare.randrange(len(each.steps)), (Act("depose", rare.randrange(2)), 2))
         network = 1.0 if self._node_ports else chance.random()
         pair = chance.random() < 0.15
         old = chance.random() < 0.15 and not pair
         return Script(self._seed, static_routes=network < 0.25, vxlan=0.25 <= network < 0.4 and not pair,
-                      node_ports=self._node_ports, pair=pair, old=old,
+                      node_ports=self._node_ports, pair=pair, old=old, lease=lease,
                       ssh=old or (chance.random() < 0.3 and not pair),
                       rounds=tuple(rounds), base=base)
 
@@ -186,7 +191,7 @@ class _Writer:
             (Act("persist", 2), 0), (apply(*services, weighted(route("m0", 1))), 1),
             (self._without("Route", "shop", "m0"), 2),
         ])
-        return Round(0.0, 0.0, tuple(steps[number]), strict=number % 2 == 1)
+        return Round(0.0, 0.0, steps[number], strict=number % 2 == 1)
 
     def _without(self, *name: str) -> Change:
         return Change(f"delete {name}", delete=((name[0], name[1], name[2]),))

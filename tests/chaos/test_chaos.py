@@ -5,7 +5,7 @@ import pytest
 from tests.chaos import script
 from tests.chaos.run import run
 
-SEEDS = (1, 2, 3, 5, 8, 13)
+SEEDS = (1, 3, 4, 8, 13, 36)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
