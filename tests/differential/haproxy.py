@@ -44,16 +44,13 @@ class HAProxy:
         listeners = Listeners(*descriptors, sni_port=sni[1], no_sni_port=no_sni[1])
         path = write(folder, routes, endpoints, lambda endpoint: self._locate(pods, endpoint), listeners,
                      default_certificate, variables)
-        command = [program(), "-db", "-f", str(path)]
-        checked = subprocess.run([*command, "-c"], pass_fds=descriptors, capture_output=True, text=True,
-                                 timeout=DEADLINE_S)
-        assert checked.returncode == 0, checked.stderr
-        self._stats = str(folder / SOCKET)
-        self._process = subprocess.Popen(command, pass_fds=descriptors, stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.DEVNULL)
+        self._stats, said = str(folder / SOCKET), folder / "haproxy.log"
+        with said.open("wb") as log:
+            self._process = subprocess.Popen([program(), "-db", "-f", str(path)], pass_fds=descriptors,
+                                             stdout=subprocess.DEVNULL, stderr=log)
         stack.callback(self._stop)
         until(lambda: Path(self._stats).exists() or self._process.poll() is not None)
-        assert self._process.poll() is None, "HAProxy has ended"
+        assert self._process.poll() is None, said.read_text()
 
     @staticmethod
     def _locate(pods, endpoint: Endpoint) -> int:

@@ -1,5 +1,6 @@
 """Requests, and outcomes that are compared between routers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.differential.conftest import Router
@@ -49,6 +50,18 @@ class Request:
 
     def outcome(self, router: Router) -> Outcome:
         return outcome(self.send(router))
+
+
+def in_turn(router: Router, host: str, requests: Iterable[tuple[str, Iterable[str]]], *,
+            secure: bool) -> list[clients.Seen]:
+    """Return the answers to paths and headers of one host, on one connection as long as it lasts."""
+    left = [clients.request_bytes(host, path, headers=headers, close=False) for path, headers in requests]
+    answers: list[clients.Seen] = []
+    while left:
+        seen = clients.several(router.https if secure else router.http, *left, sni=host if secure else None)
+        assert seen, "no answer"
+        answers, left = [*answers, *seen], left[len(seen):]
+    return answers
 
 
 def outcome(seen: clients.Seen) -> Outcome:

@@ -1,12 +1,13 @@
 """Header actions of Routes and of the router: ours against HAProxy's."""
 
+from collections.abc import Iterable
 from urllib.parse import quote
 
 import pytest
 
 from tests.differential.conftest import Pair, Router
 from tests.differential.haproxy_config import HAPROXY
-from tests.differential.outcomes import Request
+from tests.differential.outcomes import Request, in_turn
 from tests.differential.test_options import annotated
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
@@ -99,20 +100,30 @@ def compared(router: Router, lines, *, secure: bool) -> list[tuple[str, str]]:
 
 def asked(router: Router, host: str, sent: tuple[str, ...], path: str = "/", *, secure: bool) -> tuple:
     """Return the status, the headers that a pod got and those that the client got."""
-    seen = Request(host, path, secure=secure, how={"headers": sent}).send(router)
+    return told(router, Request(host, path, secure=secure, how={"headers": sent}).send(router), secure=secure)
+
+
+def told(router: Router, seen: clients.Seen, *, secure: bool) -> tuple:
+    """Return the status, the headers that a pod got and those that the client got."""
     return (seen.status, compared(router, seen.pod["headers"], secure=secure),
             [pair for pair in compared(router, seen.lines, secure=secure) if pair[0] != "cache-control"])
 
 
-@pytest.mark.parametrize("sent", SENT)
+def of_each(pair: Pair, name: str, kind: str, requests: Iterable[tuple[str, Iterable[str]]]
+            ) -> tuple[list[tuple], list[tuple]]:
+    """Return what both routers make of requests of one connection to a Route."""
+    host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
+    return pair.both(lambda router: [told(router, seen, secure=bool(kind)) for seen in in_turn(
+        router, host, requests, secure=bool(kind))])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
 @pytest.mark.parametrize("name", [*REQUESTS, "none"])
-def test_requests(pair, name, sent):
-    for kind in KINDS:
-        host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
-        theirs, ours = pair.both(lambda router, host=host, kind=kind: asked(
-            router, host, SENT[sent], secure=bool(kind))[:2])
-        assert ours == theirs, kind
-        assert ours[0] == 200
+def test_requests(pair, name, kind):
+    theirs, ours = of_each(pair, name, kind, [("/", headers) for headers in SENT.values()])
+    for sent, own, other in zip(SENT, ours, theirs, strict=True):
+        assert own[:2] == other[:2], sent
+        assert own[0] == 200, sent
 
 
 OF_POD = {
@@ -121,15 +132,14 @@ OF_POD = {
 }
 
 
-@pytest.mark.parametrize("of_pod", OF_POD)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
 @pytest.mark.parametrize("name", [*RESPONSES, "none"])
-def test_responses(pair, name, of_pod):
-    for kind in KINDS:
-        host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
-        theirs, ours = pair.both(lambda router, host=host, kind=kind: asked(
-            router, host, (), f"/?headers={quote(OF_POD[of_pod])}", secure=bool(kind))[::2])
-        assert ours == theirs, kind
-        assert ours[0] == 200
+def test_responses(pair, name, kind):
+    theirs, ours = of_each(pair, name, kind, [
+        (f"/?headers={quote(headers)}", ()) for headers in OF_POD.values()])
+    for of_pod, own, other in zip(OF_POD, ours, theirs, strict=True):
+        assert own[::2] == other[::2], of_pod
+        assert own[0] == 200, of_pod
 
 
 @pytest.mark.parametrize("sent", [(), ("X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: a", "Forwarded: b")])

@@ -6,11 +6,16 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from f5router.app import launch, once
+from f5router.config import config
+from ghost_hostsubnet.__main__ import main as ghost_hostsubnet
 from mocks.bigip import FakeBigIP
 from mocks.bigip.traffic import Request, decide
 from mocks.kube import FakeKube
@@ -19,6 +24,7 @@ from tests.builders import identity
 from tests.e2e import deployment
 from tests.e2e.deployment import Pod
 from tests.e2e.pages import DOCS, Block, Shell, blocks
+from tests.feature.conftest import QUICK
 from tests.waiting import DEADLINE_S
 
 GUIDE, AFTERWARDS = "guide.md", "deploy/README.md"
@@ -55,13 +61,14 @@ class Guide:
         self.kube.apply([manifests.sdn_reader(), manifests.sdn_manager()])
         for name, (address, subnet) in NODES.items():
             self.kube.apply([manifests.node(name, address), manifests.host_subnet(name, address, subnet)])
-        self.kube.write_kubeconfig(folder / "kubeconfig")
+        self.kubeconfig = folder / "kubeconfig"
+        self.kube.write_kubeconfig(self.kubeconfig)
         shutil.copytree(DOCS, folder / "docs")
         (folder / "files").mkdir()
         shutil.copy(self.bigip.ca_file, folder / "files" / "ca.crt")
         self._shim("podman", f'test -f "$3" && echo "$@" >> {folder}/podman.log')
         self._shim("ssh-keygen", KEYGEN.format(keys=keys, program=shutil.which("ssh-keygen")))
-        self.shell = Shell(folder, KUBECONFIG=str(folder / "kubeconfig"), PASSWORD=self.bigip.password)
+        self.shell = Shell(folder, KUBECONFIG=str(self.kubeconfig), PASSWORD=self.bigip.password)
         stack.callback(self.shell.end)
         self.pod: Pod | None = None
         self.said: dict[str, str] = {}
@@ -167,23 +174,33 @@ def afterwards(guide: Guide) -> None:
     "11.5.4", "11.6.1", "12.0.0", "12.1.2", "13.0.0", "13.1.1", "14.1.2.1", "16.1.0"])
 def test_the_bigip_of_each_version(make_guide, version):
     """Section 1 makes it ready for a router that logs in as the new user: with VxLAN from 12.0 on, and with
-    what the guide says of tokens and certificates before."""
+    what the guide says of tokens and certificates before.
+
+    The router and `ghost-hostsubnet` run in this process: their own processes are those of the whole guide.
+    """
     old = version.startswith("11.")
     guide = make_guide(tmos_version=version)
     for block in blocks(GUIDE):
         skipped = old and block.heading.startswith("VxLAN")
         if block.language == "sh" and block.section == "1. The BIG-IP" and not skipped:
             guide.type(block)
-    vxlan = "" if old else "--f5-internal-address=10.3.89.213 --f5-vxlan-gateway-cidr=10.131.0.5/14"
+    flags = {
+        "f5-host": guide.bigip.address, "f5-username": "f5router", "f5-password": "Correct-Horse-7",
+        "f5-ca-bundle": str(guide.folder / "files" / "ca.crt"), "f5-auth": "basic" if old else "token",
+        "f5-private-key": str(guide.folder / "files" / "router.pem"),
+        "f5-ssh-port": str(guide.bigip.ssh_port),
+        "f5-ssh-host-key": guide.bigip.ssh_server.host_key_fingerprint, "config": str(guide.kubeconfig)}
     if not old:
-        guide.shell.run("ghost-hostsubnet create --name openshift-f5-node --host-ip 10.3.89.213")
+        flags |= {"f5-internal-address": "10.3.89.213", "f5-vxlan-gateway-cidr": "10.131.0.5/14"}
+        ghost = CliRunner().invoke(ghost_hostsubnet, [
+            "create", "--name", "openshift-f5-node", "--host-ip", "10.3.89.213",
+            "--kubeconfig", str(guide.kubeconfig)])
+        assert ghost.exit_code == 0, ghost.output
     guide.kube.apply([*manifests.service("shop", "web", pods=("10.128.0.7",)), manifests.route(
         "edge", host="edge.example.com", kind="edge", certificate=EDGE.certificate, key=EDGE.key)])
-    guide.shell.run(f"""
-        f5router run --once --f5-host=$BIGIP --f5-username=f5router --f5-password=Correct-Horse-7 \\
-          --f5-ca-bundle=files/ca.crt --f5-auth={"basic" if old else "token"} \\
-          --f5-private-key=files/router.pem --f5-ssh-port={guide.bigip.ssh_port} \\
-          --f5-ssh-host-key={guide.bigip.ssh_server.host_key_fingerprint} {vxlan}""")
+    with ExitStack() as stack:
+        router = launch.build_controller(config.load(flags, {}, config.read_text), stack, timing=QUICK)
+        assert once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=QUICK) == []
     assert any(command.startswith("scp ") for command in guide.bigip.ssh_server.log)
     served = decide(guide.bigip.store, "/Common/https-ose-vserver",
                     Request("edge.example.com", "/", sni="edge.example.com", tls=True))

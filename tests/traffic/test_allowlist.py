@@ -12,27 +12,27 @@ from tests.waiting import DEADLINE_S
 
 KINDS = ("", "edge", "reencrypt", "passthrough")
 NAME = "shop.example.com"
-EDGE = identity(NAME)
+EDGE = identity("*.example.com")
 IN, OUT, LATER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 """Addresses of clients."""
 PREFIX = "haproxy.router.openshift.io/"
 
 
 def listed(kind: str = "", sources: str | None = f"10.0.0.0/8 2001:db8::/32 {IN}", *, name: str = "a",
-           key: str = "ip_allowlist", **fields) -> dict:
+           key: str = "ip_allowlist", host: str = NAME, service: str = "web", **fields) -> dict:
     """A Route with a list of its clients; without one for sources=None."""
     tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
     if kind == "reencrypt":
         tls["destinationCACertificate"] = PODS.issuer
-    obj = manifests.route(name, host=NAME, service="web", kind=kind, **tls, **fields)
+    obj = manifests.route(name, host=host, service=service, kind=kind, **tls, **fields)
     if sources is not None:
         obj["metadata"]["annotations"] = {PREFIX + key: sources}
     return obj
 
 
-def secure(kind: str, site: Site, source: str) -> clients.Seen:
-    return clients.python(site.https, NAME, source=source) if kind else clients.plain(
-        site.http, NAME, source=source)
+def secure(kind: str, site: Site, source: str, host: str = NAME) -> clients.Seen:
+    return clients.python(site.https, host, source=source) if kind else clients.plain(
+        site.http, host, source=source)
 
 
 @pytest.fixture
@@ -50,18 +50,37 @@ def connections(site: Site) -> int:
     return sum(pod.accepted for pod in site.pods)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
-@pytest.mark.parametrize("key", ["ip_allowlist", "ip_whitelist"])
-def test_only_listed_clients_get_in(serve, kind, key):
-    site = serve(kind)
-    site.apply(listed(kind, key=key))
+KEYS = ("ip_allowlist", "ip_whitelist")
+
+
+@pytest.fixture(scope="module")
+def of_all_kinds(shared_site_of) -> Site:
+    """A Route of each kind with a list, by each of its annotations."""
+    site = shared_site_of()
+    site.serve("web", "10.1.1.1")
+    site.serve("tls", "10.1.2.1", port=8443, tls=PODS)
+    site.apply(*(listed(kind, key=key, name=name_of(kind, key), host=f"{name_of(kind, key)}.example.com",
+                        service="tls" if kind in ("reencrypt", "passthrough") else "web")
+                 for kind in KINDS for key in KEYS))
     assert site.converge(f5_pool_monitor="none") == []
-    assert site.admitted("shop", "a")["status"] == "True"
+    return site
+
+
+def name_of(kind: str, key: str) -> str:
+    """Return the name of a Route, which its host begins with."""
+    return f"{kind or 'plain'}-{key.removeprefix('ip_')}"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+@pytest.mark.parametrize("key", KEYS)
+def test_only_listed_clients_get_in(of_all_kinds, kind, key):
+    site, name = of_all_kinds, name_of(kind, key)
+    assert site.admitted("shop", name)["status"] == "True"
     before = connections(site)
     for _ in range(3):
-        assert secure(kind, site, OUT).status == 0
+        assert secure(kind, site, OUT, f"{name}.example.com").status == 0
     assert connections(site) == before
-    assert secure(kind, site, IN).status == 200
+    assert secure(kind, site, IN, f"{name}.example.com").status == 200
 
 
 @pytest.mark.parametrize("bare", [(), ("bare-names",)], ids=["full paths", "bare names"])

@@ -14,42 +14,63 @@ from tests.waiting import DEADLINE_S
 
 CIS, HAPROXY = "virtual-server.f5.com/", "haproxy.router.openshift.io/"
 NAME = "shop.example.com"
-EDGE = identity(NAME)
+EDGE = identity("*.example.com")
 IN, OUT, LATER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 STRANGER = identity("pods.example.com", ca="Another CA")
 """Of pods that nobody expects."""
 
 
 def annotated(kind: str = "", ca: str = PODS.issuer, *, name: str = "a", path: str = "", host: str = NAME,
-              **annotations: str) -> dict:
+              service: str = "web", **annotations: str) -> dict:
     """A Route. Args: annotations: those of Container Ingress Services, `_` for `-`."""
     tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
     if kind == "reencrypt" and ca:
         tls["destinationCACertificate"] = ca
-    obj = manifests.route(name, host=host, service="web", kind=kind, path=path, **tls)
+    obj = manifests.route(name, host=host, service=service, kind=kind, path=path, **tls)
     obj["metadata"]["annotations"] = {
         CIS + key.replace("_", "-"): value for key, value in annotations.items()}
     return obj
 
 
-def serve(site: Site, kind: str, *addresses: str, pods=PODS) -> None:
+def serve(site: Site, kind: str, *addresses: str, pods=PODS, service: str = "web") -> None:
     secured = kind in ("reencrypt", "passthrough")
-    site.serve("web", *addresses, port=8443 if secured else 8080, tls=pods if secured else None)
+    site.serve(service, *addresses, port=8443 if secured else 8080, tls=pods if secured else None)
 
 
-def ask(site: Site, kind: str, source: str = IN) -> clients.Seen:
-    return clients.python(site.https, NAME, source=source) if kind else clients.plain(
-        site.http, NAME, source=source)
+def ask(site: Site, kind: str, source: str = IN, host: str = NAME) -> clients.Seen:
+    return clients.python(site.https, host, source=source) if kind else clients.plain(
+        site.http, host, source=source)
 
 
-@pytest.mark.parametrize("kind", ["", "edge", "reencrypt", "passthrough"], ids=lambda kind: kind or "plain")
-@pytest.mark.parametrize("key", ["allow_source_range", "whitelist_source_range"])
-def test_only_clients_of_the_list_get_in(site, kind, key):
-    serve(site, kind, "10.1.1.1")
-    site.apply(annotated(kind, **{key: f"10.0.0.0/8,{IN}/32, {LATER}"}))
+KINDS = ("", "edge", "reencrypt", "passthrough")
+KEYS = ("allow_source_range", "whitelist_source_range")
+
+
+@pytest.fixture(scope="module")
+def with_lists(shared_site_of) -> Site:
+    """A Route of each kind with a list, by each of its annotations."""
+    site = shared_site_of()
+    for kind in KINDS:
+        serve(site, kind, "10.1.1.1", service=f"web-{kind or 'plain'}")
+        site.apply(*(annotated(kind, name=name_of(kind, key), host=f"{name_of(kind, key)}.example.com",
+                               service=f"web-{kind or 'plain'}", **{key: f"10.0.0.0/8,{IN}/32, {LATER}"})
+                     for key in KEYS))
     assert site.converge() == []
-    assert site.admitted("shop", "a")["status"] == "True"
-    assert [ask(site, kind, source).status for source in (IN, OUT, LATER)] == [200, 0, 200]
+    return site
+
+
+def name_of(kind: str, key: str) -> str:
+    """Return the name of a Route, which its host begins with."""
+    return f"{kind or 'plain'}-{key.partition('_')[0]}"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+@pytest.mark.parametrize("key", KEYS)
+def test_only_clients_of_the_list_get_in(with_lists, kind, key):
+    site, name = with_lists, name_of(kind, key)
+    assert site.admitted("shop", name)["status"] == "True"
+    seen = [ask(site, kind, source, f"{name}.example.com").status for source in (IN, OUT, LATER)]
+    assert seen == [200, 0, 200]
 
 
 def test_a_client_must_be_in_both_lists(site):

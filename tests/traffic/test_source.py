@@ -1,9 +1,10 @@
 """`balance: source`: each client stays with one pod of a Route, whatever it does on other Routes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 
+from f5router.app.controller import Controller
 from tests import manifests
 from tests.builders import identity
 from tests.traffic import clients
@@ -93,86 +94,105 @@ def test_who_stays(site, flags, kept):
     assert used == dict.fromkeys(routes, 4), "all pods have work"
 
 
-def test_pods_come_and_go(site, kind):
-    """Only the clients of a pod that leaves come to another one, and stay there."""
-    serve(site, kind, "web", *WEB)
-    site.apply(balanced(kind, "source"))
+@pytest.fixture(scope="module")
+def changing(shared_site_of) -> Iterator[tuple[Site, Controller]]:
+    """A site and its router, for tests whose Services and Routes are their own."""
+    site = shared_site_of()
     router = site.router()
+    yield site, router
+    router.close()
+
+
+def own(number: int, kind: str, name: str, count: int) -> tuple[str, list[str]]:
+    """Return a name for a Route or a Service, and addresses for pods.
+
+    Args: number: that no other test has.
+    """
+    return f"{name}-{number}-{kind or 'plain'}", [
+        f"10.{number}.{KINDS.index(kind)}.{pod}" for pod in range(1, count + 1)]
+
+
+def test_pods_come_and_go(changing, kind):
+    """Only the clients of a pod that leaves come to another one, and stay there."""
+    (site, router), (name, addresses) = changing, own(2, kind, "a", 4)
+    serve(site, kind, name, *addresses)
+    site.apply(balanced(kind, "source", name, name))
     site.settle(router)
-    before = pods_of(site, kind)
-    scale(site, kind, "web", *WEB[:3])
+    before = pods_of(site, kind, name)
+    scale(site, kind, name, *addresses[:3])
     site.settle(router)
     site.later()
     site.settle(router)
-    after = pods_of(site, kind)
+    after = pods_of(site, kind, name)
     assert stays(after)
-    gone = f"web-{WEB[3]}"
+    gone = f"{name}-{addresses[3]}"
     assert {client: pods for client, pods in after.items() if before[client] != {gone}} == {
         client: pods for client, pods in before.items() if pods != {gone}}
     assert {gone} not in after.values()
-    scale(site, kind, "web", *WEB)
+    scale(site, kind, name, *addresses)
     site.settle(router)
-    assert pods_of(site, kind) == after
-    router.close()
+    assert pods_of(site, kind, name) == after
 
 
-def test_a_pod_that_ends_loses_its_clients(site, kind):
+def test_a_pod_that_ends_loses_its_clients(changing, kind):
     """It still serves, but will not for long; its clients stay where they come to."""
-    serve(site, kind, "web", *WEB)
-    site.apply(balanced(kind, "source"))
-    router = site.router()
+    (site, router), (name, addresses) = changing, own(3, kind, "a", 4)
+    serve(site, kind, name, *addresses)
+    site.apply(balanced(kind, "source", name, name))
     site.settle(router)
-    before = pods_of(site, kind)
-    port, name = (8443, "https") if kind in ("reencrypt", "passthrough") else (8080, "http")
-    site.apply(manifests.endpoints("shop", "web", WEB[:3], ports=((name, port),), draining=WEB[3:]))
+    before = pods_of(site, kind, name)
+    port, text = (8443, "https") if kind in ("reencrypt", "passthrough") else (8080, "http")
+    site.apply(manifests.endpoints("shop", name, addresses[:3], ports=((text, port),),
+                                   draining=addresses[3:]))
     site.settle(router)
-    during = pods_of(site, kind)
+    during = pods_of(site, kind, name)
     assert stays(during)
-    assert {f"web-{WEB[3]}"} in before.values()
-    assert {f"web-{WEB[3]}"} not in during.values()
-    scale(site, kind, "web", *WEB[:3])
+    assert {f"{name}-{addresses[3]}"} in before.values()
+    assert {f"{name}-{addresses[3]}"} not in during.values()
+    scale(site, kind, name, *addresses[:3])
     site.settle(router)
-    assert pods_of(site, kind) == during
-    router.close()
+    assert pods_of(site, kind, name) == during
 
 
-def test_shares_of_clients(site, kind):
+def test_shares_of_clients(changing, kind):
     """Several Services get their shares of the clients; those of one that goes to weight 0 stay, by HTTP."""
-    serve(site, kind, "web", "10.1.1.1")
-    serve(site, kind, "api", "10.1.2.1")
-    site.apply(balanced(kind, "source", web=2, api=1))
-    router = site.router()
+    site, router = changing
+    (web, (of_web,)), (api, (of_api,)) = own(4, kind, "web", 1), own(5, kind, "api", 1)
+    serve(site, kind, web, of_web)
+    serve(site, kind, api, of_api)
+    site.apply(balanced(kind, "source", web, web, **{web: 2, api: 1}))
     site.settle(router)
-    by_client = pods_of(site, kind)
+    by_client = pods_of(site, kind, web)
     assert stays(by_client)
-    assert sorted(pods.pop() for pods in by_client.values()) == ["api-10.1.2.1"] * 2 + ["web-10.1.1.1"] * 4
-    before = pods_of(site, kind)
-    site.apply(balanced(kind, "source", web=0, api=1))
+    assert sorted(pods.pop() for pods in by_client.values()) == [
+        *[f"{api}-{of_api}"] * 2, *[f"{web}-{of_web}"] * 4]
+    before = pods_of(site, kind, web)
+    site.apply(balanced(kind, "source", web, web, **{web: 0, api: 1}))
     site.settle(router)
-    kept = {client: {"api-10.1.2.1"} for client in CLIENTS} if kind == "passthrough" else before
-    assert pods_of(site, kind) == kept
-    assert pods_of(site, kind, who=["127.0.0.20", "127.0.0.21"]) == {
-        "127.0.0.20": {"api-10.1.2.1"}, "127.0.0.21": {"api-10.1.2.1"}}
-    router.close()
+    kept = {client: {f"{api}-{of_api}"} for client in CLIENTS} if kind == "passthrough" else before
+    assert pods_of(site, kind, web) == kept
+    assert pods_of(site, kind, web, who=["127.0.0.20", "127.0.0.21"]) == {
+        "127.0.0.20": {f"{api}-{of_api}"}, "127.0.0.21": {f"{api}-{of_api}"}}
 
 
-def test_a_route_has_no_effect_on_another(site, kind):
+def test_a_route_has_no_effect_on_another(changing, kind):
     """Each client has its own pod of each of two Routes with `source` and one without, in any order."""
-    serve(site, kind, "web", *WEB)
-    serve(site, kind, "api", "10.1.2.1", "10.1.2.2")
-    serve(site, kind, "docs", "10.1.3.1", "10.1.3.2")
-    site.apply(balanced(kind, "source"), balanced(kind, "source", "b", "api"),
-               balanced(kind, "random", "c", "docs"))
-    assert site.converge() == []
+    site, router = changing
+    names = []
+    for number, balance, count in ((6, "source", 4), (7, "source", 2), (8, "random", 2)):
+        name, addresses = own(number, kind, "a", count)
+        serve(site, kind, name, *addresses)
+        site.apply(balanced(kind, balance, name, name))
+        names.append(name)
+    site.settle(router)
     asked_pods: dict[tuple[str, str], list[str]] = {}
     for _ in range(2):
         for client in CLIENTS:
-            for name in "abc":
+            for name in names:
                 asked_pods.setdefault((client, name), []).append(ask(site, kind, client, name))
-    services = {"a": "web-", "b": "api-", "c": "docs-"}
-    assert all(pod.startswith(services[name]) for (_, name), pods in asked_pods.items() for pod in pods)
-    assert all(len(set(pods)) == 1 for (_, name), pods in asked_pods.items() if name != "c")
-    assert len({pod for (_, name), pods in asked_pods.items() if name == "c" for pod in pods}) == 2
+    assert all(pod.startswith(f"{name}-") for (_, name), pods in asked_pods.items() for pod in pods)
+    assert all(len(set(pods)) == 1 for (_, name), pods in asked_pods.items() if name != names[2])
+    assert len({pod for (_, name), pods in asked_pods.items() if name == names[2] for pod in pods}) == 2
 
 
 def test_requests_of_one_connection(site):
@@ -191,14 +211,13 @@ def test_requests_of_one_connection(site):
     assert set(seen["c"]) == {"docs-10.1.3.1", "docs-10.1.3.2"}
 
 
-def test_a_route_changes_its_mind(site, kind):
+def test_a_route_changes_its_mind(changing, kind):
     """The former annotation is forgotten."""
-    serve(site, kind, "web", *WEB)
-    router = site.router()
+    (site, router), (name, addresses) = changing, own(9, kind, "a", 4)
+    serve(site, kind, name, *addresses)
     for balance, kept in [("source", True), ("random", False), ("source", True)]:
-        site.apply(balanced(kind, balance))
+        site.apply(balanced(kind, balance, name, name))
         site.settle(router)
         site.later()
         site.settle(router)
-        assert stays(pods_of(site, kind)) == kept
-    router.close()
+        assert stays(pods_of(site, kind, name)) == kept
