@@ -22,7 +22,7 @@ HTTP_KINDS = KINDS[:3]
 VARIABLES = {
     "leastconn": {"ROUTER_LOAD_BALANCE_ALGORITHM": "leastconn", "ROUTER_TCP_BALANCE_SCHEME": "roundrobin",
                   "ROUTER_COOKIE_NAME": "router-Cookie"},
-    "roundrobin": {"ROUTER_LOAD_BALANCE_ALGORITHM": "roundrobin", "ROUTER_BACKEND_CHECK_INTERVAL": "200ms"},
+    "roundrobin": {"ROUTER_LOAD_BALANCE_ALGORITHM": "roundrobin"},
     "source": {"ROUTER_LOAD_BALANCE_ALGORITHM": "source", "ROUTER_TCP_BALANCE_SCHEME": "leastconn"},
 }
 """By name of a Pair."""
@@ -38,10 +38,9 @@ def build(site: Site) -> None:
     for prefix, network, port, tls in (("", "10.1", 8080, None), ("tls-", "10.2", 8443, PODS)):
         site.serve(f"{prefix}web", *(f"{network}.1.{pod}" for pod in range(1, 5)), port=port, tls=tls)
         site.serve(f"{prefix}two", f"{network}.2.1", f"{network}.2.2", port=port, tls=tls)
-        site.serve(f"{prefix}half", f"{network}.3.1", f"{network}.3.2", port=port, tls=tls)
     for kind in KINDS:
         site.apply(*(annotated(name, kind, annotations) for name, annotations in ROUTES.items()),
-                   annotated("pair", kind, {}, service="two"), annotated("half", kind, {}, service="half"))
+                   annotated("pair", kind, {}, service="two"))
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +53,10 @@ def host(name: str, kind: str) -> str:
 
 
 def spread(router: Router, name: str, kind: str, requests: int = 8) -> list[int]:
-    """Return how many requests each pod got, in ascending order."""
+    """Return how many requests each pod got, in ascending order; nothing if one had no answer of a pod."""
     whole = f"{name}-{kind}" if kind else name
-    return sorted(Counter(ask(router, whole, kind).pod["pod"] for _ in range(requests)).values())
+    pods = [ask(router, whole, kind).pod.get("pod") for _ in range(requests)]
+    return sorted(Counter(pods).values()) if all(pods) else []
 
 
 @pytest.mark.parametrize(("settings", "name", "kind", "expected"), [
@@ -97,7 +97,7 @@ def fewest(pair: Pair, router: Router, name: str, kind: str) -> None:
             sock.close()
         whole = f"{name}-{kind}" if kind else name
         # The router learns of the end a moment later.
-        until(lambda: [ask(router, whole, kind).pod["pod"] for _ in range(2)] == [free] * 2)
+        until(lambda: [ask(router, whole, kind).pod.get("pod") for _ in range(2)] == [free] * 2)
 
 
 @pytest.mark.parametrize(("settings", "kinds"), [
@@ -109,16 +109,29 @@ def test_the_fewest_connections(pairs, settings, kinds):
         pair.both(lambda router, kind=kind: fewest(pair, router, "pair", kind))
 
 
+def build_halves(site: Site) -> None:
+    for prefix, network, port, tls in (("", "10.1", 8080, None), ("tls-", "10.2", 8443, PODS)):
+        site.serve(f"{prefix}half", f"{network}.3.1", f"{network}.3.2", port=port, tls=tls)
+    site.apply(*(annotated("half", kind, {}, service="half") for kind in KINDS))
+
+
+@pytest.fixture(scope="module")
+def checked(pair_of) -> Pair:
+    """Pods are looked at so often that on a busy machine HAProxy takes some for down: for one test alone."""
+    return pair_of(build_halves, variables={
+        "ROUTER_LOAD_BALANCE_ALGORITHM": "roundrobin", "ROUTER_BACKEND_CHECK_INTERVAL": "200ms"})
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
-def test_a_pod_that_is_checked(pairs, kind):
+def test_a_pod_that_is_checked(checked, kind):
     """The router's own interval: a pod that has gone is found down, and the other one answers everybody."""
-    pair, name = pairs["roundrobin"], f"half-{kind}" if kind else "half"
+    pair, name = checked, f"half-{kind}" if kind else "half"
     address, port = ("10.2.3.2", 8443) if kind in ("reencrypt", "passthrough") else ("10.1.3.2", 8080)
     if pair.site.pods.lookup(address, port):
         pair.site.pods.stop(address, port)
     until(lambda: pair.process.checked_down(f"{PREFIXES[kind]}:shop:{name}"))
-    theirs, ours = pair.both(lambda router: spread(router, "half", kind, 4))
-    assert ours == theirs == [4]
+    until(lambda: spread(pair.haproxy, "half", kind, 4) == [4])
+    assert spread(pair.ours, "half", kind, 4) == [4]
 
 
 @pytest.mark.parametrize("kind", HTTP_KINDS, ids=lambda kind: kind or "plain")
