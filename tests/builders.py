@@ -230,14 +230,10 @@ def identity(
 ) -> Identity:
     """Return a certificate for a host, issued by a CA; another serial gives another key and certificate.
 
-    Args: algorithm: ec, or rsa, whose keys take 50 ms to make and whose handshakes take longer.
+    Args: algorithm: ec, or rsa, whose handshakes take longer and whose key is the same for all hosts.
     """
     issuer, issuer_key = authority(ca)
-    key = (
-        rsa.generate_private_key(65537, 2048)
-        if algorithm == "rsa"
-        else ec.generate_private_key(ec.SECP256R1())
-    )
+    key = _rsa_key(serial) if algorithm == "rsa" else ec.generate_private_key(ec.SECP256R1())
     cert = signed(host, key.public_key(), ca, issuer_key, expired=expired)
     return Identity(
         _pem(cert),
@@ -246,6 +242,12 @@ def identity(
         ).decode(),
         _pem(issuer),
     )
+
+
+@functools.cache
+def _rsa_key(serial: int) -> rsa.RSAPrivateKey:
+    """Make a key, which takes 50 ms to half a second: modules do so while they are imported."""
+    return rsa.generate_private_key(65537, 2048)
 
 
 def _pem(cert: x509.Certificate) -> str:
