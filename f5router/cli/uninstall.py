@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 
-import tabulate
-
 from f5router.app.progress import Progress
 from f5router.app.settling import Settling
 from f5router.app.timing import DEFAULT, Timing
@@ -25,8 +23,8 @@ from f5router.kube.lease.campaign import Campaign
 from f5router.kube.lease.elector import UNKNOWN
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.objects import Ref
-from f5router.model.printable import printable
 from f5router.model.selection import Selection
+from f5router.model.tables import plain_table
 from f5router.plan.change import AnyChange, Plan
 from f5router.plan.removal import Removal, removal
 
@@ -91,12 +89,11 @@ def _statuses(config: Config) -> clear_status.ClearConfig | None:
 
 
 def _table(shown: Removal, config: Config) -> str:
-    rows = [("removed", change.ref.kind, printable(change.ref.path), "") for change in shown.plan]
-    rows += [("left", ref.kind, printable(ref.path), printable(why))
-             for ref, why in sorted(shown.stays.items())]
+    rows = [("removed", change.ref.kind, change.ref.path, "") for change in shown.plan]
+    rows += [("left", ref.kind, ref.path, why) for ref, why in sorted(shown.stays.items())]
     if not rows:
         return f"Nothing of this router is in {config.folder} of BIG-IP {config.bigip_names}."
-    return tabulate.tabulate(rows, headers=("what happens", "kind", "object", "why"), tablefmt="plain")
+    return plain_table(("what happens", "kind", "object", "why"), rows)
 
 
 def _question(shown: Removal, config: Config, statuses: clear_status.ClearConfig | None) -> str:

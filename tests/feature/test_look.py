@@ -42,7 +42,7 @@ def site(tmp_path_factory):
 def invoke(lab, *arguments: str, **flags: str) -> Result:
     """Run a command; it writes nothing."""
     lab.clear()
-    flags = {"sources": "routes,ingress", "f5_static_routes": "true", **flags}
+    flags = {"sources": "routes,ingress", "f5_static_routes": "true", "f5_connect_timeout": "60", **flags}
     given = [f"--{name}={value}" for name, value in lab.flags(**flags).items()]
     result = CliRunner().invoke(main, [*arguments, *given])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
