@@ -15,6 +15,7 @@ from f5router.app.debounce import EventSignal
 from f5router.app.failover_watch import FailoverWatch
 from f5router.app.file_watch import FileWatch
 from f5router.app.held_deletes import HeldBack
+from f5router.app.inquiries import Inquiries
 from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
 from f5router.app.progress import Progress
@@ -87,10 +88,29 @@ class Controller:
         self.urgent = UrgentWork(
             cluster, reconciler, signal, self.replica, settling, hold_off_s=config.hold_off_s,
             events_due=self._events_due, record_change=self._record_change, timing=timing, clock=clock)
+        self.inquiries = Inquiries(self._wake)
+        for unit in device.pair.units:
+            unit.calls.attend = self._attend
         self.on_change: Callable[[AnyChange], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
         """Called once, after the first load, with all Routes of the selection."""
+
+    def _wake(self) -> None:
+        """End a wait of the loop, for events or for the BIG-IP. From any thread."""
+        self.signal.wake()
+        self.device.calls.wake()
+
+    def _attend(self) -> None:
+        """Do what cannot wait for the end of a request."""
+        self.inquiries.answer()
+        self.urgent.program_endpoints()
+
+    @property
+    def observed_at(self) -> float | None:
+        """When the last reading of the whole device began, in monotonic seconds; None before the first."""
+        at = max(self._observed_at, self.replica.observed_at)
+        return at if math.isfinite(at) else None
 
     @property
     def device(self) -> Device:
@@ -160,6 +180,7 @@ class Controller:
         self.hint.record(change)
         if not self._loaded:
             self._progress.step(self.reconciler.first_load)
+        self.monitor.history.wrote(change)
         self.on_change(change)
 
     def _is_pause(self, exc: Exception) -> bool:
@@ -200,11 +221,10 @@ class Controller:
         with self.reconciler.engine.checks.beside(self.signal.wake):
             while not stop.is_set():
                 self.monitor.heartbeat()
-                if not self.cluster.synced():
-                    self.signal.wait(lambda: self._clock() + LISTING_S)
-                    continue
-                self.signal.wait(self.next_turn_at)
-                if not stop.is_set():
+                synced = self.cluster.synced()
+                self.signal.wait(self.next_turn_at if synced else lambda: self._clock() + LISTING_S)
+                self.inquiries.answer()
+                if synced and not stop.is_set():
                     self.turn()
         if self.replica.is_elected:
             self.replica.hand_over(self._timing.exit_s)

@@ -10,7 +10,8 @@ from f5router.app import once as single
 from f5router.app.controller import Controller
 from f5router.app.debounce import EventSignal
 from f5router.app.ingress_reporter import IngressReporter
-from f5router.app.monitor import build_monitor, serve
+from f5router.app.monitor import build_monitor
+from f5router.app.serving import serve
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
@@ -96,7 +97,7 @@ def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = D
     with ExitStack() as stack:
         controller = build_controller(config, stack, timing=timing)
         if not once:
-            stack.enter_context(serve(config, controller.monitor, stop))
+            stack.enter_context(serve(config, controller, stop))
             controller.run(stop)
             return 0
         controller.watch_stop(stop)

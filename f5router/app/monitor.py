@@ -1,9 +1,8 @@
 """Health and metrics of a running controller, for probes and Prometheus."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.debounce import WAKE_S
@@ -16,20 +15,23 @@ from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
 from f5router.monitoring.health import Health, Heartbeat
-from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.metrics import Metrics, Sources
-from f5router.monitoring.serving_tls import Contexts
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.status_counts import StatusCounts
+from f5router.views.history import History
 
 
 class Monitor:
     """Health and Metrics of one controller; only its thread calls heartbeat, measured and record."""
 
     def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
-                 clock: Callable[[], float] = time.monotonic):
+                 queues: Mapping[str, Callable[[], int]], clock: Callable[[], float] = time.monotonic):
+        """Args: queues: length of each queue by name."""
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
+        self.history, self.queues = History(time.time), queues
+        self._refused = 0
+        """Objects that the device refused in the pass that goes on."""
 
     def heartbeat(self) -> None:
         """Record that the loop begins a round."""
@@ -39,28 +41,39 @@ class Monitor:
     def measured(self, passing: Callable[[Exception], bool] = lambda exc: False) -> Iterator[None]:
         """Measure a pass. Args: passing: True for an error that is no sign of the device's health."""
         success: bool | None = False
-        begin = self._clock()
+        problem, begin, calls = "", self._clock(), self._calls()
+        self._refused = 0
+        self.history.pass_began()
         try:
             yield
             success = True
             self.health.reached()
-        except Standby:
-            success = None
+        except Standby as exc:
+            success, problem = None, str(exc)
             self.health.reached()
             self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         except Exception as exc:
             if not passing(exc):
+                problem = str(exc) or type(exc).__name__
                 self.health.failed(exc)
                 self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         finally:
+            self.history.pass_ended(refused=self._refused, calls=self._calls() - calls,
+                                    seconds=self._clock() - begin, problem=problem)
             if success is not None:  # None: nothing was to be done
                 self.metrics.timed(self._clock() - begin, success=success)
 
     def record(self, report: Report) -> None:
         """Record the result of a pass."""
+        self._refused = len(report.outcome.failed)
         self.metrics.record(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
+        self.history.record(report, self._reconciler.engine.routes())
+
+    def _calls(self) -> int:
+        """Return the number of REST calls since the start that passes have a part in."""
+        return progress(self._reconciler.device.counts)
 
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
@@ -83,7 +96,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
-    return Monitor(health, Metrics(sources), reconciler)
+    return Monitor(health, Metrics(sources), reconciler, queues=sources.queues)
 
 
 def progress(counts: Mapping[str, int]) -> int:
@@ -99,18 +112,3 @@ def silence_s(config: Config) -> float:
     """
     one_s = config.bigip.connect_timeout_s + config.bigip.timeout_s
     return SAVE_TIMEOUT_S + 2 * one_s
-
-
-def serve(config: Config, monitor: Monitor, stop: threading.Event) -> AbstractContextManager[object]:
-    """Serve health and metrics inside a `with`, if the settings ask for it.
-
-    Raises: ConfigError: the address, or a file of the certificate, cannot be used.
-    """
-    if config.listen is None:
-        return nullcontext()
-    health = monitor.health
-    health.stopping = stop.is_set
-    contexts = Contexts(config.metrics_tls) if config.metrics_tls else None
-    return Server(config.listen, Pages(
-        live=health.live, ready=health.ready, metrics=monitor.metrics.page, login=config.metrics_login),
-        contexts)

@@ -39,7 +39,8 @@ class Replica:
         """True if the loop writes."""
         self.has_read = True
         """False for a leader that has not read the BIG-IP since it began to lead."""
-        self._observed_at = float("-inf")
+        self.observed_at = float("-inf")
+        """When a follower last began to read the BIG-IP, in monotonic seconds."""
         self._lists_until: float | None = None
         """End of the wait for new lists of the cluster; None for a router that has not been elected."""
 
@@ -77,19 +78,19 @@ class Replica:
             self._backoff.block(0.0)
             self._settling.record_write()  # the leader before may have ended between a write and its saving
         else:
-            self._observed_at = float("-inf")
+            self.observed_at = float("-inf")
             self._reporter.statuses.drop_requests()
             self._reporter.forget()
 
     def due_at(self) -> float:
         """Return when a follower has something to do, if no event comes."""
-        observe_at = self._observed_at + self._observe_interval_s
+        observe_at = self.observed_at + self._observe_interval_s
         return observe_at if self._lists_until is None else min(observe_at, self._lists_until)
 
     def follow(self) -> None:
         """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
-        if self._clock() >= self._observed_at + self._observe_interval_s:
-            self._observed_at = self._clock()
+        if self._clock() >= self.observed_at + self._observe_interval_s:
+            self.observed_at = self._clock()
             try:
                 self._reconciler.warm_up()
             except Exception as exc:

@@ -33,7 +33,7 @@ class UrgentWork:
         self._not_before = -math.inf
         """Changed endpoints are not programmed before: the device was busy."""
         for unit in reconciler.device.pair.units:
-            unit.calls.attend, unit.calls.preempted = self.program_endpoints, self._is_preempted
+            unit.calls.preempted = self._is_preempted
             unit.calls.due_in, unit.calls.urgent_ended = self._due_in, signal.wake
         signal.on_event = lambda: reconciler.device.calls.wake()
 

@@ -337,7 +337,8 @@ _SERVING = (
     Option("stats-port", "STATS_PORT", "1936", SERVING,
            "Port for metrics and health; 0 takes any free one.", "PORT", parsers.integer(0, 65535)),
     Option("stats-user", "STATS_USERNAME", "", SERVING,
-           "User who may read the metrics, by basic authentication; without user and password, anybody may.",
+           "User who may read metrics and status page, by basic authentication; without user and password, "
+           "anybody may read the metrics.",
            _NAME, parsers.username),
     Option("stats-password", "STATS_PASSWORD", "", SERVING,
            "Password of that user; the flag shows it in the process list.",

@@ -2,6 +2,7 @@
 
 RouterError
  +- ConfigError            flags, environment or files are wrong; found at start, all at once
+ +- Unanswered             the control loop did not answer another thread in time
  +- KubeError              the Kubernetes API
  |   +- KubeUnreachable    no reply, or one that may be repeated
  |   +- KubeForbidden      401, 403: a right is missing
@@ -93,6 +94,10 @@ class ConfigError(RouterError):
     def __init__(self, problems: list[str]):
         super().__init__("; ".join(problems))
         self.problems = tuple(problems)
+
+
+class Unanswered(RouterError):
+    """The control loop did not answer another thread in time; its text is the reason."""
 
 
 class KubeError(RouterError):

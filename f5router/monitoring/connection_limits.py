@@ -9,6 +9,7 @@ HTTP on a port, not both.
 
 import contextlib
 import ipaddress
+import math
 import socket
 import threading
 from collections import Counter
@@ -60,6 +61,13 @@ class ConnectionLimits:
             connection.socket = current
             return not connection.closed
 
+    def unlimit(self, current: socket.socket) -> None:
+        """Let a connection last until its handler ends it. Args: current: the socket that has it now."""
+        with self._lock:
+            for connection in self._connections.values():
+                if connection.socket is current:
+                    connection.ends_at = math.inf
+
     def release(self, accepted: socket.socket) -> None:
         """Forget a connection: its thread ends."""
         with self._lock:
@@ -70,9 +78,8 @@ class ConnectionLimits:
         now = self._clock()
         with self._lock:
             for connection in self._connections.values():
-                if connection.ends_at > now:
-                    break  # the others are younger
-                _close(connection)
+                if connection.ends_at <= now:
+                    _close(connection)
 
     def close_all(self) -> None:
         """Close every connection; their threads end."""

@@ -1,13 +1,14 @@
-"""HTTP for probes and Prometheus: /healthz, /readyz, upstream's /healthz/ready, and /metrics.
+"""HTTP for probes, Prometheus and people: /healthz, /readyz, /metrics and the status page.
 
     GET /healthz                ok; 500 and the list of checks when one fails
     GET /healthz?verbose        the list in any case
     GET /healthz/controller     one check
     GET /readyz, /healthz/ready likewise, /readyz/bigip-reached one check
     GET /metrics                with basic authentication where a login is set
+    GET /, /api/v1/...          the status page and its API, likewise; without a login on loopback alone
 
 Source: openshift/router, pkg/router/metrics/metrics.go and health.go.
-Everything but /metrics is open, as kubelet's probes have no credentials.
+Probes are open, as kubelet has no credentials.
 With a certificate the same port serves TLS and HTTP, distinguished by the first byte of a connection; there
 upstream takes the password over HTTP too (openshift/router, metrics.go), this router over TLS alone.
 """
@@ -18,6 +19,7 @@ import contextlib
 import hmac
 import http.client
 import io
+import ipaddress
 import logging
 import socket
 import socketserver
@@ -25,10 +27,10 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from f5router.config.options import OPTIONS
@@ -60,6 +62,16 @@ class Answer:
     body: bytes
     content_type: str = TEXT
     headers: tuple[tuple[str, str], ...] = ()
+    stream: Callable[[Callable[[bytes], object]], None] | None = None
+    """Sends a body that goes on after `body`; None for one that ends there."""
+
+
+class StatusPage(Protocol):
+    """The status page and its API."""
+
+    def serves(self, path: Sequence[str]) -> bool: ...
+
+    def answer(self, path: Sequence[str], query: Mapping[str, list[str]]) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +83,19 @@ class Pages:
     metrics: Callable[[str], tuple[bytes, str]]
     """Given an Accept header: body and content type."""
     login: tuple[str, str] | None = None
-    """User name and password for the metrics; None: everybody may read them."""
+    """User name and password for metrics and status page; None: everybody may read the metrics."""
+    status: StatusPage | None = None
+    """None where it is not served."""
+    local: bool = False
+    """True if only this machine can connect: the status page needs no login then."""
 
-    def answer(self, target: str, accept: str, authorization: str, *, clear: bool = False) -> Answer:
+    def answer(self, target: str, accept: str, authorization: str, *, host: str = "",
+               clear: bool = False) -> Answer:
         """Return the reply to a GET.
 
         Args:
             target: path and query.
+            host: header Host.
             clear: anybody on the way can read along, and TLS is served as well.
         """
         try:
@@ -85,23 +103,43 @@ class Pages:
         except ValueError as exc:  # "http://[::1"
             log.debug("request target not understood", extra={"reason": str(exc)})
             return Answer(400, b"bad request\n")
-        verbose = "verbose" in parse_qs(url.query, keep_blank_values=True)
-        match [name for name in url.path.split("/") if name]:
+        query = parse_qs(url.query, keep_blank_values=True)
+        verbose, path = "verbose" in query, [name for name in url.path.split("/") if name]
+        match path:
             case ["metrics"]:
                 return self._metrics(accept, authorization, clear=clear)
             case ["readyz", *names] | ["healthz", "ready", *names]:
                 return _checked("readyz", self.ready(), names, verbose=verbose)
             case ["healthz", *names]:
                 return _checked("healthz", self.live(), names, verbose=verbose)
-        return Answer(404, b"404 page not found\n")
+        if self.status is None or not self.status.serves(path):
+            return Answer(404, b"404 page not found\n")
+        refusal = self._refusal(authorization, clear=clear) or self._status_refusal(host)
+        return refusal or self.status.answer(path, query)
+
+    def _status_refusal(self, host: str) -> Answer | None:
+        """Return why the status page is not shown without a login; None if it may be.
+
+        A site whose name somebody points at this machine must not read it: only names of this machine count.
+        """
+        if self.login or (self.local and _is_own_name(host)):
+            return None
+        return Answer(403, b"the status page needs a login, or an address of this machine alone: set "
+                           b"--stats-user and --stats-password, or --listen-addr 127.0.0.1:1936\n")
 
     def _metrics(self, accept: str, authorization: str, *, clear: bool) -> Answer:
+        if refusal := self._refusal(authorization, clear=clear):
+            return refusal
+        body, content_type = self.metrics(accept)
+        return Answer(200, body, content_type)
+
+    def _refusal(self, authorization: str, *, clear: bool) -> Answer | None:
+        """Return the reply to a client without the login; None if it has it, or none is needed."""
         if self.login and clear:
             return Answer(403, b"metrics need a password, which is accepted over HTTPS only\n")
         if self.login and not _is(self.login, authorization):
             return Answer(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
-        body, content_type = self.metrics(accept)
-        return Answer(200, body, content_type)
+        return None
 
 
 def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: bool) -> Answer:
@@ -112,6 +150,15 @@ def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: 
             return Answer(404, b"404 page not found\n")
     good, body = health.report(title, checks, verbose=verbose)
     return Answer(200 if good else 500, body.encode(), headers=(("Cache-Control", "no-store"),))
+
+
+def _is_own_name(host: str) -> bool:
+    """True if a Host header has a name of this machine alone."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def _is(login: tuple[str, str], authorization: str) -> bool:
@@ -170,17 +217,22 @@ class Handler(BaseHTTPRequestHandler):
         try:
             answer = self.server.pages.answer(
                 self.path, headers.get("Accept", ""), headers.get("Authorization", ""),
+                host=headers.get("Host", ""),
                 clear=bool(self.server.contexts) and not isinstance(self.connection, ssl.SSLSocket))
         except Exception:  # a probe must get an answer, and the log the reason
             log.exception("request failed")
             answer = Answer(500, b"internal error\n")
         self.send_response(answer.status)
-        for name, value in (("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body))),
-                            *answer.headers):
+        length = () if answer.stream else (("Content-Length", str(len(answer.body))),)
+        for name, value in (("Content-Type", answer.content_type), *length, *answer.headers):
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(answer.body)
+        if self.command == "HEAD":
+            return
+        self.wfile.write(answer.body)
+        if answer.stream is not None:
+            self.server.connections.unlimit(self.connection)
+            answer.stream(self.wfile.write)
 
     do_HEAD = do_GET
 

@@ -198,6 +198,8 @@ class RouteSummary:
     termination: str
     status: Status
     reason: str
+    text: str
+    """What a search looks in, in lower case."""
 
 
 def status_of(verdict: Verdict | None) -> Status:
@@ -211,9 +213,11 @@ def status_of(verdict: Verdict | None) -> Status:
 
 def summary(key: Key, evaluated: EvaluatedRoute, verdict: Verdict | None) -> RouteSummary:
     """Build the summary of a Route."""
-    kind, name = _source(evaluated.route)
-    return RouteSummary(key, kind, name, evaluated.host, evaluated.route.path, evaluated.route.service,
-                        evaluated.termination, status_of(verdict), verdict.reason if verdict else "")
+    (kind, name), route, host = _source(evaluated.route), evaluated.route, evaluated.host
+    reason = verdict.reason if verdict else ""
+    text = f"{key.namespace}/{name}\n{host}{route.path}\n{route.service}\n{kind}\n{reason}".lower()
+    return RouteSummary(key, kind, name, host, route.path, route.service, evaluated.termination,
+                        status_of(verdict), reason, text)
 
 
 def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = None,

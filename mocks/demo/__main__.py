@@ -62,6 +62,7 @@ def show(lab: Lab) -> None:
     log = Log(lab.bigip, lab.device)
     lab.start_router()
     click.echo(f"  f5router run, log in {lab.router.log}")
+    click.echo(f"  status page at {lab.status_page()}")
     traffic, rows, network = converge(lab, log, expected.AT_START)
     say(f"The BIG-IP is in step with the cluster: {traffic}")
     click.echo(tables.routes(rows))

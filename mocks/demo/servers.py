@@ -1,6 +1,7 @@
 """The two fakes and the router, started in a directory of their own and stopped together."""
 
 import base64
+import re
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ from mocks.bigip import FakeBigIP
 from mocks.demo.api import Api
 from mocks.demo.certificates import Authority, fill, ssh_key_pair
 from mocks.demo.pods import PodKeeper
-from mocks.demo.processes import DemoError, Program, clean_environment
+from mocks.demo.processes import START_LIMIT_S, DemoError, Program, clean_environment, wait_until
 from mocks.kube.manifests import read_manifests
 
 MANIFESTS = Path(__file__).parent / "cluster"
@@ -139,6 +140,15 @@ class Lab:
             "f5router run", [sys.executable, "-m", "f5router", "run"],
             environment=clean_environment() | settings,
         )
+
+    def status_page(self) -> str:
+        """URL of the router's status page, which it logs when it serves it. Raises: DemoError."""
+        def url() -> str:
+            self.router.check()
+            log = self.router.log.read_text(errors="replace")
+            served = re.search(r"metrics and health are served address=(\S+:\d+) ", log)
+            return f"http://{served[1]}/" if served else ""
+        return wait_until(url, START_LIMIT_S, "The router does not serve its status page")
 
     def stop_router(self) -> None:
         """SIGTERM; what is on the BIG-IP stays. Raises: DemoError: it did not end well."""

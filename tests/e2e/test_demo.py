@@ -201,6 +201,10 @@ def test_a_second_plan_is_empty(once):
     assert "Nothing to do: the BIG-IP is in step with the cluster." in once.stdout
 
 
+def test_the_address_of_the_status_page_is_shown(once):
+    assert re.search(r"^  status page at http://127\.0\.0\.1:\d+/$", once.stdout, re.M)
+
+
 def test_the_delegation_is_explained(once):
     """`f5router explain` prints the tree from the root to the Services."""
     tree = once.stdout.split("f5router explain ingressroute news/portal:")[1].split("Is anything left")[0]

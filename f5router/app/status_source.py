@@ -1,0 +1,206 @@
+"""Source of the status page: gathers from the control loop and its parts; any thread may ask.
+
+The loop answers with records that it collects in steps of a millisecond (`inquiries`), and only when somebody
+asks. What is expensive is made of these records in the thread that asks, and kept until something changes.
+"""
+
+import datetime
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import f5router
+from f5router.admission.admission import EvaluatedRoute
+from f5router.app.controller import Controller
+from f5router.icontrol import member_health
+from f5router.model.cluster import Key
+from f5router.model.errors import BigIPError
+from f5router.model.steps import Steps
+from f5router.status.condition import Verdict
+from f5router.views import nodes, records, routes
+from f5router.views.changes import ChangeView
+from f5router.views.device import CheckView, DeviceView
+from f5router.views.nodes import Locator, NodeView
+from f5router.views.records import Known, NodeRecord, RouteRecord
+from f5router.views.routes import Health, RouteSummary, RouteView
+
+log = logging.getLogger(__name__)
+
+ANSWER_S = 5.0
+"""Longest wait for the control loop."""
+FRESH_S = 2.0
+"""Age up to which a list of all Routes or Nodes is shown again while nothing is known to have changed."""
+HEALTH_S = 5.0
+"""Age up to which the health of the members of a pool is shown again."""
+PATIENCE_S = 2.0
+"""Longest wait for the BIG-IP to report it; what comes later is shown the next time."""
+MOST_POOLS = 100
+"""Pools whose health is kept."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A result with what it was made of."""
+
+    value: Any
+    revision: int
+    at: float
+
+
+class MemberHealth:
+    """Reads the health of members when a Route is looked at: one pool at a time, each every HEALTH_S.
+
+    A BIG-IP that does not answer holds up nobody: each reading has a thread of its own. Thread-safe.
+    """
+
+    def __init__(self, read: Callable[[str], Health], clock: Callable[[], float], *,
+                 patience_s: float = PATIENCE_S):
+        """Args: patience_s: how long a reading is waited for."""
+        self._read, self._clock, self._patience_s = read, clock, patience_s
+        self._turn = threading.Lock()
+        """Held while a reading goes on."""
+        self._known: dict[str, tuple[float, Health]] = {}
+
+    def of(self, pool: str) -> Health:
+        """Return the health of the members of a pool as far as it is known; {} if it is not."""
+        at, known = self._known.get(pool, (float("-inf"), {}))
+        if self._clock() - at < HEALTH_S or not self._turn.acquire(blocking=False):
+            return known
+        reading = threading.Thread(target=self._look, args=(pool,), name="member-health", daemon=True)
+        reading.start()
+        reading.join(self._patience_s)
+        return self._known.get(pool, (at, known))[1]
+
+    def _look(self, pool: str) -> None:
+        health: Health = {}
+        try:
+            health = self._read(pool)
+        except BigIPError as exc:
+            log.debug("health of members not read", extra={"pool": pool, "reason": str(exc)})
+        finally:
+            self._known = {**dict(list(self._known.items())[1 - MOST_POOLS:]), pool: (self._clock(), health)}
+            self._turn.release()
+
+
+class _RouteList:
+    """The summaries of all Routes; one is made anew when its Route or verdict has changed. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[Key, tuple[EvaluatedRoute, Verdict | None, RouteSummary]] = {}
+        self._order: list[Key] = []
+
+    def update(self, known: Mapping[Key, Known],
+               evaluated: Mapping[Key, EvaluatedRoute]) -> tuple[RouteSummary, ...]:
+        """Return the summaries in the order of namespaces and names."""
+        with self._lock:
+            if evaluated.keys() != self._made.keys():
+                self._order = sorted(evaluated)
+            before, self._made = self._made, {}
+            for key in self._order:
+                route, verdict = evaluated[key], known[key].verdict if key in known else None
+                old = before.get(key)
+                if old is None or old[0] is not route or old[1] is not verdict:
+                    old = (route, verdict, routes.summary(key, route, verdict))
+                self._made[key] = old
+            return tuple(summary for _, _, summary in self._made.values())
+
+
+class StatusSource:
+    """Answers for the status page. Thread-safe."""
+
+    def __init__(self, controller: Controller, *, clock: Callable[[], float] = time.monotonic,
+                 wall: Callable[[], float] = time.time):
+        self._controller = controller
+        self._history, self._clock, self._wall = controller.monitor.history, clock, wall
+        device = controller.device
+        self._health = MemberHealth(
+            lambda pool: member_health.read(device.client.for_reading(), pool), clock)
+        self._kept: dict[str, _Kept] = {}
+        self._list = _RouteList()
+
+    @property
+    def revision(self) -> int:
+        """Number that grows with every change that a list shows."""
+        return self._history.revision
+
+    def summaries(self) -> tuple[RouteSummary, ...]:
+        """Return all Routes in the order of their namespaces and names. Raises: Unanswered."""
+        value: tuple[RouteSummary, ...] = self._keep(
+            "routes", lambda: self._list.update(*self._ask(self._all)))
+        return value
+
+    def routes(self, keys: Collection[Key]) -> list[RouteView]:
+        """Return the views of a page of Routes, without health. Raises: Unanswered."""
+        taken: tuple[RouteRecord, ...] = self._ask(
+            lambda: records.routes(self._controller.reconciler, keys, self._history.known))
+        return [routes.view(record, self._now()) for record in taken]
+
+    def route(self, key: Key) -> RouteView | None:
+        """Return a Route with the health of its members and their Nodes. Raises: Unanswered."""
+        taken: tuple[RouteRecord, ...] = self._ask(
+            lambda: records.routes(self._controller.reconciler, [key], self._history.known))
+        if not taken:
+            return None
+        (record,) = taken
+        health = self._health.of(record.pool.path) if record.pool is not None else {}
+        return routes.view(record, self._now(), self._locator(), health)
+
+    def nodes(self) -> tuple[NodeView, ...]:
+        """Return all Nodes by name. Raises: Unanswered."""
+        def make() -> tuple[NodeView, ...]:
+            taken: tuple[NodeRecord, ...] = self._ask(lambda: records.nodes(self._controller.reconciler))
+            return tuple(map(nodes.view, taken))
+
+        value: tuple[NodeView, ...] = self._keep("nodes", make)
+        return value
+
+    def changes(self) -> tuple[ChangeView, ...]:
+        """Return the last changes, the newest first."""
+        return self._history.changes
+
+    def device(self) -> DeviceView:
+        """Return the summary of router and device."""
+        controller = self._controller
+        device, campaign = controller.device, controller.replica.campaign
+        observed_at = controller.observed_at
+        return DeviceView(
+            router=controller.config.status.router_name, version=f5router.__version__,
+            addresses=tuple(unit.name for unit in device.pair.units), unit=device.unit.name,
+            tmos=".".join(map(str, device.facts.version)) if observed_at is not None else "",
+            active=device.pair.active(), sync=controller.settling.syncer.state,
+            leader=campaign.leads() if campaign else None, election=campaign.state() if campaign else "",
+            last_reading=None if observed_at is None else self._wall() - (self._clock() - observed_at),
+            queues=tuple((name, length()) for name, length in controller.monitor.queues.items()),
+            requests=tuple(sorted(device.counts.items())),
+            checks=tuple(CheckView(check.name, check.problem, check.note)
+                         for check in controller.monitor.health.ready()))
+
+    def _all(self) -> Steps[tuple[dict[Key, Known], dict[Key, Any]]]:
+        """Copy what is known of all Routes, in two steps: references alone."""
+        known = dict(self._history.known)
+        yield
+        return known, dict(self._controller.reconciler.engine.routes())
+
+    def _ask(self, begin: Callable[[], Steps[Any]]) -> Any:
+        return self._controller.inquiries.ask(begin, timeout_s=ANSWER_S)
+
+    def _locator(self) -> Locator:
+        views = self.nodes()
+        value: Locator = self._keep("locator", lambda: Locator(views))
+        return value
+
+    def _keep(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what was made before, unless something has changed since; else make it."""
+        kept, revision, now = self._kept.get(name), self._history.revision, self._clock()
+        if kept is not None and kept.revision == revision and now - kept.at < FRESH_S:
+            return kept.value
+        value = make()
+        self._kept[name] = _Kept(value, revision, now)
+        return value
+
+    def _now(self) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(self._wall(), datetime.UTC)

@@ -1,0 +1,93 @@
+"""Changes of the device as people see them: their cause, what was written, at what cost."""
+
+
+from dataclasses import dataclass
+
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.ltm import ClientSSL, Object, Pool, Record, Rule
+from f5router.model.net import FDBRecord, StaticRoute
+from f5router.plan.change import AnyChange
+
+MOST_OBJECTS, MOST_CAUSES = 20, 5
+"""Objects and causes of a change that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """One pass over the BIG-IP that wrote something or failed, or a write of members beside passes."""
+
+    at: float
+    """When it ended, in seconds since the epoch."""
+    causes: tuple[str, ...]
+    """Routes, Services, hosts and Nodes that it was for, at most MOST_CAUSES: "Route shop/web"."""
+    objects: tuple[str, ...]
+    """What was written, at most MOST_OBJECTS: "create ltm/pool /Common/..."."""
+    writes: int
+    """Objects that were written, in all."""
+    refused: int = 0
+    """Objects that the device refused."""
+    calls: int | None = None
+    """REST calls, readings included; None if they were not counted, for members beside a pass."""
+    seconds: float | None = None
+    """Duration; None likewise."""
+    problem: str = ""
+    """Why the pass ended early; "" if it did not."""
+
+
+class WrittenObjects:
+    """Collects what a pass writes: the first few objects, and the number of all."""
+
+    def __init__(self) -> None:
+        self._routes: dict[str, None] = {}
+        self._others: dict[str, None] = {}
+        self.objects: list[str] = []
+        self.writes = 0
+
+    def add(self, change: AnyChange) -> None:
+        """Take a confirmed write."""
+        self.writes += 1
+        if len(self.objects) < MOST_OBJECTS:
+            self.objects.append(f"{change.verb} {change.ref}")
+        causes = self._routes if isinstance(change.obj, Rule) else self._others
+        if len(causes) < MOST_CAUSES and (text := cause(change.obj)):
+            causes[text] = None
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Routes first: what else is written is mostly for them."""
+        return tuple([*self._routes, *self._others][:MOST_CAUSES])
+
+
+def of_members(change: AnyChange, at: float) -> ChangeView:
+    """Return the view of a write beside passes."""
+    written = WrittenObjects()
+    written.add(change)
+    return ChangeView(at, written.causes, tuple(written.objects), 1)
+
+
+def cause(obj: Object) -> str:
+    """Return the object of the cluster that an object is for; "" if its name does not show it."""
+    match obj:
+        case Rule(name=name):
+            key = names.route_key(name.partition("__")[0])
+            return names.label(key, "Route") if key else f"namespace {names.rule_namespace(name)}"
+        case Pool(path=path):
+            service = _service(path)
+            return f"Service {service}" if service else ""
+        case ClientSSL(server_name=host):
+            return f"host {host}" if host else ""
+        case Record(group=group, name=name) if group.endswith(f"/{names.PASSTHROUGH_GROUP}"):
+            return f"host {names.passthrough_host(name)}"
+        case FDBRecord(endpoint=endpoint):
+            return f"Node {endpoint}"
+        case StaticRoute(gateway=gateway):
+            return f"Node {gateway}"
+    return ""
+
+
+def _service(path: str) -> Key | None:
+    """Return the Service of a pool."""
+    folder = path.rpartition("/")[0]
+    known = names.pool_key(folder, path) or names.own_pool_key(folder, path)
+    return known[0] if known else None

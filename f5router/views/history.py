@@ -1,0 +1,83 @@
+"""Reports of passes that are kept: the last verdict on each Route, and the last changes.
+
+The thread of the control loop records; `changes` and `revision` may be read by any thread, as they are
+replaced as a whole. A pass costs what its report touched.
+"""
+
+from collections.abc import Callable, Mapping
+
+from f5router.model.cluster import Key
+from f5router.plan.change import AnyChange
+from f5router.reconcile.report import Report
+from f5router.status.condition import Verdict
+from f5router.views import changes
+from f5router.views.changes import ChangeView, WrittenObjects
+from f5router.views.records import Known
+
+MOST_CHANGES = 100
+"""Changes that are kept."""
+
+
+class History:
+    """One thread records; see the module for what others may read."""
+
+    def __init__(self, wall: Callable[[], float]):
+        """Args: wall: seconds since the epoch."""
+        self._wall = wall
+        self.known: dict[Key, Known] = {}
+        """By Route; for the thread of the control loop alone."""
+        self.changes: tuple[ChangeView, ...] = ()
+        """The newest first."""
+        self.revision = 0
+        """A number that grows whenever anything has changed that a list of Routes or changes shows."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after the revision has grown."""
+        self._written: WrittenObjects | None = None
+        """Writes of the pass that goes on; None between passes."""
+
+    def pass_began(self) -> None:
+        """Take the beginning of a pass."""
+        self._written = WrittenObjects()
+
+    def wrote(self, change: AnyChange) -> None:
+        """Take a confirmed write."""
+        if self._written is not None:
+            self._written.add(change)
+            return
+        self._add(changes.of_members(change, self._wall()))
+
+    def pass_ended(self, *, refused: int, calls: int, seconds: float, problem: str = "") -> None:
+        """Take the end of a pass; one that wrote nothing, and met no problem, is no change."""
+        written, self._written = self._written or WrittenObjects(), None
+        repeats = bool(problem) and bool(self.changes) and self.changes[0].problem == problem
+        if written.writes or refused or (problem and not repeats):
+            self._add(ChangeView(self._wall(), written.causes, tuple(written.objects), written.writes,
+                                 refused, calls, seconds, problem))
+
+    def record(self, report: Report, routes: Mapping[Key, object]) -> None:
+        """Take the verdicts of a pass. Args: routes: all of the cluster."""
+        now, differs = self._wall(), False
+        for key in report.warnings:  # every Route that was looked at
+            differs = self._set(key, report.verdicts.get(key), now) or differs
+        if len(self.known) != len(routes):
+            for key in self.known.keys() - routes.keys():
+                del self.known[key]
+            differs = True
+        if differs:
+            self._grow()
+
+    def _set(self, key: Key, verdict: Verdict | None, now: float) -> bool:
+        """Take the verdict on a Route; returns True if it differs."""
+        known = self.known.get(key)
+        if known is not None and known.verdict == verdict:
+            return False
+        self.known[key] = Known(verdict, now)
+        return True
+
+    def _add(self, change: ChangeView) -> None:
+        self.changes = (change, *self.changes[:MOST_CHANGES - 1])
+        self._grow()
+
+    def _grow(self) -> None:
+        self.revision += 1
+        self.on_change()

@@ -1,0 +1,124 @@
+"""The API of the status page over HTTP, of a router that runs between the fakes."""
+
+from contextlib import ExitStack
+
+import pytest
+import requests
+
+from tests import manifests
+from tests.feature.status_site import LOGIN, MANY, StatusSite
+from tests.waiting import DEADLINE_S, until
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with ExitStack() as stack:
+        yield StatusSite(stack, tmp_path_factory.mktemp("status"))
+
+
+def test_routes_in_pages(site):
+    first, second = (site.json("routes", per_page=40, page=page) for page in (1, 2))
+    assert first["total"] == second["total"] == MANY + 7
+    assert [len(page["items"]) for page in (first, second)] == [40, MANY + 7 - 40]
+    names = [(item["namespace"], item["id"]) for page in (first, second) for item in page["items"]]
+    assert names == sorted(set(names))
+    assert site.json("routes", page=99)["items"] == []
+
+
+def test_routes_by_search_status_and_namespace(site):
+    assert site.json("routes", search="TEAM-00")["total"] == 10
+    assert site.json("routes", search="old.example")["items"][0]["name"] == "old"
+    rejected = site.json("routes", status="rejected")
+    assert [(item["name"], item["reason"]) for item in rejected["items"]] == [("thief", "HostAlreadyClaimed")]
+    assert rejected["counts"] == {
+        "admitted": MANY + 6, "rejected": 1, "device_rejected": 0, "pending": 0}
+    assert site.json("routes", namespace="teams")["total"] == MANY
+    assert site.json("routes", namespace="team")["total"] == 0
+
+
+@pytest.mark.parametrize("parameters", [
+    {"page": "0"}, {"page": "x"}, {"per_page": "201"}, {"per_page": "-1"}, {"status": "good"},
+    {"search": "x" * 300}, {"page": "9" * 20}, {"page": "\u0663"}])
+def test_wrong_parameters_have_a_reason(site, parameters):
+    reply = site.get("api/v1/routes", params=parameters)
+    assert reply.status_code == 400
+    assert next(iter(parameters)) in reply.json()["error"]
+
+
+def test_a_route_from_its_host_to_the_nodes(site):
+    route = site.json("routes/shop/web")
+    assert route["problems"] == []
+    assert {rule["action"] for rule in route["rules"]} == {
+        "pool /Common/openshift_shop_web", "redirect 302 to https"}
+    until(lambda: {member["health"] for member in site.json("routes/shop/web")["pool"]["members"]} == {"up"})
+    members = route["pool"]["members"]
+    assert [(member["address"], member["node"], member["vtep"]) for member in members] == [
+        ("10.128.0.11", "n1", "10.3.89.1"), ("10.128.0.12", "n1", "10.3.89.1"),
+        ("10.128.2.13", "n2", "10.3.89.2")]
+    assert route["certificate"]["names"] == ["www.example.com"]
+
+
+@pytest.mark.parametrize(("name", "link"), [
+    ("shop/old", "certificate"), ("shop/wrong-name", "certificate"), ("shop/empty", "pool"),
+    ("other/thief", "route")])
+def test_broken_routes_have_their_first_problem(site, name, link):
+    assert site.json(f"routes/{name}")["problems"][0]["link"] == link
+
+
+def test_nodes_device_and_changes(site):
+    nodes = site.json("nodes")["items"]
+    assert [(node["name"], node["vtep"], node["networks"]) for node in nodes] == [
+        ("n1", "10.3.89.1", ["10.128.0.0/23"]), ("n2", "10.3.89.2", ["10.128.2.0/23"])]
+    assert {way["state"] for node in nodes for way in node["ways"]} == {"in place"}
+    device = site.json("device")
+    assert device["active"] is True
+    assert device["tmos"]
+    assert device["last_reading"]
+    assert {check["name"] for check in device["checks"]} >= {"bigip-reached", "has-synced"}
+    until(lambda: any(change["calls"] and change["seconds"] and "Route" in change["causes"][0]
+                      for change in site.json("changes")["items"]))
+    changes = site.json("changes")["items"]
+    assert all(change["objects"] for change in changes if change["writes"])
+
+
+def test_events_follow_changes(site):
+    with requests.Session() as session:
+        session.trust_env, session.auth = False, LOGIN
+        reply = session.get(site.url + "api/v1/events", stream=True, timeout=DEADLINE_S)
+        assert reply.headers["Content-Type"].startswith("text/event-stream")
+        lines = (line for line in reply.iter_lines(chunk_size=1) if line.startswith(b"data:"))
+        before = int(next(lines).split()[1])
+        site.lab.apply(manifests.route("late", namespace="teams", host="late.apps.example.com"))
+        assert int(next(lines).split()[1]) > before
+        reply.close()
+    until(lambda: site.json("routes", search="late.apps")["counts"]["admitted"] == 1)
+    until(lambda: ["Route teams/late"] in [change["causes"] for change in site.json("changes")["items"]])
+    site.lab.kube.delete("Route", "teams", "late")
+    until(lambda: site.json("routes", search="late.apps")["total"] == 0)
+
+
+def test_headers_and_files(site):
+    for path in ("", "page.css", "page.js", "api/v1/device", "api/v1/none"):
+        reply = site.get(path)
+        assert reply.status_code == (404 if path.endswith("none") else 200)
+        assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
+        assert "unsafe" not in reply.headers["Content-Security-Policy"]
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert site.get("secret.txt").status_code == 404
+    assert site.get("api/v1/routes/shop/none").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["", "page.js", "api/v1/routes", "api/v1/events", "api/v1/routes/shop/web"])
+def test_without_the_login_nothing_is_shown(site, path):
+    for login in (None, (LOGIN[0], "wrong")):
+        with requests.Session() as session:
+            session.trust_env = False
+            reply = session.get(site.url + path, auth=login, timeout=DEADLINE_S)
+            assert (reply.status_code, reply.text) == (401, "Unauthorized\n")
+
+
+def test_keys_and_passwords_are_nowhere(site):
+    for path in ("routes", "routes/shop/web", "nodes", "changes", "device"):
+        text = site.get(f"api/v1/{path}").text
+        assert "PRIVATE" not in text
+        assert site.lab.bigip.password not in text

@@ -1,0 +1,123 @@
+"""The status page in a real browser, of a router that runs between the fakes."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests import manifests
+from tests.feature.browser import DESK, PHONE, chromium
+from tests.feature.status_site import LOGIN, MANY, StatusSite
+
+EVIL = "<img src=x onerror=\"document.title='taken'\">"
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    """The site, and a browser that has logged in."""
+    folder = tmp_path_factory.mktemp("page")
+    with ExitStack() as stack:
+        site = StatusSite(stack, folder)
+        browser = stack.enter_context(chromium(folder))
+        browser.login(*LOGIN)
+        browser.size(*DESK)
+        yield site, browser
+
+
+def go(opened, address: str):
+    """Open a view in a page of its own; nothing of the one before is left."""
+    site, browser = opened
+    browser.open("about:blank")
+    browser.open(f"{site.url}#/{address}")
+    return browser
+
+
+def test_the_list_its_filters_and_its_pages(opened):
+    browser = go(opened, "routes")
+    browser.wait_text("old.example.com")
+    browser.wait_text("Live", "#live")
+    browser.click(".chips button", "Rejected")
+    browser.wait_text("1 Route, page 1 of 1")
+    assert "HostAlreadyClaimed" in browser.text("tbody")
+    browser.click(".chips button", "All")
+    browser.wait_text("page 1 of 2")
+    browser.click(".pager button", "Next")
+    browser.wait_text("page 2 of 2")
+    browser.type("#search", "team-042")
+    browser.wait_text("1 Route, page 1 of 1")
+    assert browser.focus() == "search"
+    assert browser.problems() == []
+
+
+def test_a_route_and_the_way_back(opened):
+    browser = go(opened, "routes?search=empty")
+    browser.click("tbody a", "empty.example.com")
+    browser.wait(lambda: browser.driver.execute_script(
+        "return [...document.querySelectorAll('svg g[transform]')].map((each) => "
+        "[each.getAttribute('class'), each.querySelector('.kind').textContent])") == [
+            ["good", "Client"], ["good", "Virtual server, port 80"], ["good", "Rule, insecure"],
+            ["bad", "✕ Pool"]])
+    browser.press("Escape")
+    browser.wait_text("1 Route, page 1 of 1")
+    assert "search=empty" in browser.driver.current_url
+    assert browser.problems() == []
+
+
+def test_changes_are_shown_while_the_page_is_open(opened):
+    site, _ = opened
+    browser = go(opened, "routes?search=born")
+    browser.wait_text("No Route matches.")
+    browser.wait_text("Live", "#live")
+    site.lab.apply(manifests.route("born", namespace="teams", host="born.apps.example.com"))
+    browser.wait_text("born.apps.example.com")
+    browser.wait_text("Served", "tbody")
+
+
+@pytest.mark.parametrize(("address", "text"), [
+    ("nodes", "0a:0a:0a:03:59:01"), ("changes", "Route shop/"), ("device", "bigip-reached"),
+    ("routes/shop/web", "openshift_shop_web"), ("routes/other/thief", "HostAlreadyClaimed"),
+    ("routes/shop/none", "")])
+def test_every_view_on_a_phone_and_in_the_dark(opened, address, text):
+    browser = go(opened, address)
+    browser.size(*PHONE)
+    browser.scheme("dark")
+    try:
+        browser.wait_text(text or "there is no such object", "#view" if text else "#error")
+        wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= PHONE[0], "the page is wider than a phone"
+        colour = browser.driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert colour == "rgb(17, 22, 29)"
+        assert browser.problems() == []
+    finally:
+        browser.size(*DESK)
+        browser.scheme("light")
+
+
+def test_everything_can_be_reached_by_keyboard_and_has_a_name(opened):
+    browser = go(opened, "routes")
+    browser.wait_text("old.example.com")
+    unnamed = browser.driver.execute_script("""
+        const label = (each) => each.labels && each.labels[0] ? each.labels[0].textContent : "";
+        return [...document.querySelectorAll('a, button, input, svg')].filter((each) => !(
+            each.textContent.trim() || each.getAttribute('aria-label') || label(each).trim()))
+            .map((each) => each.outerHTML)""")
+    assert unnamed == []
+    assert browser.driver.execute_script("return document.querySelectorAll('[tabindex]:not([tabindex=\"0\"])"
+                                         ":not([tabindex=\"-1\"])').length") == 0
+    browser.press("/", "/")
+    browser.wait(lambda: browser.focus() == "search")
+
+
+def test_text_of_the_cluster_stays_text(opened):
+    """Hosts that are no names, annotations and paths with markup: the page shows them, and runs nothing."""
+    site, _ = opened
+    evil = manifests.route("evil", namespace="hostile", host=EVIL, path=f"/{EVIL}")
+    evil["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": EVIL}
+    site.lab.apply(evil)
+    for address in ("routes?search=hostile", "routes/hostile/evil"):
+        browser = go(opened, address)
+        browser.wait_text("<img src=x")
+        assert browser.find("#view img") == []
+        assert "taken" not in browser.driver.title
+        assert browser.problems() == []
+    assert site.json("routes", search="hostile")["total"] == 1
+    assert site.json("routes")["total"] >= MANY

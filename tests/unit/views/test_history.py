@@ -1,0 +1,91 @@
+"""Reports of passes that are kept: verdicts on Routes, and the last changes with their causes."""
+
+import pytest
+
+from f5router.icontrol.outcome import Outcome
+from f5router.model.cluster import Key
+from f5router.model.ltm import ClientSSL, DataGroup, Pool, Record, Rule
+from f5router.model.net import FDBRecord, StaticRoute
+from f5router.plan.change import CREATE, Change
+from f5router.reconcile.report import Report
+from f5router.status.condition import Verdict
+from f5router.views import changes, history
+from f5router.views.history import History
+from f5router.views.records import Known
+
+A, B = Key("shop", "a"), Key("shop", "b")
+GOOD = Verdict(True)
+
+
+def create(obj):
+    return Change(CREATE, None, obj)
+
+
+def rule(name: str) -> Rule:
+    return Rule("/Common/p", name, 1, frozenset(), None)
+
+
+def report(*keys, **verdicts) -> Report:
+    return Report(Outcome(), False, {Key("shop", name): verdict for name, verdict in verdicts.items()},
+                  dict.fromkeys(keys, ()))
+
+
+@pytest.mark.parametrize(("obj", "cause"), [
+    (rule("openshift_route_shop_web"), "Route shop/web"),
+    (rule("openshift_route_shop_web__2"), "Route shop/web"),
+    (rule("openshift_route_shop_-i-0123.web"), "Ingress shop/web"),
+    (rule("openshift_route_shop_" + "x" * 20 + "._0123456789abcdef"), "namespace shop"),
+    (Pool("/Common/openshift_shop_web"), "Service shop/web"),
+    (Pool("/a/b/openshift_shop_web_8080__0123456789abcdef"), "Service shop/web"),
+    (Pool("/Common/openshift_nowhere"), ""),
+    (ClientSSL("/Common/x", "www.example.com", "c", "k"), "host www.example.com"),
+    (Record("/Common/ssl_passthrough_servername_dg", ".example.com", "/Common/p"), "host *.example.com"),
+    (Record("/Common/openshift_timeouts_dg", "/Common/p", "1"), ""),
+    (FDBRecord("/Common/t", "0a:0a:01:02:03:04", "1.2.3.4"), "Node 1.2.3.4"),
+    (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4"), "Node 1.2.3.4"),
+    (DataGroup("/Common/d"), ""),
+])
+def test_causes(obj, cause):
+    assert changes.cause(obj) == cause
+
+
+def test_a_pass_is_one_change_and_members_beside_it_another():
+    books, pool = History(lambda: 5.0), Pool("/Common/openshift_shop_web")
+    books.pass_began()
+    for number in range(30):
+        books.wrote(create(Pool(f"/Common/openshift_shop_s{number}")))
+    books.wrote(create(rule("openshift_route_shop_web")))
+    books.pass_ended(refused=1, calls=40, seconds=0.5)
+    books.wrote(create(pool))
+    beside, whole = books.changes
+    assert (beside.causes, beside.calls, beside.writes) == (("Service shop/web",), None, 1)
+    assert (whole.writes, whole.refused, whole.calls, whole.seconds, whole.at) == (31, 1, 40, 0.5, 5.0)
+    assert whole.causes[:2] == ("Route shop/web", "Service shop/s0")
+    assert len(whole.causes) == changes.MOST_CAUSES
+    assert len(whole.objects) == changes.MOST_OBJECTS
+    assert whole.objects[0] == "create ltm/pool /Common/openshift_shop_s0"
+
+
+def test_a_pass_without_writes_is_no_change_and_a_problem_is_one_once():
+    books = History(lambda: 5.0)
+    for problem in ("", "away", "away", "", "other"):
+        books.pass_began()
+        books.pass_ended(refused=0, calls=1, seconds=0.1, problem=problem)
+    assert [change.problem for change in books.changes] == ["other", "away"]
+    for number in range(2 * history.MOST_CHANGES):
+        books.wrote(create(Pool(f"/Common/openshift_shop_s{number}")))
+    assert len(books.changes) == history.MOST_CHANGES
+
+
+def test_verdicts_keep_the_time_of_their_last_change():
+    now, books = [1.0], History(lambda: now[0])
+    seen = []
+    books.on_change = lambda: seen.append(books.revision)
+    books.record(report(A, B, a=GOOD), {A: 1, B: 1})
+    now[0] = 2.0
+    books.record(report(A, a=GOOD), {A: 1, B: 1})
+    assert seen == [1]
+    assert books.known == {A: Known(GOOD, 1.0), B: Known(None, 1.0)}
+    books.record(report(B, b=GOOD), {B: 1})
+    assert books.known == {B: Known(GOOD, 2.0)}
+    assert seen == [1, 2]
