@@ -19,7 +19,6 @@ from f5router.model.ltm import (
     Attachment,
     BigIPState,
     ClientSSL,
-    Foreign,
     Object,
     Pool,
     PoolMember,
@@ -29,7 +28,7 @@ from f5router.model.ltm import (
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
-from f5router.sources import contour_routes
+from f5router.reconcile.successors import Successors, is_passthrough
 
 
 def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
@@ -44,20 +43,11 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
         return lambda obj: False
     no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
     stems = {names.route(key) for key in draining}
+    successors = Successors(engine, observed, failed)
 
     def serves(obj: Object) -> bool:
-        return (_is_draining(obj, stems) or _awaits_successor(engine, obj, failed) or covers(obj)) and (
+        return (_is_draining(obj, stems) or successors.are_awaited(obj) or successors.cover(obj)) and (
             not serves_foreign_namespace(engine, obj))
-
-    def covers(obj: Object) -> bool:
-        """True for a Rule whose requests another one of its root would get, which stays."""
-        return bool(failed) and _is_of_root(obj) and any(
-            rule.priority_band > obj.priority_band and _is_below(obj, rule)
-            and _awaits_successor(engine, rule, failed) for rule in of_roots().get(_site(obj), ()))
-
-    @functools.cache
-    def of_roots() -> Mapping[tuple[object, ...], list[Rule]]:
-        return _leaving_rules_of_roots(engine, observed)
 
     @functools.cache
     def rules() -> Mapping[str, list[Rule]]:
@@ -82,31 +72,6 @@ def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
             for host in obj.hosts:
                 rules.setdefault(host, []).append(obj)
     return rules
-
-
-def _leaving_rules_of_roots(engine: Engine, observed: BigIPState) -> Mapping[tuple[object, ...], list[Rule]]:
-    """Return the Rules of IngressRoutes that nobody wants any more, by `_site`."""
-    rules: dict[tuple[object, ...], list[Rule]] = {}
-    for obj in observed.values():
-        if _is_of_root(obj) and obj.ref not in engine.objects:
-            rules.setdefault(_site(obj), []).append(obj)
-    return rules
-
-
-def _is_of_root(obj: Object) -> TypeGuard[Rule]:
-    """True for a Rule of an IngressRoute, whose Host goes from one root to another with all paths."""
-    return isinstance(obj, Rule) and names.virtual_kind(obj.name) == contour_routes.KIND
-
-
-def _site(rule: Rule) -> tuple[object, ...]:
-    """Return what Rules of one root and one namespace have in common."""
-    return rule.policy, rule.hosts, names.rule_namespace(rule.name)
-
-
-def _is_below(rule: Rule, other: Rule) -> bool:
-    """True if all paths of a Rule begin with one of another's."""
-    above = tuple(_paths(other)) or ("",)
-    return all(path.startswith(above) for path in _paths(rule))
 
 
 def becomes_passthrough(old: Route, new: Route) -> bool:
@@ -152,7 +117,7 @@ def lost_routes(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
     """
     stems = {ownership.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
     passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data))
-              for obj in observed.values() if _is_passthrough(obj)}
+              for obj in observed.values() if is_passthrough(obj)}
     reasons = {}
     for key, route in engine.routes().items():
         rejection = engine.rejection(key)
@@ -202,7 +167,7 @@ def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Obje
     Such a record is not desired, as the wildcard is to end TLS here too, or to go; `should_retain` keeps it
     as long as the wildcard.
     """
-    groups = {names.passthrough_host(obj.name): obj.group for obj in old if _is_passthrough(obj)
+    groups = {names.passthrough_host(obj.name): obj.group for obj in old if is_passthrough(obj)
               and obj.ref not in engine.objects and not serves_foreign_namespace(engine, obj)}
     for host, rules in _secure_rules(observed).items() if groups else ():
         group = groups.get(hostnames.wildcard(host))
@@ -212,49 +177,11 @@ def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Obje
                 yield record
 
 
-def _awaits_successor(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
-    """True if the Route of an object, or the one that takes its place, has objects that were refused."""
-    if not failed:
-        return False
-    if isinstance(obj, Rule):
-        uses = (engine.uses(key) for key in _successors(engine, obj))
-    elif _is_passthrough(obj):
-        namespace = names.pool_namespace(obj.data)
-        uses = (refs for key, refs in engine.host_routes(names.passthrough_host(obj.name)).items()
-                if key.namespace == namespace and (route := engine.route(key)) and route.tls)
-    else:
-        return False
-    return any(not failed.isdisjoint(engine.closure(refs)) for refs in uses)
-
-
-def _successors(engine: Engine, rule: Rule) -> set[Key]:
-    """Return the Rule's own Route, and those of its namespace that want the same requests."""
-    stem, namespace = ownership.rule_stem(rule.name), names.rule_namespace(rule.name)
-    own = names.route_key(stem)
-    keys = {own} if own else {key for key in engine.routes() if names.route(key) == stem}
-    for host in rule.hosts:
-        for key, uses in engine.host_routes(host).items():
-            desired = (engine.objects.get(ref) for ref in uses)
-            if key.namespace == namespace and (engine.pending(key) or any(
-                isinstance(new, Rule) and host in new.hosts and _paths(new) == _paths(rule) for new in desired
-            )):
-                keys.add(key)
-    return keys
-
-
-def _paths(rule: Rule) -> frozenset[str]:
-    """Return the paths that the conditions of a Rule name, however they compare them."""
-    if isinstance(rule.conditions, Foreign):
-        return frozenset()
-    return frozenset(value.rstrip("/") for condition in rule.conditions if condition.selector == "path"
-                     for value in condition.values)
-
-
 def serves_foreign_namespace(engine: Engine, obj: Object) -> bool:
     """True if an object leads requests for a Host that only other namespaces hold to its own pods."""
     if isinstance(obj, Rule):
         namespace, own = names.rule_namespace(obj.name), obj.hosts
-    elif _is_passthrough(obj):
+    elif is_passthrough(obj):
         namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
     else:
         return False
@@ -278,8 +205,3 @@ def _claimants(engine: Engine, host: str) -> set[str]:
 
 def _routes_for(engine: Engine, host: str) -> Collection[Key]:
     return engine.host_routes(host) or engine.host_routes(hostnames.wildcard(host))
-
-
-def _is_passthrough(obj: Object) -> TypeGuard[Record]:
-    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
-            and obj.data != names.EXCLUSION)

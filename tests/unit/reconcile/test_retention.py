@@ -1,5 +1,6 @@
 """Objects that may not be deleted, or changed, yet."""
 
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -303,3 +304,28 @@ def test_longer_paths_of_a_root_stay_with_a_shorter_one(below, before, after, st
     bench.engine.apply(delta(*((each, True) for each in after)))
     refused = {ref for each in after for ref in bench.engine.uses(each.key)}
     assert bench.retention.should_retain(refused)(rule) is stays
+
+
+@pytest.mark.parametrize("old", ["root", "route"])
+def test_cost_of_a_host_with_many_paths(old):
+    """A team chooses their number: twice as many cost twice as much."""
+    def cost(paths: int) -> int:
+        before, after = ([
+            of_root(name, f"/{number}/x") if old == "root" else route(f"{name}{number}", path=f"/{number}/x")
+            for number in range(paths)] for name in ("old", "new"))
+        bench = Bench(*before)
+        bench.device.observed |= bench.engine.objects
+        rules = [obj for obj in bench.engine.objects.values() if isinstance(obj, Rule)]
+        bench.engine.apply(delta(*((each, False) for each in before), *((each, True) for each in after)))
+        refused = {ref for each in after for ref in bench.engine.uses(each.key)}
+        calls = []
+        retain = bench.retention.should_retain(refused)
+        sys.setprofile(lambda frame, event, argument: calls.append(event) if event == "call" else None)
+        try:
+            staying = list(map(retain, rules))
+        finally:
+            sys.setprofile(None)
+        assert all(staying)
+        return len(calls)
+
+    assert cost(40) <= 2.2 * cost(20)
