@@ -26,6 +26,7 @@ from urllib3 import HTTPConnectionPool
 from benchmarks.cluster import PORTS
 from benchmarks.device import Fake, bigip_process
 from f5router.app import wiring
+from f5router.app.timing import DEFAULT
 from f5router.cli import collector
 from f5router.config import config
 from f5router.desired.engine import Engine
@@ -134,7 +135,7 @@ class Router:
             HTTPConnectionPool.urlopen = send
 
     def measure(self, delta: Delta, *, reading: bool = False) -> Figures:
-        """Take a Delta as the running router does. Args: reading: read the whole device first."""
+        """Take a Delta in portions, as the router does. Args: reading: read the whole device first."""
         calls, size = self._client.counts.copy(), self._bytes
         cpu, wall = time.process_time(), time.monotonic()
         reconciler = self._reconciler
@@ -143,9 +144,13 @@ class Router:
         full = reconciler.needs_observation()
         if full:
             reconciler.device.observe()
-        report = reconciler.run(full=full)
-        if report.outcome.failed:
-            raise RuntimeError(f"writes failed: {report.outcome.failed}")
+        while True:
+            report = reconciler.run(full=full, most=DEFAULT.load_portion)
+            if report.outcome.failed:
+                raise RuntimeError(f"writes failed: {report.outcome.failed}")
+            due, full = reconciler.next_retry(), False
+            if due is None or due > time.monotonic():
+                break
         spent = self._client.counts - calls
         return {
             "writes": sum(spent[verb] for verb in ("POST", "PATCH", "PUT", "DELETE")), "reads": spent["GET"],

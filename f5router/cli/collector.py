@@ -1,5 +1,7 @@
-"""Settings of Python's garbage collector for a process whose objects live long and have no cycles."""
+"""Settings of garbage collector and heap for a process whose objects live long and have no cycles."""
 
+import contextlib
+import ctypes
 import gc
 
 THRESHOLDS = 50_000, 20, 20
@@ -10,7 +12,17 @@ in: that was 40 % of the CPU. The 50,000 objects take a few MiB.
 """
 
 
+_ARENA_MAX = -8
+"""Parameter of mallopt, as <malloc.h> has it. Source: mallopt(3)."""
+
+
 def relieve() -> None:
-    """Leave all objects so far alone, and look at others more rarely."""
+    """Leave all objects so far alone, and look at others more rarely; let all threads share one heap.
+
+    The C library has a heap for each of several threads. What they leave free there, others cannot use: that
+    was 10 MiB with 6,000 Routes. They do not get in each other's way, as Python runs one at a time.
+    """
+    with contextlib.suppress(AttributeError, OSError):  # another C library than glibc
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from f5router.model import names, option_records
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
+from f5router.model.small import Groups
 from f5router.plan.change import stage
 
 
@@ -27,7 +28,7 @@ class Backlog:
         self._namespace: dict[Ref, str] = {}
         self._hosts: dict[Ref, frozenset[str]] = {}
         """Hosts of objects that route requests, or show a certificate."""
-        self._refs: dict[str, set[Ref]] = {}
+        self._refs = Groups[str, Ref]()
         """Objects of the backlog by Host."""
 
     def __len__(self) -> int:
@@ -55,7 +56,7 @@ class Backlog:
             if hosts:
                 self._hosts[ref] = hosts
                 for host in hosts:
-                    self._refs.setdefault(host, set()).add(ref)
+                    self._refs.add(host, ref)
 
     def put_back(self, refs: Iterable[Ref], desired: BigIPState, observed: BigIPState) -> None:
         """Put objects of an unfinished portion before everything else of their namespaces."""
@@ -78,14 +79,13 @@ class Backlog:
             if not queue:
                 del self._queues[namespace]
             for host in self._hosts.pop(ref, ()):
-                self._refs[host].discard(ref)
-                if not self._refs[host]:
-                    del self._refs[host]
+                self._refs.discard(host, ref)
 
     def clear(self) -> None:
         """Take everything out."""
-        for index in (self._queues, self._namespace, self._hosts, self._refs):
+        for index in (self._queues, self._namespace, self._hosts):
             index.clear()
+        self._refs = Groups()
 
     # --- portions ------------------------------------------------------------------------
 
@@ -160,12 +160,14 @@ class Backlog:
         """Yield the objects that decide about requests for these Hosts."""
         for own in hosts:
             for host in (own, *self._relatives(own)):
-                yield from self._refs.get(host, ())
+                yield from self._refs.get(host)
 
     def hosts(self, ref: Ref, desired: BigIPState, observed: BigIPState) -> frozenset[str]:
         """Return the Hosts that an object decides about, or did, whether it is in the backlog or not."""
-        return self._hosts.get(ref, frozenset()).union(
-            *(hosts_of(obj, state) for state in (desired, observed) if (obj := state.get(ref)) is not None))
+        known = [self._hosts.get(ref, frozenset()), *(
+            hosts_of(obj, state) for state in (desired, observed) if (obj := state.get(ref)) is not None)]
+        first = max(known, key=len)  # mostly the only ones, so that no other set stays in memory
+        return first if all(each <= first for each in known) else first.union(*known)
 
     def _relatives(self, host: str) -> Iterator[str]:
         """Yield Hosts of the backlog that a wildcard covers at any depth, and wildcards that cover a Host."""
