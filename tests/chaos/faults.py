@@ -42,8 +42,8 @@ API_READ = ("401", "403", "404", "429", "500", "503", "504", "drop", "empty")
 API_WRITE = ("401", "403", "409", "429", "500", "503", "504", "drop", "drop-applied")
 SSH = ("reset", "banner-delay", "refuse-auth", "hang-request", "hang", "hang-exit", "killed", "drop-after",
        "drop-mid-transfer", "disk-full", "scp-fatal", "rm-fails")
-SSH_S = 0.4
-"""How long the router waits for SSH."""
+SSH_S = 1.5
+"""How long the router waits for SSH, likewise."""
 OPTIONAL = "/contour.heptio.com/"
 """In the path of the kinds that a CustomResourceDefinition adds, which an API server may learn of late."""
 
