@@ -9,6 +9,7 @@ from collections.abc import Callable
 from f5router.icontrol import contents
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.failover import Failover
+from f5router.icontrol.known_descriptions import KnownDescriptions
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.rest.client import Client
@@ -45,19 +46,20 @@ class Unit:
         self.attachments = AttachmentWriter(client, folder)
         self.observed: Callable[[], BigIPState] = dict
         """Returns our objects that are on the device."""
-        fdb = FDBWriter(client)
+        fdb, described = FDBWriter(client), KnownDescriptions(describe)
         self.policies = PolicyWriter(
             client, model=policy_model, checkpoint=self._checkpoint,
             enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
             obstacle=self.sender.obstacle,
-            contents=lambda path: contents.policy(self.observed(), folder, path), describe=describe)
+            contents=lambda path: contents.policy(self.observed(), folder, path), describe=described)
         self.sender.register(
-            files, TunnelWriter(client, folder, describe), fdb, StaticRouteWriter(client, folder, describe),
-            ObjectWriter(client, self.nodes, describe),
+            files, TunnelWriter(client, folder, described), fdb,
+            StaticRouteWriter(client, folder, described),
+            ObjectWriter(client, self.nodes, described),
             RecordWriter(client, lambda group: contents.records(self.observed(), group)), self.policies,
             self.attachments)
-        self.observers = (self.nodes, self.attachments, fdb, self.policies)
-        """Writers that adapt to each Observation."""
+        self.observers = (described, self.nodes, self.attachments, fdb, self.policies)
+        """Parts that adapt to each Observation."""
 
     def close(self) -> None:
         """Stop the writers' threads."""

@@ -19,7 +19,7 @@ KINDS = frozenset({
 })
 """Kinds that get one. Source: bigip-behaviour.md B1.
 
-Policies have it from TMOS 12.1 on. Rules and records get none: they are written in lists of all, which would
+Rules and records get none: they are written in lists of all, which would
 become longer, and are named by their Route, Host or pool.
 """
 

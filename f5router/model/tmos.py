@@ -24,6 +24,10 @@ is on 12.0)."""
 DRAFTS_SINCE = (12, 1)
 """Drafts of LTM policies; a published policy refuses edits from then on (bigip-behaviour.md B4)."""
 
+DESCRIPTIONS_SINCE = (12, 1)
+"""The property `description` of every kind that gets one; of pools it is recorded on 11.5.4 too
+(bigip-behaviour.md B1)."""
+
 SET_VARIABLE_SINCE = (12, 1)
 """The action `tcl setVariable`, by which a Rule gives an iRule its pool. Nothing shows that an older device
 accepts it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own tests of it

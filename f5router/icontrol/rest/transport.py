@@ -166,6 +166,9 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
     def pool(self, certificates: str = "") -> HTTPConnectionPool:
         """Return a pool of connections. Args: certificates: in PEM, instead of those of the settings."""
+        if (requests.utils.select_proxy(self._url, self._proxies) or "").lower().startswith("socks"):
+            # Its connections would be of a class of their own, whether its package is installed or not.
+            raise requests.exceptions.InvalidSchema("a SOCKS proxy")
         request = requests.Request("GET", self._url).prepare()
         pool = self.get_connection_with_tls_context(request, self._verify, self._proxies)
         assert isinstance(pool, HTTPSConnectionPool)
@@ -362,11 +365,16 @@ def _certificate(link: BaseException) -> str:
     return f"the certificate is not trusted ({words}): give the file of its CA with --f5-ca-bundle"
 
 
+_PROXY_ERRORS = (requests.exceptions.InvalidSchema, requests.exceptions.InvalidProxyURL)
+
+
 def _words(links: list[BaseException]) -> str:
     """Return why there is no reply."""
     for kind, words in (
         (wire.NameResolutionError, "the host name has no address"),
         (wire.ProxyError, "the proxy of the environment gave no connection"),
+        (_PROXY_ERRORS, "the proxy of the environment (HTTPS_PROXY) cannot be used: it takes a URL with "
+                        "http:// or https://, and a host"),
         (wire.ReadTimeoutError, "no reply within the time-out"),
         (http.client.IncompleteRead, "the reply was cut off"),
     ):

@@ -106,7 +106,7 @@ class PolicyWriter:
             self._repair(policy)
 
     def _create(self, policy: Policy) -> None:
-        body = {**policy_codec.encode_policy(policy), **self._description(policy)}
+        body = {**policy_codec.encode_policy(policy), **descriptions.properties(self._describe, policy)}
         model = self.model(policy.path)
         if model == DRAFT and not self._drafted(policy, body):
             # No draft can be created in this folder; such policies are edited in place.
@@ -146,16 +146,12 @@ class PolicyWriter:
         base = self._open(policy.path)
         try:
             self._put_noop(base, policy)
-            body = {**policy_codec.policy_changes(policy), **self._description(policy)}
+            body = {**policy_codec.policy_changes(policy), **descriptions.properties(self._describe, policy)}
             self._client.patch(item_path(Policy.KIND, base), body)
         except BigIPError:
             self._abandon(policy.path, base)
             raise
         self._close(policy.path, base)
-
-    def _description(self, policy: Policy) -> dict[str, str]:
-        """Return the property; older devices have none (bigip-behaviour.md B1)."""
-        return {} if self.model(policy.path) == PLAIN else descriptions.properties(self._describe, policy)
 
     def _put_noop(self, base: str, policy: Policy) -> None:
         rules = item_path(Policy.KIND, base, "rules")

@@ -231,7 +231,8 @@ def test_proxy_that_cannot_be_used(monkeypatch, proxy):
         monkeypatch.delenv(name, raising=False)
     with connected(retry_s=0) as (device, client, _):
         for _ in range(2):
-            assert failure(client).text
+            text = failure(client).text
+            assert text.startswith("the proxy of the environment (HTTPS_PROXY) cannot be used")
         assert not device.requests
 
 
