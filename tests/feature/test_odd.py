@@ -3,7 +3,7 @@
 import json
 import logging
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -97,6 +97,11 @@ class Unexpanded:
         return reply
 
 
+def _fields(obj) -> dict[str, object]:
+    """All that a reading finds out: content of files is not."""
+    return {field.name: getattr(obj, field.name) for field in fields(obj) if field.repr}
+
+
 @pytest.mark.parametrize("client", [lambda client: client, Unexpanded], ids=["expanded", "not expanded"])
 @pytest.mark.parametrize("quirk", [(), ("top-skip-ignored",)], ids=str)
 def test_a_large_device_is_read_in_pages(make_lab, client, quirk):
@@ -115,7 +120,9 @@ def test_a_large_device_is_read_in_pages(make_lab, client, quirk):
     large = observe(reader, "/Common", VIRTUALS, expected=replace(
         expected, counts=dict.fromkeys(expected.counts, LARGE + 1)))
     assert large == small
-    assert {repr(obj) for obj in large.objects.values()} == {repr(obj) for obj in small.objects.values()}
+    # Fields that do not count for equality are the same too.
+    assert {ref: _fields(obj) for ref, obj in large.objects.items()} == {
+        ref: _fields(obj) for ref, obj in small.objects.items()}
     pools = [(large.objects[ref], obj) for ref, obj in desired.items() if isinstance(obj, Pool)]
     assert pools
     assert all(read is wanted for read, wanted in pools)
