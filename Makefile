@@ -21,7 +21,7 @@ ACCEPTED := CVE-2026-44405
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: help demo test lint bench attack explore lock audit clean environment
+.PHONY: help demo test lint docs bench attack explore lock audit clean environment
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo 'make demo ONCE=1  the same, ends by itself; exit status 0 when all is as it should be'
 	@echo 'make test         linters, type checker and all tests; installs missing Debian packages where it can'
 	@echo 'make lint         the linters and the type checker alone'
+	@echo 'make docs         docs/ as a site in build/site; a broken link is an error'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
 	@echo 'make explore      the properties of the tests with other examples; stops at the first that fails'
@@ -53,6 +54,12 @@ test: environment
 lint: environment
 	@$(LINT)
 	@$(TYPES)
+
+# What mkdocs prints is shown only when it fails.
+docs: environment
+	@mkdir -p build
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict >build/site.log 2>&1 || { cat build/site.log >&2; exit 1; }
+	@echo 'The site is in build/site: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000'
 
 bench: environment
 	@$(BIN)/python -m benchmarks

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("benchmarks", "docs", "f5router", "ghost_hostsubnet", "mocks", "tests")
+FOLDERS = ("benchmarks", "docs", "f5router", "ghost_hostsubnet", "mocks", "tests", "tools")
 KINDS = {".cfg", ".md", ".py", ".tcl", ".toml", ".yaml"}
 PAGE = ROOT / "docs/reference/bigip-behaviour.md"
 CODE = r"[AB]\d{1,2}(?:\.\d{1,2})?"

@@ -43,7 +43,7 @@ def test_links_lead_somewhere(path):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_paths_in_the_text_exist(path):
     """Files and folders of this repository that a page names."""
-    for name in re.findall(r"`((?:f5router|mocks|tests|docs|benchmarks)/[\w./-]*)`", path.read_text()):
+    for name in re.findall(r"`((?:f5router|mocks|tests|docs|benchmarks|tools)/[\w./-]*)`", path.read_text()):
         assert (ROOT / name).exists(), name
 
 

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted(path for folder in ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests")
+FILES = sorted(path for folder in ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests", "tools")
                for path in (ROOT / folder).rglob("*.py"))
 
 EMPTY = {"one", "found", "made", "part"}

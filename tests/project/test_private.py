@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PACKAGES = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests")
+PACKAGES = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests", "tools")
 
 PUBLIC = {"sys._current_frames"}
 """Documented functions of the standard library whose names begin with an underscore."""

@@ -19,7 +19,7 @@ TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in TOP)])
 MODULES = sorted(path for package in ("f5router",
                                       "ghost_hostsubnet") for path in (ROOT / package).rglob("*.py"))
-DOCUMENTED = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests")
+DOCUMENTED = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests", "tools")
 
 WIDTH = 110
 """Longest line of a page, apart from tables, headings, commands and links."""
