@@ -126,6 +126,7 @@ class Controller:
 
     def take_events(self) -> bool:
         """Take what changed in the cluster; returns True if something did."""
+        self.reconciler.times.begin(self.signal.first)
         self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
@@ -180,7 +181,7 @@ class Controller:
         self.hint.record(change)
         if not self._loaded:
             self._progress.step(self.reconciler.first_load)
-        self.monitor.history.wrote(change)
+        self.monitor.wrote(change)
         self.on_change(change)
 
     def _is_pause(self, exc: Exception) -> bool:

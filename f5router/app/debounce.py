@@ -62,6 +62,11 @@ class EventSignal:
         with self._condition:
             self._unseen = None
 
+    @property
+    def first(self) -> float | None:
+        """When the first event came since the last `take`; None without one."""
+        return self._first
+
     def unseen(self) -> float | None:
         """Return when the first event came since the last `look` or `take`; None without one."""
         return self._unseen

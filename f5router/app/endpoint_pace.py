@@ -31,6 +31,11 @@ class EndpointPace:
             self._late = True
         return self._late
 
+    def oldest_at(self) -> float:
+        """Return when the oldest event came that the next drain may take, as exactly as a hold-off."""
+        first = self._signal.unseen()
+        return self._clock() - self._hold_off_s if first is None else first
+
     def end(self, *, pending: bool) -> None:
         """End a drain. Args: pending: endpoints are left, because their Services are held."""
         self._late = self._late and pending

@@ -14,8 +14,10 @@ from f5router.kube.lease.campaign import Campaign
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
+from f5router.monitoring.collectors import Sources
 from f5router.monitoring.health import Health, Heartbeat
-from f5router.monitoring.metrics import Metrics, Sources
+from f5router.monitoring.metrics import Metrics
+from f5router.plan.change import AnyChange
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.status_counts import StatusCounts
@@ -65,10 +67,17 @@ class Monitor:
             if success is not None:  # None: nothing was to be done
                 self.metrics.timed(self._clock() - begin, success=success)
 
+    def wrote(self, change: AnyChange) -> None:
+        """Record a confirmed write."""
+        self._reconciler.times.written(change.ref)
+        self._reconciler.drift.written(change.ref)
+        self.metrics.wrote(change)
+        self.history.wrote(change)
+
     def record(self, report: Report) -> None:
         """Record the result of a pass."""
         self._refused = len(report.outcome.failed)
-        self.metrics.record(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
+        self.metrics.record(report, self._reconciler.engine.routes())
         self.history.record(report, self._reconciler.engine.routes())
 
     def _calls(self) -> int:
@@ -90,11 +99,17 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
     sources = Sources(lambda: device.counts, {
-        "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
+        "cluster": cluster.pending, "objects": lambda: reconciler.queue_lengths()[0],
+        "members": lambda: reconciler.queue_lengths()[1], "status": statuses.pending,
+        "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, device.pair.active, lambda: syncer.in_sync,
         held=lambda: (len(guard.held), guard.held_ever), ingress_routes=ingress_routes,
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
+        objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
+        routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
+        default_certificate=lambda: reconciler.engine.tls_files.default_certificate,
+        watches=cluster.watch_counts,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     return Monitor(health, Metrics(sources), reconciler, queues=sources.queues)
 

@@ -45,8 +45,10 @@ class UrgentWork:
         """
         if self._clock() < self._not_before or not self._may_program():
             return
+        event_at = self.pace.oldest_at()
         late = self.pace.begin()
         if delta := self._cluster.drain_endpoints(self.pace.is_held, settled=not late):
+            self._reconciler.times.begin(event_at)
             self.pace.record(self._reconciler.take_endpoints(delta))
         self.pace.end(pending=self._cluster.has_endpoints())
         self._reconciler.rebuild_pools()

@@ -50,7 +50,7 @@ class Engine:
         self.objects: dict[Ref, Object] = {}
         """Desired."""
         self._contributions = Contributions(self.objects)
-        self._facts, self._tls_files = DeviceFacts(), config.tls_files
+        self._facts, self.tls_files = DeviceFacts(), config.tls_files
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
         self._limits = NamespaceLimits(config.admission)
@@ -224,7 +224,7 @@ class Engine:
 
     def set_tls_files(self, files: TLSFiles) -> None:
         """Take the new content of the administrator's files for TLS towards clients."""
-        self._tls_files = files
+        self.tls_files = files
         self._rebuild_baseline()
 
     def set_default_destination_ca(self, certificates: str) -> Steps[None]:
@@ -323,7 +323,7 @@ class Engine:
     # --- parts ---------------------------------------------------------------------------
 
     def _rebuild_baseline(self) -> None:
-        new = baseline.build(self._config, self._facts, self.cluster.networks, self._tls_files)
+        new = baseline.build(self._config, self._facts, self.cluster.networks, self.tls_files)
         self._dirty |= self._contributions.swap(self._baseline, new)
         self._baseline = new
 

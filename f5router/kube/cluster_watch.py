@@ -241,6 +241,10 @@ class ClusterWatcher:
         delta = self._translator.apply(self._store.drain())
         return self._filter.apply(delta) if self._settings.selection.by_namespace else delta
 
+    def watch_counts(self) -> Mapping[tuple[str, str], int]:
+        """See WatchCounts."""
+        return self._connection.watch_counts.counts()
+
     def secret_counts(self) -> Mapping[str, int]:
         """Return the number of Secrets that are to be read, by namespace."""
         return {} if self._secrets is None else self._secrets.counts()

@@ -101,6 +101,7 @@ class DriftCheck:
                     differing.add(ref)
                 if there != before:
                     self.found_drift = True
+                    self._reconciler.drift.find(ref, is_wrong=there != want)
                 if there is not before:
                     self._device.record_object(ref, there)
                 if isinstance(there, Pool) and before is None and want is None:

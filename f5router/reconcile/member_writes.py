@@ -293,6 +293,10 @@ class MemberWrites:
         """True while the members of a pool are being written."""
         return ref in self._writing
 
+    def is_waiting(self, ref: Ref) -> bool:
+        """True for an object of whatever kind that a pass, or a write of members, has still to take."""
+        return ref in self._backlog or ref in self.planned or ref in self.pending or ref in self._writing
+
     def take_done(self) -> list[AnyChange]:
         """Return the confirmed writes since the last call."""
         done, self._done = self._done, []

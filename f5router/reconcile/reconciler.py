@@ -23,7 +23,9 @@ from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
+from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.hold import Hold
 from f5router.reconcile.member_writes import PATIENCE_S, MemberWrites, OnChange
 from f5router.reconcile.report import ChangedRoutes, Report
@@ -55,6 +57,7 @@ class Reconciler:
         """Objects that may differ between Desired and Observed."""
         self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
                                     clock=clock, patience_s=patience_s)
+        self.times, self.drift = ChangeTimes(self.members.is_waiting, clock), DriftCounts()
         self.certificates = CertificateWarnings(engine, clock=clock)
         self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog,
                                  certificates=self.certificates)
@@ -113,6 +116,7 @@ class Reconciler:
         The full pass of a takeover finds all of it again, except Routes that are gone by then.
         """
         self._backlog.clear()
+        self.times.keep(frozenset())
         self._removed.clear()
         self._routes.clear()
         self.retention.draining.expire(self._clock())
@@ -124,11 +128,13 @@ class Reconciler:
 
     def set_tls_files(self, files: TLSFiles) -> None:
         """Take the new content of the administrator's files for TLS towards clients."""
+        self.times.begin(None)
         self.engine.set_tls_files(files)
         self._collect()
 
     def set_default_destination_ca(self, certificates: str) -> None:
         """Take renewed authorities for pods; the next pass writes them."""
+        self.times.begin(None)
         for _ in self.engine.set_default_destination_ca(certificates):
             self.device.calls.look()
         self._collect()
@@ -188,6 +194,7 @@ class Reconciler:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
         dirty, affected = self.engine.take_changes()
         self.members.note_endpoints(services)
+        self.times.note(dirty)
         self._note_changed(dirty)
         self._routes.add(affected)
         self._reset_backoff(dirty, affected)
@@ -208,6 +215,10 @@ class Reconciler:
 
     def _queue(self, refs: Iterable[Ref]) -> None:
         self._backlog.add(refs, self.engine.objects, self.device.observed)
+
+    def queue_lengths(self) -> tuple[int, int]:
+        """Return how many objects wait for a pass, and how many pools for a write of members."""
+        return len(self._backlog), len(self.members.pending)
 
     # --- what is due ---------------------------------------------------------------------
 
@@ -269,6 +280,7 @@ class Reconciler:
     def _start_over(self, changes: Plan) -> None:
         """Fill the backlog after a reading: with everything that differs, and nothing else."""
         self._backlog.clear()
+        self.times.keep({change.ref for change in changes})
         pools = {change.ref for change in changes if self.members.is_present(change.ref)}
         self.members.start_over(pools)
         self._queue(change.ref for change in changes if change.new is None or change.ref not in pools)
@@ -328,6 +340,7 @@ class Reconciler:
         self._unfinished = False
         if outcome.done and self.device.facts.original.reencrypt and not self._backlog:
             self.device.stale = True  # what was there only until the original's Rules were ours goes now
+        self.times.settle(self._portion)
         changed |= self.members.take_changed()
         outcome.done += self.members.take_done()
         self._first_load = {ref for ref in self._first_load or ()

@@ -65,6 +65,8 @@ def test_drift_is_mended(lab, router):
     lab.change("PATCH", "ltm/virtual/~Common~ose-vserver", {"rules": []})
     lab.change("POST", "ltm/pool", {"name": "theirs", "partition": "Common"})
     lab.clear()
+    counts = router.router.reconciler.drift
+    assert not counts.detected
 
     def mends() -> list[tuple[str, str]]:
         return sorted(write for write in lab.writes() if "/ltm/node/" not in write[1])  # that of 192.0.2.1
@@ -74,6 +76,8 @@ def test_drift_is_mended(lab, router):
     until(lambda: mends() == expected)
     read_again(lab, router)
     assert mends() == expected
+    assert counts.detected == counts.mended
+    assert (counts.detected["ltm/pool"], set(counts.detected)) == (1, {"ltm/pool", "ltm/virtual/attachment"})
     assert "/Common/theirs" in lab.paths("ltm/pool")
 
 

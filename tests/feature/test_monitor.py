@@ -36,6 +36,12 @@ class Served:
         lines = self.get("/readyz?verbose").text.splitlines()
         return {line[3:].split(" ")[0] for line in lines if line.startswith("[-]")}
 
+    def samples(self) -> dict[tuple[str, ...], float]:
+        """All samples by name and values of the labels."""
+        families = text_string_to_metric_families(self.get("/metrics").text)
+        return {(sample.name, *sample.labels.values()): sample.value
+                for family in families for sample in family.samples}
+
     def metric(self, name: str, **labels: str) -> float:
         families = text_string_to_metric_families(self.get("/metrics").text)
         (value,) = (sample.value for family in families for sample in family.samples
@@ -127,12 +133,33 @@ def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
     parts = 0
     while not reconciler.loaded:
         assert served.missing() == {"has-synced"}
+        assert_metrics_of_the_load(lab, served)
         router.make_pass(1)
         parts += 1
     assert parts > 0
+    assert_metrics_of_the_load(lab, served)
     assert reconciler.next_retry() is not None  # of the later ones some wait
-    router.attempt_pass()
+    while reconciler.next_retry() is not None:
+        router.attempt_pass()
     assert served.missing() == set()
+    assert_metrics_of_the_load(lab, served)
+    shown = served.samples()
+    assert shown["f5router_routes", "admitted"] == LATER + 3
+    assert shown["f5router_queue_length", "objects"] == shown["f5router_queue_length", "members"] == 0
+    assert shown["f5router_oldest_change_age_seconds",] == 0
+    assert shown["f5router_change_seconds_count", "ltm/pool"] == shown["f5router_objects", "ltm/pool"]
+
+
+def assert_metrics_of_the_load(lab, served) -> None:
+    """They are those of the cluster and of the device at this moment."""
+    shown = served.samples()
+    verdicts = sum(count for key, count in shown.items() if key[0] == "f5router_routes")
+    assert verdicts == LATER + 3
+    assert shown["f5router_route_namespaces",] == 1
+    pools = [path for path in [item.path for item in lab.bigip.items("ltm/pool")] if "/openshift_" in path]
+    assert shown.get(("f5router_objects", "ltm/pool"), 0) == len(pools)
+    queued = shown["f5router_queue_length", "objects"] + shown["f5router_queue_length", "members"]
+    assert (shown["f5router_oldest_change_age_seconds",] > 0) == (queued > 0)
 
 
 def test_a_request_near_the_time_limit(lab, serve, caplog):

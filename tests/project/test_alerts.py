@@ -1,5 +1,6 @@
 """The alerts of docs/deploy/monitoring: Prometheus reads them, they fire as they should; a page has each."""
 
+import datetime
 import re
 import subprocess
 from pathlib import Path
@@ -8,7 +9,14 @@ import pytest
 import yaml
 
 from f5router.icontrol.rest.request_times import RequestTimes
-from f5router.monitoring.metrics import Metrics, Sources
+from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES, WatchCounts
+from f5router.model.client_tls import TLSKeyPair
+from f5router.model.objects import Ref
+from f5router.model.validity import Validity
+from f5router.monitoring.collectors import Sources
+from f5router.monitoring.metrics import Metrics
+from f5router.reconcile.change_times import ChangeTimes
+from f5router.reconcile.drift_counts import DriftCounts
 
 ROOT = Path(__file__).resolve().parents[2]
 ALERTS = ROOT / "docs/deploy/monitoring/10-alerts.yaml"
@@ -24,6 +32,12 @@ WELL = {
     "f5router_bigip_active": f"1{HOUR}",
     "f5router_last_success_timestamp_seconds": f"0+60{HOUR}", "f5router_leader": f"1{HOUR}",
     "f5router_bigip_config_in_sync": f"1{HOUR}", 'f5router_routes{verdict="device_rejected"}': f"0{HOUR}",
+    "f5router_oldest_change_age_seconds": f"2{HOUR}",
+    'f5router_drift_found_total{kind="ltm/pool"}': f"3{HOUR}",
+    'f5router_certificates{expires="expired"}': f"0{HOUR}",
+    'f5router_certificates{expires="within_7_days"}': f"0{HOUR}",
+    'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"1000000{HOUR}",
+    'f5router_kube_watch_failures_total{resource="routes"}': "0x30 1x30",
     "f5router_deletes_held_back": f"0{HOUR}", "f5router_status_contended": f"0{HOUR}",
     'f5router_queue_length{queue="status"}': f"50{HOUR}",
     'f5router_status_writes_total{result="written"}': f"0+100{HOUR}",
@@ -52,12 +66,21 @@ def rules(tmp_path) -> Path:
 @pytest.fixture
 def page() -> bytes:
     """Metrics of a router that has everything: a pair, and replicas."""
-    times = RequestTimes()
+    times, pool = RequestTimes(), Ref("ltm/pool", "/Common/a")
     times.record("GET", "/mgmt/tm/ltm/pool", 200, 0.1)
+    changes, drift, watches = ChangeTimes(lambda ref: True, lambda: 0.0), DriftCounts(), WatchCounts()
+    changes.note([pool])
+    changes.written(pool)
+    drift.find(pool, is_wrong=True)
+    for what in (LISTS, WATCHES, FAILURES):
+        watches.add(what, "routes")
+    end = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
+    pair = TLSKeyPair("", "", "", "", Validity((), end, end))
     counters = Metrics(Sources(
         lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
-        request_times=lambda: [times.durations()]))
+        request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
+        default_certificate=lambda: pair))
     return counters.page("text/plain")[0]
 
 
@@ -67,7 +90,7 @@ def test_prometheus_reads_them(rules):
 
 def test_names_of_metrics(page):
     """Prometheus' rules for names, units and texts."""
-    ours = [line for line in page.splitlines(keepends=True) if b"f5router_" in line]
+    ours = [line for line in page.splitlines(keepends=True) if b"f5router_" in line or b"template_" in line]
     assert promtool("check", "metrics", stdin=b"".join(ours)) == ""
 
 
@@ -96,6 +119,15 @@ def test_each_alert_has_its_entry():
      {"F5RouterNoActiveUnit"}),
     ({"f5router_bigip_config_in_sync": f"0{HOUR}"}, {"F5RouterConfigNotInSync"}),
     ({'f5router_routes{verdict="device_rejected"}': f"3{HOUR}"}, {"F5RouterRoutesRefused"}),
+    ({"f5router_oldest_change_age_seconds": f"301{HOUR}"}, {"F5RouterChangesLate"}),
+    ({'f5router_drift_found_total{kind="ltm/pool"}': "3x40 5x20"}, {"F5RouterDrift"}),
+    ({'f5router_certificates{expires="expired"}': f"1{HOUR}"}, {"F5RouterCertificatesExpired"}),
+    ({'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"600{HOUR}"},
+     {"F5RouterCertificatesExpired"}),
+    ({'f5router_certificates{expires="within_7_days"}': f"1{HOUR}"}, {"F5RouterCertificatesExpiring"}),
+    ({'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"500000{HOUR}"},
+     {"F5RouterCertificatesExpiring"}),
+    ({'f5router_kube_watch_failures_total{resource="routes"}': f"0+1{HOUR}"}, {"F5RouterWatchesFail"}),
     ({"f5router_deletes_held_back": f"3{HOUR}"}, {"F5RouterDeletesHeldBack"}),
     ({"f5router_status_contended": f"3{HOUR}"}, {"F5RouterStatusesContended"}),
     ({'f5router_status_writes_total{result="written"}': f"7{HOUR}"}, {"F5RouterStatusesNotWritten"}),

@@ -23,6 +23,7 @@ from f5router.kube.api import api_errors
 from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.api.documents import Document, Splitter, Unreadable
 from f5router.kube.api.outages import Outages
+from f5router.kube.api.watch_counts import WatchCounts
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnreachable
 from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
@@ -147,7 +148,7 @@ class Connection:
         self._credentials, self._permit, self._clock = credentials, permit, clock
         self._settings = settings
         self._lock = threading.Lock()
-        self.outages = Outages(time.monotonic)
+        self.outages, self.watch_counts = Outages(time.monotonic), WatchCounts()
         self._configuration = credentials.load()
         self._files_due = clock() + PERIOD_S
         # Read once: a refresh of the credentials resets the host of the configuration.

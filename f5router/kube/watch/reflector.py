@@ -14,6 +14,7 @@ from f5router.kube.api import api_errors, fields
 from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
 from f5router.kube.api.documents import Document, Unreadable
+from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES
 from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.sources import Source, choose_served, is_served
 from f5router.kube.watch.store import Value
@@ -156,6 +157,7 @@ class Reflector:
             return
         self._failures += 1
         self._not_accepted += 1
+        self._count(FAILURES)
         # A refused list is refused again the next time; a refused watch may only need a new list.
         lasting = (KubeForbidden, ResourceUnavailable, *(() if self._version else (KubeInvalid,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
@@ -217,6 +219,7 @@ class Reflector:
         self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
         log.log(logging.DEBUG if self._source.period_s else logging.INFO, "listed", extra={
             "kind": self._source.resource, "objects": len(objects)})
+        self._count(LISTS)
         self._listener.on_list()
         if changed:
             self._listener.on_change()
@@ -262,6 +265,7 @@ class Reflector:
             stream.close()
         self._listener.on_problem("")
         self._accepted_at = started = self._clock()
+        self._count(WATCHES)
         if not self._ends_at_once:
             self._connection.outages.answered(self._source.resource)
         for document in stream.documents():
@@ -273,6 +277,9 @@ class Reflector:
             raise KubeUnreachable("the watch ended at once")
         else:
             self._failures += 1
+
+    def _count(self, what: str) -> None:
+        self._connection.watch_counts.add(what, self._source.resource)
 
     def _record_success(self) -> None:
         """Record that a watch delivered an event, or lasted, or that a kind without one was read."""

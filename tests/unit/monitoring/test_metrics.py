@@ -1,24 +1,39 @@
 """Values of the metrics."""
 
+import datetime
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from f5router.admission.admission import EvaluatedRoute
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
+from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES, WatchCounts
+from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
+from f5router.model.errors import Refused
 from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
+from f5router.model.validity import Validity
 from f5router.monitoring import metrics
-from f5router.monitoring.metrics import Metrics, Sources
-from f5router.plan.change import CREATE, DELETE, UPDATE, Change
+from f5router.monitoring.collectors import Sources
+from f5router.monitoring.metrics import Metrics
+from f5router.plan.change import CREATE, DELETE, Change
+from f5router.reconcile.change_times import ChangeTimes
+from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
 from f5router.sources.ingress_routes import GraphStatus
 from f5router.sources.status_counts import StatusCounts
 from f5router.status.condition import Verdict
+from tests import builders
 
 A, B, C, D = (Key("shop", name) for name in "abcd")
 ADMITTED, REJECTED = Verdict(True), Verdict(False, "RouteNotAdmitted", "no")
 REFUSED = Verdict(False, "DeviceRejected", "no")
 POOL = Pool("/Common/a")
+ROUTE = EvaluatedRoute(builders.route("a"))
 
 
 @pytest.fixture
@@ -27,10 +42,22 @@ def requests() -> dict[str, int]:
 
 
 @pytest.fixture
-def counters(requests) -> Metrics:
+def cluster() -> dict[Key, EvaluatedRoute]:
+    """The Routes of the cluster."""
+    return {}
+
+
+@pytest.fixture
+def observed() -> dict[Ref, object]:
+    """The objects of the BIG-IP."""
+    return {}
+
+
+@pytest.fixture
+def counters(requests, cluster, observed) -> Metrics:
     writes = {"written": 3, "conflict": 0}
     sources = Sources(lambda: requests, {"status": lambda: 7}, lambda: writes, lambda: 2,
-                      status_rate=lambda: 20.5)
+                      status_rate=lambda: 20.5, routes=lambda: cluster, objects=lambda: observed)
     return Metrics(sources, wall=lambda: 1234.0)
 
 
@@ -75,6 +102,7 @@ def test_requests_of_both_units():
 def test_before_the_first_pass(counters):
     """Every verdict is there, so that alerts have something to look at; build and requests are known."""
     assert values(counters, "f5router_routes") == {(verdict,): 0 for verdict in metrics.VERDICTS}
+    assert values(counters, "template_router_reload_failure") == {(): 0}
     assert list(values(counters, "f5router_build_info").values()) == [1]
     assert values(counters, "f5router_bigip_requests") == {("GET",): 2, ("login",): 1}
     assert values(counters, "f5router_queue_length") == {("status",): 7}
@@ -107,34 +135,118 @@ def test_ingress_routes():
     assert values(page, f"{name}_root_total") == {}
 
 
-def test_routes_by_verdict(counters):
+def test_routes_by_verdict(counters, cluster):
     """Counted by the Routes that a pass looked at; a Route is counted once, and not after it is gone."""
-    counters.record(report({A: ADMITTED, B: REJECTED, C: REFUSED, D: None}, full=True), [A, B, C, D], {})
+    cluster |= dict.fromkeys((A, B, C, D), ROUTE)
+    counters.record(report({A: ADMITTED, B: REJECTED, C: REFUSED, D: None}, full=True), cluster)
     assert routes(counters) == {"admitted": 1, "rejected": 1, "device_rejected": 1, "pending": 1}
-    counters.record(report({D: ADMITTED}), [A, B, C, D], {})
+    assert values(counters, "f5router_route_rejections") == {("DeviceRejected",): 1, ("RouteNotAdmitted",): 1}
+    counters.record(report({D: ADMITTED}), cluster)
     assert routes(counters) == {"admitted": 2, "rejected": 1, "device_rejected": 1}
-    counters.record(report({}), {A: 0, D: 0}, {})
+    del cluster[B]
+    counters.record(replace(report({}), removed={B: ROUTE.route}), cluster)
+    assert routes(counters) == {"admitted": 2, "device_rejected": 1}
+    del cluster[C]
+    counters.record(report({}), cluster)  # nobody reported that it has gone
     assert routes(counters) == {"admitted": 2}
+    assert values(counters, "f5router_route_rejections") == {("DeviceRejected",): 0, ("RouteNotAdmitted",): 0}
 
 
-def test_routes_that_nobody_could_judge_are_pending(counters):
-    """The device is away: new Routes wait, others keep their verdict."""
-    counters.record(report({A: ADMITTED, B: ADMITTED}, full=True), {A: 0, B: 0}, {})
-    counters.cut_short({A: 0, C: 0})
-    assert routes(counters) == {"admitted": 1, "pending": 1}
+def test_routes_that_no_pass_has_come_to_are_pending(counters, cluster):
+    """While the first load is under way, and while the device is away; others keep their verdict."""
+    cluster |= dict.fromkeys((A, B, C), ROUTE)
+    assert routes(counters) == {"pending": 3}
+    counters.record(report({A: ADMITTED, B: ADMITTED}), cluster)
+    assert routes(counters) == {"admitted": 2, "pending": 1}
+    del cluster[B]
+    cluster[D] = ROUTE
+    counters.cut_short(cluster)
+    assert routes(counters) == {"admitted": 2, "pending": 1}  # B, until a report has it
+    counters.record(replace(report({D: ADMITTED}), removed={B: ROUTE.route}), cluster)
+    assert routes(counters) == {"admitted": 2, "pending": 1}
 
 
-def test_objects_by_kind(counters):
-    """Read through after a full pass, counted by the writes of others; a kind without objects is 0."""
-    counters.record(report({}, full=True), {}, {POOL.ref: POOL})
-    assert values(counters, "f5router_objects") == {("ltm/pool",): 1}
-    more = Pool("/Common/b")
-    counters.record(report({}, done=[Change(CREATE, None, more), Change(UPDATE, POOL, POOL)]), {}, {})
+def test_namespaces_of_routes(counters, cluster):
+    cluster |= dict.fromkeys((A, B, Key("blog", "a")), ROUTE)
+    assert values(counters, "f5router_route_namespaces") == {(): 2}
+
+
+def test_objects_by_kind(counters, observed):
+    """At any moment of a pass; a kind that has no objects any more is 0."""
+    observed |= {POOL.ref: POOL, Pool("/Common/b").ref: POOL}
     assert values(counters, "f5router_objects") == {("ltm/pool",): 2}
-    counters.record(report({}, done=[Change(DELETE, more, None)]), {}, {})
-    assert values(counters, "f5router_objects") == {("ltm/pool",): 1}
-    counters.record(report({}, full=True), {}, {})
+    observed.clear()
     assert values(counters, "f5router_objects") == {("ltm/pool",): 0}
+
+
+def test_writes(counters):
+    """Each when it is confirmed, refusals at the end of their pass."""
+    counters.wrote(Change(CREATE, None, POOL))
+    counters.wrote(Change(DELETE, POOL, None))
+    counters.wrote(Change(CREATE, None, POOL))
+    counters.record(Report(Outcome(failed={POOL.ref: Refused("POST", "x")}), False, {}, {}), {})
+    assert values(counters, "f5router_writes") == {
+        ("ltm/pool", "create"): 2, ("ltm/pool", "delete"): 1}
+    assert values(counters, "f5router_writes_refused") == {("ltm/pool",): 1}
+
+
+@pytest.mark.parametrize(("days", "expires"), [
+    (-1, "expired"), (1, "within_7_days"), (8, "within_30_days"), (31, "later")])
+def test_certificates(cluster, days, expires):
+    """By the time that is left; the next to expire is not one that has."""
+    now = datetime.datetime.now(datetime.UTC)
+    ends = [now - datetime.timedelta(days=400), now + datetime.timedelta(days=days)]
+    pairs = [TLSKeyPair("", "", "", "", Validity((), now, end)) for end in ends]
+    cluster |= {A: replace(ROUTE, key_pair=pairs[0]), B: replace(ROUTE, key_pair=pairs[1]), C: ROUTE}
+    counters = Metrics(Sources(dict, {}, routes=lambda: cluster, default_certificate=lambda: pairs[1]))
+    counts = Counter({"expired": 1})
+    counts[expires] += 1
+    assert {label: count for (label,), count in values(counters, "f5router_certificates").items()
+            if count} == counts
+    shown = values(counters, "f5router_certificate_expiry_timestamp_seconds")
+    assert shown.pop(("default",)) == pytest.approx(ends[1].timestamp())
+    assert list(shown.values()) == ([] if days < 0 else [pytest.approx(ends[1].timestamp())])
+
+
+def test_changes_that_wait():
+    """The age of the oldest, and how long others took; a change that is 0 s old is not none."""
+    now = [100.0]
+    waiting = {POOL.ref}
+    times = ChangeTimes(waiting.__contains__, lambda: now[0])
+    counters = Metrics(Sources(dict, {}, times=times))
+    assert values(counters, "f5router_oldest_change_age_seconds") == {(): 0}
+    times.begin(90.0)
+    times.note([POOL.ref])
+    now[0] = 102.0
+    assert values(counters, "f5router_oldest_change_age_seconds") == {(): 12}
+    times.written(POOL.ref)
+    body = counters.page("")[0].decode()
+    assert 'f5router_change_seconds_bucket{kind="ltm/pool",le="10.0"} 0.0' in body
+    assert 'f5router_change_seconds_bucket{kind="ltm/pool",le="30.0"} 1.0' in body
+    assert 'f5router_change_seconds_sum{kind="ltm/pool"} 12.0' in body
+    assert values(counters, "f5router_oldest_change_age_seconds") == {(): 0}
+
+
+def test_drift():
+    """Found is everything that somebody changed, mended what the router had to write again."""
+    drift = DriftCounts()
+    counters = Metrics(Sources(dict, {}, drift=drift))
+    drift.find(POOL.ref, is_wrong=True)
+    drift.find(Ref("ltm/rule", "/Common/b"), is_wrong=False)
+    for _ in range(2):
+        drift.written(POOL.ref)
+    drift.written(Ref("ltm/rule", "/Common/b"))
+    assert values(counters, "f5router_drift_found") == {("ltm/pool",): 1, ("ltm/rule",): 1}
+    assert values(counters, "f5router_drift_mended") == {("ltm/pool",): 1}
+
+
+def test_watches():
+    watches = WatchCounts()
+    for what in (LISTS, WATCHES, WATCHES, FAILURES):
+        watches.add(what, "routes")
+    counters = Metrics(Sources(dict, {}, watches=watches.counts))
+    assert [values(counters, f"f5router_kube_{name}") for name in ("lists", "watches", "watch_failures")] == [
+        {("routes",): 1}, {("routes",): 2}, {("routes",): 1}]
 
 
 def test_passes(counters):
@@ -146,6 +258,11 @@ def test_passes(counters):
     assert 'f5router_reconcile_seconds_bucket{le="0.25"} 1.0' in body
     assert "f5router_reconcile_seconds_sum 3.2" in body
     assert values(counters, "f5router_last_success_timestamp_seconds") == {(): 1234.0}
+    assert values(counters, "template_router_reload_failure") == {(): 1}
+    assert "template_router_reload_seconds_count 2.0" in body
+    assert "template_router_reload_seconds_sum 3.2" in body
+    counters.timed(0.2, success=True)
+    assert values(counters, "template_router_reload_failure") == {(): 0}
 
 
 def test_the_form_follows_the_accept_header(counters):

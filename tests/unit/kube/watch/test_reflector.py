@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from f5router.kube.api.documents import Document
+from f5router.kube.api.watch_counts import WatchCounts
 from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.reflector import HEALTHY_S, TRIES_WITH_VERSION, Listener, Reflector
 from f5router.kube.watch.sources import ROUTES, SERVICES, Source
@@ -76,7 +77,7 @@ class Bench:
     def __init__(self, clock, *answers, source: Source = SERVICES, served: bool = True):
         self.log: list = []
         self.problem = ""
-        self.outages = Outages(self.log)
+        self.outages, self.watch_counts = Outages(self.log), WatchCounts()
         self.store, self.clock, self._served = Store(), clock, served
         self._answers = list(answers)
         self.reflector = Reflector(
@@ -252,6 +253,13 @@ def test_an_outage_is_over_when_a_watch_works(clock):
     bench = Bench(clock, Listed("1"), soon, Watched(lasts_s=0.0, error=AWAY), works)
     assert bench.log == ["list", "watch 1", "answered", "outage", "wait", "watch 1", "outage", "wait",
                          "watch 1", "answered", "watch 2", "end"]
+
+
+def test_counts(clock):
+    """One list, two watches that the server accepted, one of which broke; metrics show them."""
+    bench = Bench(clock, Listed("1"), Watched(error=AWAY), Watched())
+    assert bench.watch_counts.counts() == {
+        ("lists", "services"): 1, ("watches", "services"): 2, ("failures", "services"): 1}
 
 
 def test_relist(clock):

@@ -1,0 +1,278 @@
+"""Metrics that are read when Prometheus asks: from the parts that count, in the thread that serves the page.
+
+So a change of the cluster costs nothing for them, and they are right at any moment of a pass.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from f5router.admission.admission import EvaluatedRoute
+from f5router.icontrol.rest.request_times import BUCKETS_S, Durations
+from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES
+from f5router.model.client_tls import TLSKeyPair
+from f5router.model.cluster import Key
+from f5router.model.objects import Ref
+from f5router.reconcile import change_times
+from f5router.reconcile.change_times import ChangeTimes, Seconds
+from f5router.reconcile.drift_counts import DriftCounts
+from f5router.sources.status_counts import BY_HOST, ROOT, TOTAL, StatusCounts
+
+_INGRESS_ROUTES = {
+    TOTAL: "IngressRoutes with a status.", ROOT: "IngressRoutes that are roots.",
+    "valid": "Valid IngressRoutes.", "invalid": "Invalid IngressRoutes.",
+    "orphaned": "IngressRoutes that no root reaches.",
+}
+"""Contour's metrics, and what they count."""
+
+EXPIRED, LATER = "expired", "later"
+EXPIRES = {"within_7_days": timedelta(days=7), "within_30_days": timedelta(days=30)}
+"""Times until certificates expire, shortest first."""
+
+WATCHES_OF = {
+    LISTS: ("f5router_kube_lists", "Complete lists of a resource from the Kubernetes API."),
+    WATCHES: ("f5router_kube_watches", "Watches of a resource that the Kubernetes API has accepted."),
+    FAILURES: ("f5router_kube_watch_failures", "Lists and watches of a resource that failed, or broke."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Values that are read when the metrics are asked for, from any thread."""
+
+    requests: Callable[[], Mapping[str, int]]
+    """Requests sent to the BIG-IP, by method."""
+    queues: Mapping[str, Callable[[], int]]
+    """Length of each queue, by name."""
+    status_writes: Callable[[], Mapping[str, int]] = dict
+    """Attempts to write a status, by what became of them."""
+    contended: Callable[[], int] = int
+    """Routes whose status another router of the same name keeps changing."""
+    active: Callable[[], bool | None] = lambda: None
+    """True if the BIG-IP is the active unit; None while its failover state is not known."""
+    in_sync: Callable[[], bool | None] = lambda: None
+    """True if the other units of its device group have its configuration; None without a group."""
+    held: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    """Deletes that are held back, and how many ever were."""
+    ingress_routes: StatusCounts | None = None
+    """Counts of IngressRoutes; None if they are not served."""
+    reached: Callable[[], bool] = lambda: False
+    """True if the BIG-IP answered, and no pass has ended early since."""
+    units: Callable[[], Mapping[str, bool | None]] = dict
+    """By unit of a pair, True if it is active; None while its state is not known."""
+    request_times: Callable[[], Sequence[Mapping[tuple[str, str], Durations]]] = tuple
+    """Durations of requests to each unit of the BIG-IP, by method and collection."""
+    status_rate: Callable[[], float] = float
+    """Status writes per second that the router allows itself now."""
+    leader: Callable[[], tuple[bool, int] | None] = lambda: None
+    """True if this replica leads, and how often that has changed; None without leader election."""
+    objects: Callable[[], Mapping[Ref, object]] = dict
+    """Objects of the router that are on the BIG-IP."""
+    refused: Callable[[], int] = int
+    """Objects that the BIG-IP refuses now."""
+    routes: Callable[[], Mapping[Key, EvaluatedRoute]] = dict
+    """Routes of the cluster."""
+    default_certificate: Callable[[], TLSKeyPair | None] = lambda: None
+    """Certificate for clients that name no Host of a Route; None for that of the virtual server."""
+    times: ChangeTimes | None = None
+    """Times from events to writes."""
+    drift: DriftCounts | None = None
+    """Drift that was found, and mended."""
+    watches: Callable[[], Mapping[tuple[str, str], int]] = dict
+    """Lists, watches and failures of either by what it was and resource."""
+
+
+class IngressRouteCounts(Collector):
+    """Collector of Contour's metrics of IngressRoutes, without those of its cache and its build.
+
+    Source: projectcontour/contour v0.15.3, docs/prometheus.md.
+    """
+
+    def __init__(self, counts: StatusCounts):
+        self._counts = counts
+
+    def collect(self) -> Iterator[Metric]:
+        counts = sorted(self._counts.counts.items())
+        for metric, text in _INGRESS_ROUTES.items():
+            labels = ["namespace", "vhost"] if metric in BY_HOST else ["namespace"]
+            name = "contour_ingressroute_total" if metric == TOTAL else f"contour_ingressroute_{metric}_total"
+            gauge = GaugeMetricFamily(name, text, labels=labels)
+            for sample, count in counts:
+                if sample.metric == metric:
+                    gauge.add_metric([sample.namespace, sample.vhost][:len(labels)], count)
+            yield gauge
+        yield GaugeMetricFamily(
+            "contour_ingressroute_dagrebuild_timestamp", "When the graph of an IngressRoute changed last, in "
+            "seconds since the epoch.", value=self._counts.rebuilt_at)
+
+
+class ReadCounts(Collector):
+    """Collector of the metrics behind Sources."""
+
+    def __init__(self, sources: Sources):
+        self._sources = sources
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "f5router_bigip_requests", "Requests sent to the BIG-IP.", labels=["method"])
+        for method, count in sorted(self._sources.requests().items()):
+            requests.add_metric([method], count)
+        yield requests
+        yield from _request_times(self._sources.request_times())
+        queues = GaugeMetricFamily(
+            "f5router_queue_length", "What waits to be written to the cluster, or to be handled.",
+            labels=["queue"])
+        for name, length in self._sources.queues.items():
+            queues.add_metric([name], length())
+        yield queues
+        writes = CounterMetricFamily(
+            "f5router_status_writes", "Attempts to write the status of a Route.", labels=["result"])
+        for result, count in self._sources.status_writes().items():
+            writes.add_metric([result], count)
+        yield writes
+        yield GaugeMetricFamily(
+            "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
+            value=self._sources.contended())
+        yield GaugeMetricFamily(
+            "f5router_status_rate", "Status writes per second that the router allows itself now.",
+            value=self._sources.status_rate())
+        held, ever = self._sources.held()
+        yield GaugeMetricFamily(
+            "f5router_deletes_held_back", "Deletes that wait for a second list of the cluster, because they "
+            "would take away more than half of what serves requests.", value=held)
+        yield CounterMetricFamily(
+            "f5router_mass_deletes_held_back", "Deletes that were held back since the start.", value=ever)
+        yield from _state_of_cluster(self._sources)
+        yield _state(
+            "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",
+            self._sources.reached())
+        if (leader := self._sources.leader()) is not None:
+            yield _state("f5router_leader", "1 if this replica leads and writes, 0 if it follows.", leader[0])
+            yield CounterMetricFamily(
+                "f5router_leader_transitions", "How often this replica has begun or ceased to lead.",
+                value=leader[1])
+        yield _state(
+            "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
+            "absent if it does not tell.", self._sources.active())
+        units = GaugeMetricFamily(
+            "f5router_bigip_unit_active", "1 if this unit of a pair is active, 0 if not; absent while it "
+            "does not answer, and with one address.", labels=["unit"])
+        for name, is_active in self._sources.units().items():
+            if is_active is not None:
+                units.add_metric([name], is_active)
+        yield units
+        yield _state(
+            "f5router_bigip_config_in_sync", "1 if the other units of the BIG-IP's device group had its "
+            "configuration when it was last asked, 0 if not; absent without a group.",
+            self._sources.in_sync())
+
+
+def _state_of_cluster(sources: Sources) -> Iterator[Metric]:
+    """Build the metrics of what is served, what waits, and what was put right."""
+    routes = sources.routes()
+    yield GaugeMetricFamily(
+        "f5router_route_namespaces", "Namespaces that have Routes.",
+        value=len({key.namespace for key in [*routes]}))
+    yield from _certificates([*routes.values()], sources.default_certificate())
+    yield GaugeMetricFamily(
+        "f5router_refused_objects", "Objects whose last write the BIG-IP refused.", value=sources.refused())
+    if sources.times is not None:
+        yield GaugeMetricFamily(
+            "f5router_oldest_change_age_seconds", "Age of the oldest change of the cluster that is not on "
+            "the BIG-IP yet; 0 if there is none.", value=sources.times.oldest_s())
+        yield _change_times(sources.times.seconds)
+    if sources.drift is not None:
+        for name, text, counts in (
+                ("f5router_drift_found", "Objects that somebody else had changed.", sources.drift.detected),
+                ("f5router_drift_mended", "Objects of these that the router has put right.",
+                 sources.drift.mended)):
+            drift = CounterMetricFamily(name, text, labels=["kind"])
+            for kind, count in sorted(counts.copy().items()):
+                drift.add_metric([kind], count)
+            yield drift
+    watches = sources.watches()
+    for what, (name, text) in WATCHES_OF.items():
+        family = CounterMetricFamily(name, text, labels=["resource"])
+        for (kind, resource), count in sorted(watches.items()):
+            if kind == what:
+                family.add_metric([resource], count)
+        yield family
+
+
+def _change_times(seconds: Mapping[str, Seconds]) -> Metric:
+    family = HistogramMetricFamily(
+        "f5router_change_seconds", "Time from a change of the cluster to the confirmed write of an object.",
+        labels=["kind"])
+    bounds = [*map(str, change_times.BUCKETS_S), "+Inf"]
+    for kind, each in sorted(dict(seconds).items()):
+        counts = itertools.accumulate(each.buckets.copy())
+        family.add_metric([kind], list(zip(bounds, counts, strict=True)), each.sum_s)
+    return family
+
+
+def _certificates(routes: Sequence[EvaluatedRoute], default: TLSKeyPair | None) -> Iterator[Metric]:
+    """Build the metrics of certificates: how many end when, and the first end that is to come."""
+    now = datetime.now(UTC)
+    ends = [pair.validity.end for route in routes
+            if (pair := route.key_pair) is not None and pair.validity is not None]
+    family = GaugeMetricFamily(
+        "f5router_certificates", "Certificates of Routes, by the time until they expire.", labels=["expires"])
+    left = Counter(_expires(end - now) for end in ends)
+    for name in (EXPIRED, *EXPIRES, LATER):
+        family.add_metric([name], left[name])
+    yield family
+    first = GaugeMetricFamily(
+        "f5router_certificate_expiry_timestamp_seconds", "When the next certificate expires, in seconds "
+        "since the epoch: of a Route, or the default one. Absent without one.", labels=["certificate"])
+    if to_come := [end for end in ends if end > now]:
+        first.add_metric(["route"], min(to_come).timestamp())
+    if default is not None and default.validity is not None:
+        first.add_metric(["default"], default.validity.end.timestamp())
+    yield first
+
+
+def _expires(left: timedelta) -> str:
+    """Return the name of a time until a certificate expires."""
+    if left <= timedelta():
+        return EXPIRED
+    return next((name for name, limit in EXPIRES.items() if left <= limit), LATER)
+
+
+def _request_times(units: Sequence[Mapping[tuple[str, str], Durations]]) -> Iterator[Metric]:
+    """Build the metrics of requests by collection, the units of a pair together."""
+    seconds = HistogramMetricFamily(
+        "f5router_bigip_request_seconds", "Durations of requests to the BIG-IP, without waits for a turn.",
+        labels=["method", "collection"])
+    replies = CounterMetricFamily(
+        "f5router_bigip_replies", "Replies of the BIG-IP by HTTP status; 0 for none.",
+        labels=["method", "collection", "status"])
+    for key in sorted({key for unit in units for key in unit}):
+        each = [unit[key] for unit in units if key in unit]
+        counts = [sum(bucket) for bucket in zip(*(unit.buckets for unit in each), strict=True)]
+        bounds = [*map(str, BUCKETS_S), "+Inf"]
+        seconds.add_metric(key, list(zip(bounds, itertools.accumulate(counts), strict=True)),
+                           sum(unit.seconds for unit in each))
+        for status, count in sorted(sum((unit.statuses for unit in each), Counter[int]()).items()):
+            replies.add_metric([*key, str(status)], count)
+    yield seconds
+    yield replies
+
+
+def _state(name: str, text: str, value: bool | None) -> Metric:
+    """Build a gauge of 0 or 1, without a sample for None."""
+    gauge = GaugeMetricFamily(name, text)
+    if value is not None:
+        gauge.add_metric([], value)
+    return gauge
+
+

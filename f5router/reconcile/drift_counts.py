@@ -1,0 +1,25 @@
+"""Counts of drift: what was found changed by others, and what of it the router has put right."""
+
+from collections import Counter
+
+from f5router.model.objects import Ref
+
+
+class DriftCounts:
+    """Numbers since the start by kind of object. The loop records, any thread may read them."""
+
+    def __init__(self) -> None:
+        self.detected, self.mended = Counter[str](), Counter[str]()
+        self._to_mend: set[Ref] = set()
+
+    def find(self, ref: Ref, *, is_wrong: bool) -> None:
+        """Take an object that is not as it was left. Args: is_wrong: it is not as it should be either."""
+        self.detected[ref.kind] += 1
+        if is_wrong:
+            self._to_mend.add(ref)
+
+    def written(self, ref: Ref) -> None:
+        """Take a confirmed write."""
+        if self._to_mend and ref in self._to_mend:
+            self._to_mend.discard(ref)
+            self.mended[ref.kind] += 1
