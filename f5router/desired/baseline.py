@@ -19,6 +19,7 @@ from f5router.model.http_edge import ErrorPage, HTTPEdge
 from f5router.model.ltm import (
     Attachment,
     DataGroup,
+    Forward,
     IRule,
     Object,
     Policy,
@@ -147,6 +148,11 @@ def _policy(config: BaselineSettings, facts: DeviceFacts, name: str, virtual: st
 def sets_pool_variable(facts: DeviceFacts) -> bool:
     """True if a Rule can set a variable by which names.REQUEST_IRULE recognises its pool."""
     return facts.version >= tmos.SET_VARIABLE_SINCE
+
+
+def nowhere(folder: str, facts: DeviceFacts) -> Forward:
+    """Return the action of Rules that lead to no pod."""
+    return Forward(names.full_path(folder, names.NOWHERE_POOL), sets_pool_variable(facts))
 
 
 def _request(config: BaselineSettings) -> list[Object]:

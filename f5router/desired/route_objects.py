@@ -246,15 +246,12 @@ class _HostBuilder:
             return set()
         serving = [c for c in above if c.insecure == "Allow"] or [
             c for c in around if c.insecure == "Allow" and covers(c.route, route)]
-        tls, forward = "", self._nowhere()
+        tls, forward = "", baseline.nowhere(self.config.folder, self.facts)
         if serving:
             nearest = max(serving, key=_length)
             tls, forward = self._towards_pods(nearest)
             forward = self._with_options(nearest, forward, secure=False)
         return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, forward, tls=tls)
-
-    def _nowhere(self) -> Forward:
-        return Forward(self._full(names.NOWHERE_POOL), baseline.sets_pool_variable(self.facts))
 
     def _rules(
         self, evaluated: EvaluatedRoute, virtual: VirtualFacts | None, policy: str,

@@ -376,9 +376,11 @@ class Site:
             if time.monotonic() > end or self._calls - calls > bound:
                 raise Failed(f"no recovery after {self._calls - calls} calls (bound {bound}), "
                              f"{len(self.witness.wrong)} wrong answers: {problems[:4]}")
-            log, behind = self._calls, self._cheap_problems(wanted) if quiet else []
+            log, behind = self._calls, self._is_behind(wanted)
+            if quiet and not behind:
+                behind = "".join(statuses.problems(self._lab, wanted)[:1])
             self.turn(1 if not quiet else MORE_PATIENT if behind else PATIENT)
-            if behind:  # it waits for the API server: on a busy machine for long
+            if behind:  # it waits for the API server: on a busy machine for long, with readings meanwhile
                 calls += self._calls - log
                 late += 1
                 if self._missed and late % LATE == 0:  # an empty list was on its way when the faults ended

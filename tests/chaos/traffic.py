@@ -88,8 +88,8 @@ class Witness:
 
     def _problem(self, probe: serving.Request) -> str:
         decision = self._decide(probe)
-        if decision.kind not in (*SERVED, "redirect"):
-            return ""
+        if not _name(decision):
+            return ""  # no pod gets it
         if _name(decision) not in self._answers[probe] and not self._is_without(probe, _name(decision)):
             return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
         if decision.kind == "redirect":

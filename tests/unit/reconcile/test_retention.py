@@ -145,11 +145,11 @@ def test_undetermined_objects_by_where_they_are():
 class Bench:
     """A Retention with an engine, and with the observed objects of a device."""
 
-    def __init__(self, *objects, observed=()):
-        self.engine = Engine(Settings())
+    def __init__(self, *objects, observed=(), settings=None):
+        self.engine = Engine(settings or Settings())
         self.engine.set_facts(FACTS)
         self.engine.apply(delta(*((obj, True) for obj in objects)))
-        self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed})
+        self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed}, facts=FACTS)
         self.retention = Retention(self.engine, self.device, RetrySchedule(), folder="/Common",
                                    guard=DeleteGuard(), drain_s=30.0)
 

@@ -1,0 +1,145 @@
+"""Rules that lead nowhere, in place of Rules that wait for a Secret.
+
+While a Route waits, its requests must not come to a less specific Route of its Host that did not have them
+before. They would when the Host becomes another namespace's: the Rules of the one before go at once, and what
+needs no Secret is there at once. A team that adds a path keeps what serves its requests until then.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from f5router.desired.engine import Engine
+from f5router.model import hostnames, names
+from f5router.model.ltm import BigIPState, Foreign, Forward, Object, Record, Rule, record_ref
+from f5router.model.objects import Ref
+from f5router.plan import leaving
+from f5router.plan.change import CREATE, Plan, of_kind
+from f5router.reconcile.previous_objects import serves_foreign_namespace
+from f5router.reconcile.successors import rule_paths
+
+ByPath = Mapping[str, list[Rule]]
+
+
+def with_placeholders(plan: Plan, held: frozenset[Ref], engine: Engine, observed: BigIPState,
+                      nowhere: Forward) -> Plan:
+    """Return the Changes of a Plan that are not held, and a placeholder for each new Rule that needs one.
+
+    Args:
+        held: objects that wait.
+        nowhere: the action of placeholders.
+    """
+    possible = tuple(change for change in plan if change.ref not in held)
+    waiting = [change for change in of_kind(plan, Rule) if change.ref in held and change.verb == CREATE]
+    if not waiting:
+        return possible
+    places = _Places(engine, observed, possible)
+    placeholders = {change.ref: replace(change, new=_placeholder(change.obj, observed, nowhere))
+                    for change in waiting if places.would_change_hands(change.obj)}
+    if not placeholders:
+        return possible
+    return tuple(placeholders.get(change.ref, change) for change in plan
+                 if change.ref not in held or change.ref in placeholders)
+
+
+def is_placeholder(obj: Object) -> bool:
+    """True for a Rule that leads nowhere."""
+    return (isinstance(obj, Rule) and isinstance(obj.action, Forward)
+            and obj.action.pool.endswith(f"/{names.NOWHERE_POOL}"))
+
+
+def _placeholder(rule: Rule, observed: BigIPState, nowhere: Forward) -> Rule:
+    present = frozenset(ref for ref in rule.extra_dependencies if ref in observed)
+    return replace(rule, action=nowhere, extra_dependencies=present)
+
+
+class _Places:
+    """Knows the Rules of each Host, before and after the Changes that do not wait.
+
+    Every question costs about the same, however many paths a Host has: teams choose their number.
+    """
+
+    def __init__(self, engine: Engine, observed: BigIPState, possible: Plan):
+        self._engine, self._observed = engine, observed
+        self._written = {change.ref: change.new for change in of_kind(possible, Rule)
+                         if change.new is not None}
+        self._remaining = functools.cache(self._find_remaining)
+        self._foreign = functools.cache(self._find_foreign)
+
+    def would_change_hands(self, rule: Rule) -> bool:
+        """True if requests of a Rule that waits would come to a Rule which does not have them now."""
+        hosts = {*rule.hosts, *map(hostnames.wildcard, rule.hosts)}
+        less_specific = (other for host in hosts
+                         for other in _covering(self._remaining(rule.policy, host), rule))
+        nearest = min(less_specific, key=lambda other: other.priority_band, default=None)
+        if nearest is None:
+            return False
+        before = self._observed.get(nearest.ref)
+        if not isinstance(before, Rule) or before.conditions != nearest.conditions:
+            return True
+        return self._is_passed_through(rule) or any(
+            other.priority_band < nearest.priority_band for place in leaving.places(rule.policy, rule.hosts)
+            for other in _covering(self._foreign().get(place, {}), rule))
+
+    def _find_remaining(self, policy: str, host: str) -> ByPath:
+        """Return the Rules that Routes of a Host want, and have or get now."""
+        refs = {ref for uses in self._engine.host_routes(host).values() for ref in uses}
+        rules = (self._written.get(ref) or self._observed.get(ref) for ref in refs)
+        return _by_path(rule for rule in rules if isinstance(rule, Rule) and rule.policy == policy)
+
+    def _find_foreign(self) -> Mapping[leaving.Place, ByPath]:
+        """Return the Rules that go because their Host is another namespace's, by what they cover."""
+        alike: dict[tuple[str, frozenset[str]], list[Rule]] = {}
+        for ref, obj in self._observed.items():
+            if isinstance(obj, Rule) and ref not in self._engine.objects and not is_placeholder(obj):
+                alike.setdefault((names.rule_namespace(obj.name), obj.hosts), []).append(obj)
+        by_place: dict[leaving.Place, list[Rule]] = {}
+        for rules in alike.values():
+            if serves_foreign_namespace(self._engine, rules[0]):  # one look at the Host for all of them
+                for rule in rules:
+                    for place in leaving.covered(rule):
+                        by_place.setdefault(place, []).append(rule)
+        return {place: _by_path(rules) for place, rules in by_place.items()}
+
+    def _is_passed_through(self, rule: Rule) -> bool:
+        """True if TLS of the Rule's Host does not end on the BIG-IP now, so that no Rule gets a request."""
+        folder, _, policy = rule.policy.rpartition("/")
+        if policy != names.SECURE_POLICY:
+            return False
+        group = names.full_path(folder, names.PASSTHROUGH_GROUP)
+        for host in rule.hosts:
+            own, covering = (self._observed.get(record_ref(group, names.passthrough_record(each)))
+                             for each in (host, hostnames.wildcard(host)))
+            record = own or covering
+            if isinstance(record, Record) and record.data != names.EXCLUSION:
+                return True
+        return False
+
+
+def _by_path(rules: Iterable[Rule]) -> ByPath:
+    by_path: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for path in rule_paths(rule) or ("",):
+            by_path.setdefault(path, []).append(rule)
+    return by_path
+
+
+def _covering(by_path: ByPath, rule: Rule) -> Iterator[Rule]:
+    """Yield the Rules whose path covers that of a Rule."""
+    path = min(rule_paths(rule), key=len, default="")
+    for length in range(len(path) + 1):
+        yield from (other for other in by_path.get(path[:length], ()) if _covers(other, path))
+
+
+def _covers(rule: Rule, path: str) -> bool:
+    """True if a Rule whose path begins this one matches every request below it."""
+    if isinstance(rule.conditions, Foreign):
+        return True
+    conditions = {condition.selector: condition for condition in rule.conditions}
+    if "path" not in conditions:
+        return True
+    (text,) = conditions["path"].values
+    if conditions["path"].operator == "equals":
+        return path == text
+    ends = text.endswith("/") or "pathSegment" in conditions
+    return not ends or f"{path}/".startswith(f"{text.rstrip('/')}/")
