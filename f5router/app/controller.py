@@ -22,6 +22,7 @@ from f5router.app.progress import Progress
 from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
+from f5router.app.takeover import Takeover
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.unit_switch import UnitSwitch
 from f5router.app.urgent_work import UrgentWork
@@ -69,6 +70,7 @@ class Controller:
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
             config.default_destination_ca, period_s=timing.files_s, clock=clock)
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
+                               Takeover(cluster, reconciler, wake=self._wake),
                                observe_interval_s=config.observe_interval_s, clock=clock)
         self._observed_at = float("-inf")
         """When the last reading of the whole device began."""
@@ -130,7 +132,7 @@ class Controller:
         self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
-        self.urgent.pace.record(self.reconciler.engine.cluster.services_of(delta))
+        self.urgent.record(self.reconciler.engine.cluster.services_of(delta))
         self.reconciler.apply(delta)
         if confirmed:
             self.held_deletes.confirm()
@@ -272,6 +274,8 @@ class Controller:
         if not self.replica.leads:
             self.take_events()
             self.replica.follow()
+            if self.replica.is_taking_over:
+                self._attempt_endpoints()
             return
         self.reconciler.judge(self.reconciler.certificates.take_changed())
         self.held_deletes.ask(now)

@@ -1,15 +1,18 @@
 """The part that a router has among its replicas: the leader writes, the others are ready to take over."""
 
 import logging
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
+from f5router.app.takeover import Takeover
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
+from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.reconcile.reconciler import Reconciler
 
@@ -26,12 +29,12 @@ class Replica:
     """Follows the election. The thread of the loop uses it."""
 
     def __init__(self, campaign: Campaign | None, cluster: ClusterWatcher, reconciler: Reconciler,
-                 monitor: Monitor, reporter: StatusReporter, settling: Settling, backoff: PassBackoff, *,
-                 observe_interval_s: float, clock: Callable[[], float]):
+                 monitor: Monitor, reporter: StatusReporter, settling: Settling, backoff: PassBackoff,
+                 takeover: Takeover, *, observe_interval_s: float, clock: Callable[[], float]):
         """Args: campaign: None for a router without replicas, which always leads."""
         self.campaign, self._cluster, self._reconciler, self._monitor = campaign, cluster, reconciler, monitor
         self._reporter, self._settling, self._backoff = reporter, settling, backoff
-        self._observe_interval_s, self._clock = observe_interval_s, clock
+        self.takeover, self._observe_interval_s, self._clock = takeover, observe_interval_s, clock
         self.is_elected = campaign is not None
         """True if there is an election."""
         monitor.health.follows = self.is_elected
@@ -41,6 +44,8 @@ class Replica:
         """False for a leader that has not read the BIG-IP since it began to lead."""
         self.observed_at = float("-inf")
         """When a follower last began to read the BIG-IP, in monotonic seconds."""
+        self._is_warm = False
+        """True for a router that has read the BIG-IP as a follower, since it last led."""
         self._lists_until: float | None = None
         """End of the wait for new lists of the cluster; None for a router that has not been elected."""
 
@@ -52,6 +57,17 @@ class Replica:
         if self.leads or self._lists_until is None:
             return True
         return self._clock() >= self._lists_until or self._cluster.relisted()
+
+    @property
+    def is_taking_over(self) -> bool:
+        """True for an elected router until it has read the BIG-IP, if it has followed before."""
+        return (self._is_warm and not (self.leads and self.has_read)
+                and self.campaign is not None and self.campaign.leads())
+
+    def record(self, services: Iterable[Key]) -> None:
+        """Take Services whose endpoints have changed: a leader that ends may not have written them."""
+        if self._is_warm and not (self.leads and self.has_read):
+            self.takeover.record(services)
 
     def update(self) -> None:
         """Begin to lead, or to follow, as the election has decided. No pass is under way.
@@ -78,18 +94,21 @@ class Replica:
             self._backoff.block(0.0)
             self._settling.record_write()  # the leader before may have ended between a write and its saving
         else:
-            self.observed_at = float("-inf")
+            self.observed_at, self._is_warm = float("-inf"), False
+            self.takeover.forget()
             self._reporter.statuses.drop_requests()
             self._reporter.forget()
 
     def due_at(self) -> float:
         """Return when a follower has something to do, if no event comes."""
+        if self.is_taking_over and self._reconciler.engine.has_changed_pools:
+            return -math.inf
         observe_at = self.observed_at + self._observe_interval_s
         return observe_at if self._lists_until is None else min(observe_at, self._lists_until)
 
     def follow(self) -> None:
         """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
-        if self._clock() >= self.observed_at + self._observe_interval_s:
+        if self._lists_until is None and self._clock() >= self.observed_at + self._observe_interval_s:
             self.observed_at = self._clock()
             try:
                 self._reconciler.warm_up()
@@ -98,11 +117,14 @@ class Replica:
                 self._backoff.failed(exc)
             else:
                 self._monitor.health.reached()
-                self._monitor.health.warmed_up = True
+                self._monitor.health.warmed_up = self._is_warm = True
                 self._backoff.succeeded()
         self._reconciler.forget_changes()
         self._reporter.follow()
-        if self.campaign is not None and self._is_quiet():
+        if self.campaign is None or self.campaign.leads():
+            return
+        self.takeover.forget_readings()  # another router may lead before this one does again
+        if self._is_quiet():
             self.campaign.stand()
 
     def hand_over(self, timeout_s: float) -> None:

@@ -1,7 +1,7 @@
 """Work that is done while a pass waits for the BIG-IP, and the early end of a pass that others wait for."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from f5router.app.debounce import EventSignal
 from f5router.app.endpoint_pace import EndpointPace
@@ -9,6 +9,7 @@ from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.timing import Timing
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.model.cluster import Key
 from f5router.model.errors import Busy
 from f5router.plan.change import AnyChange
 from f5router.reconcile.reconciler import Reconciler
@@ -40,24 +41,31 @@ class UrgentWork:
     def program_endpoints(self) -> None:
         """Program endpoints whose turn it is, whatever is under way. Raises: BigIPError.
 
-        No other event delays them: an address may be another tenant's pod's by now. Only a new leader reads
-        the BIG-IP first: what the leader before has written is right.
+        No other event delays them: an address may be another tenant's pod's by now. A new leader reads each
+        pool first, until it has read the BIG-IP: what the leader before has written is right.
         """
-        if self._clock() < self._not_before or not self._may_program():
+        takes_over = self._replica.is_taking_over
+        if self._clock() < self._not_before or not (takes_over or self._may_program()):
             return
         event_at = self.pace.oldest_at()
         late = self.pace.begin()
         if delta := self._cluster.drain_endpoints(self.pace.is_held, settled=not late):
             self._reconciler.times.begin(event_at)
-            self.pace.record(self._reconciler.take_endpoints(delta))
+            self.record(self._reconciler.take_endpoints(delta))
         self.pace.end(pending=self._cluster.has_endpoints())
         self._reconciler.rebuild_pools()
+        program = self._replica.takeover.program if takes_over else self._reconciler.members.program
         try:
-            self._reconciler.members.program(self._record_change)
+            program(self._record_change)
         except Busy:
             if not self._settling.is_disturbing():
                 raise
             self._not_before = self._clock() + self._timing.busy_s
+
+    def record(self, services: Iterable[Key]) -> None:
+        """Note Services whose endpoints have changed, and that are programmed now or at a takeover."""
+        self.pace.record(services)
+        self._replica.record(services)
 
     def endpoints_due(self) -> float | None:
         """Return when endpoints are to be programmed, if no event comes before; None if none are left."""
@@ -70,7 +78,7 @@ class UrgentWork:
     def _due_in(self) -> float:
         """Return the seconds after which there is something to do even if nothing comes in."""
         times = [math.inf]
-        if self._may_program():
+        if self._may_program() or self._replica.is_taking_over:
             if self._reconciler.engine.has_changed_pools:
                 times.append(self._not_before)
             if (endpoints := self.endpoints_due()) is not None:

@@ -61,6 +61,8 @@ class Engine:
         self._undetermined: dict[str, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
         self._pools = WantedPools(config, self.cluster)
+        self.followers = self._pools.followers
+        """See WantedPools.followers."""
         self._dropped = DroppedPools(config)
         self._baseline: Mapping[Ref, Object] = {}
         self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}  # by Node
@@ -197,8 +199,8 @@ class Engine:
     def network_findings(self) -> Findings:
         """Return what is wrong between settings, device, Nodes and cluster network."""
         if self._findings is None:
-            of_network = findings.network(self._config, self.cluster, self._facts)
-            self._findings = of_network + Findings(warnings=self._allocation.warnings)
+            self._findings = findings.network(self._config, self.cluster, self._facts) + Findings(
+                warnings=self._allocation.warnings)
         return self._findings
 
     def virtual_server_findings(self) -> Findings:

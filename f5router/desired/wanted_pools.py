@@ -7,8 +7,10 @@ from f5router.admission import field_names
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
+from f5router.model import names
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import PoolMember
+from f5router.model.ltm import Pool, PoolMember
+from f5router.model.objects import Ref
 from f5router.model.problem import (
     ADDRESSES_REFUSED,
     SERVICE_NOT_FOUND,
@@ -80,6 +82,11 @@ class WantedPools:
     def of_service(self, service: Key) -> Collection[PoolKey]:
         """Return the pools that follow a Service."""
         return self._of_service.get(service)
+
+    def followers(self, service: Key) -> dict[Ref, set[Key]]:
+        """Return the pools that follow a Service, each with all Services that it follows."""
+        return {Ref(Pool.KIND, names.pool(self._config.folder, *key)):
+                pools.services_of(key, self._settings[key]) for key in self.of_service(service)}
 
     def hosts(self, key: PoolKey) -> Collection[str]:
         """Return the Hosts whose Routes use a pool."""

@@ -11,9 +11,10 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import WatchSettings
 from f5router.kube.timing import SecretPace, WatchTiming
-from f5router.kube.watch import named_namespace, watched_kinds
+from f5router.kube.watch import named_namespace, service_reading, watched_kinds
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
+from f5router.kube.watch.service_reading import ServiceReading
 from f5router.kube.watch.sources import (
     INGRESSES,
     NODES,
@@ -188,6 +189,10 @@ class ClusterWatcher:
 
     def _relisting(self) -> list[Reflector]:
         return [self._readers[source] for source in self._kinds.required(self._readers)]
+
+    def read_service(self, service: Key) -> ServiceReading:
+        """Read a Service and its endpoints past the watches; from any thread. Raises: KubeError."""
+        return service_reading.read(self._connection, self._readers[self._slices].source, service)
 
     def pending(self) -> int:
         """Count the changes that wait for the next drain."""

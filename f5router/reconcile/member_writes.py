@@ -104,11 +104,36 @@ class MemberWrites:
         self._take_results(on_change)
         changes = self._next_changes(self._device.calls.urgent_room())
         self.pending.difference_update(change.ref for change in changes)
+        self._begin(changes)
+        return self._is_waiting()
+
+    def program_read(self, pools: Set[Ref], on_change: OnChange) -> set[Ref]:
+        """Take the results of earlier writes, and begin those of pools that were just read one by one.
+
+        Only members are written, as nothing else is known of the device, and no pool is emptied: whether
+        so many may be is found out by a full pass.
+
+        Returns: the pools that have to wait.
+        Raises: BigIPError.
+        """
+        self._take_results(on_change)
+        waiting: set[Ref] = set()
+        for ref in pools:
+            old, wanted = self._device.observed.get(ref), self._engine.objects.get(ref)
+            if not isinstance(old, Pool) or not isinstance(wanted, Pool) or self._is_held(ref) or (
+                    wanted.members == old.members or not wanted.members):
+                continue
+            if self._device.calls.urgent_room() <= 0 or not self._may_begin(ref):
+                waiting.add(ref)
+            else:
+                self._begin([Change(UPDATE, old, replace(old, members=wanted.members))])
+        return waiting
+
+    def _begin(self, changes: Iterable[AnyChange]) -> None:
         for change in changes:
             self._writing[change.ref] = self._clock()
             self._retry.suspend(change.ref)
         self._device.sender.begin_updates(changes)
-        return self._is_waiting()
 
     def wait(self, on_change: OnChange) -> None:
         """Wait for the writes under way, but for none that hangs: what needs its pool waits."""

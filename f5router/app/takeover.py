@@ -1,0 +1,121 @@
+"""Members of pools that a new leader writes before it knows the whole BIG-IP, which takes seconds to read.
+
+Endpoints that changed while nobody led do not wait for that. But the view of a follower may be old, of the
+cluster as of the BIG-IP: so each Service and each pool is read by itself first, and members are written only
+if the API server has what this router knows.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+
+from f5router.icontrol import beside, pool_reading
+from f5router.icontrol.unit import Unit
+from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.watch.service_reading import ServiceReading
+from f5router.model.cluster import Key
+from f5router.model.errors import BigIPError, KubeError
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
+from f5router.reconcile.member_writes import OnChange
+from f5router.reconcile.reconciler import Reconciler
+
+log = logging.getLogger(__name__)
+
+MOST_SERVICES = 256
+"""Services that are remembered as changed: those whose endpoints the leader before may not have written."""
+AT_ONCE = 4
+"""Services that are read together."""
+MOST_POOLS = 50
+"""Pools of a Service that are read; others wait for the reading of the whole BIG-IP."""
+
+Reading = tuple[Mapping[Key, ServiceReading], Mapping[Ref, Pool]]
+
+
+class Takeover:
+    """The thread of the loop calls its methods."""
+
+    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, *, wake: Callable[[], None]):
+        """Args: wake: lets the loop look at what was read; from any thread."""
+        self._cluster, self._reconciler, self._wake = cluster, reconciler, wake
+        self._changed: dict[Key, None] = {}
+        """Services that have changed, the latest last."""
+        self._followed: dict[Ref, set[Key]] = {}
+        """Pools that are being read to be written, with the Services that they follow."""
+        self._reading: tuple[Unit, Future[Reading]] | None = None
+        """The last reading, until it has ended: there is never more than one."""
+        self._read: set[Ref] = set()
+        """Pools that were read, and whose members may be written."""
+
+    def record(self, services: Iterable[Key]) -> None:
+        """Take Services whose endpoints may differ from what the leader has written."""
+        for service in services:
+            self._changed.pop(service, None)
+            self._changed[service] = None
+            if len(self._changed) > MOST_SERVICES:
+                del self._changed[next(iter(self._changed))]
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._changed.clear()
+        self.forget_readings()
+
+    def forget_readings(self) -> None:
+        """Forget what was read: somebody else may write."""
+        self._followed = {}
+        self._read.clear()
+
+    def program(self, on_change: OnChange) -> None:
+        """Begin what can be begun: a reading, or writes of pools that were read. Raises: BigIPError."""
+        engine, members = self._reconciler.engine, self._reconciler.members
+        if engine.has_changed_pools:
+            return
+        self._take_reading()
+        self._read = members.program_read(self._read, on_change)
+        if self._reading is None:
+            self._begin_reading()
+
+    def _begin_reading(self) -> None:
+        engine, members, device = self._reconciler.engine, self._reconciler.members, self._reconciler.device
+        chosen: dict[Key, dict[Ref, set[Key]]] = {}
+        for service in reversed(self._changed):
+            pools = engine.followers(service)
+            if not any(members.is_writing(ref) or ref in self._read for ref in pools):
+                chosen[service] = dict(sorted(pools.items())[:MOST_POOLS])
+            if len(chosen) == AT_ONCE:
+                break
+        for service in chosen:
+            del self._changed[service]
+        self._followed = {ref: services for pools in chosen.values() for ref, services in pools.items()}
+        if not self._followed:
+            return
+        services, refs, unit = sorted(set().union(*self._followed.values())), [*self._followed], device.unit
+
+        def read() -> Reading:
+            return ({service: self._cluster.read_service(service) for service in services},
+                    pool_reading.read(unit, refs))
+
+        self._reading = unit, beside.begin(read, self._wake)
+
+    def _take_reading(self) -> None:
+        """Take the pools of a reading that has ended, if the Services are as this router knows them."""
+        if self._reading is None or not self._reading[1].done():
+            return
+        (unit, future), self._reading = self._reading, None
+        try:
+            services, pools = future.result()
+        except (BigIPError, KubeError) as exc:
+            log.debug("pools not read at the takeover", extra={"error": str(exc)})
+            return
+        if unit is not self._reconciler.device.unit:
+            return
+        known = {service for service, reading in services.items() if self._is_known(service, reading)}
+        for ref, followed in self._followed.items():
+            if ref in pools and followed <= known:
+                self._reconciler.device.record_object(ref, pools[ref])
+                self._read.add(ref)
+
+    def _is_known(self, service: Key, reading: ServiceReading) -> bool:
+        cluster = self._reconciler.engine.cluster
+        return (cluster.services.get(service) == reading.service
+                and frozenset(cluster.slices.get(service, {}).values()) == reading.slices)

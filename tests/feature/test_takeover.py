@@ -1,0 +1,109 @@
+"""What a router writes that was just elected, and has not read the BIG-IP yet: members, and nothing else."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from f5router.model.cluster import Key
+from tests import manifests
+from tests.feature.test_loop import pool
+from tests.feature.test_pair import joined
+from tests.feature.test_replicas import Forwarder, admitted, replicas
+from tests.waiting import until
+
+__all__ = ["joined", "replicas"]
+
+LONG = {"leader_elect_lease_duration": "200s", "leader_elect_renew_deadline": "100s"}
+POOL = "/mgmt/tm/ltm/pool/~Common~openshift_shop_web"
+
+
+@pytest.fixture
+def hold(lab) -> Iterator[Callable[[], Callable[..., None]]]:
+    """Holds back what a new leader reads of everything; returns what lets it go: by these fakes, or all."""
+    def release(*fakes) -> None:
+        for fake in fakes or (lab.kube, lab.bigip):
+            fake.clear_faults()
+            fake.release()
+
+    def begin() -> Callable[..., None]:
+        lab.bigip.inject("hold", times=None, method="GET", path="/ltm/policy")
+        lab.kube.inject("hold", times=None, method="list", path="/v1/endpointslices")
+        return release
+
+    yield begin
+    release()
+
+
+def test_members_are_written_before_everything_is_read(lab, replicas, hold):
+    """Those that changed before the election, and since. No pool is made or emptied."""
+    lab.apply(manifests.route("a"), *manifests.service("shop", "old", pods=("10.1.1.5",)),
+              manifests.route("old", host="old.example.com", service="old"))
+    host, _, port = lab.kube.url.removeprefix("https://").rpartition(":")
+    with closing(Forwarder((host, int(port)))) as forwarder:
+        first = replicas(master=f"https://127.0.0.1:{forwarder.port}")
+        until(lambda: admitted(lab, "a") and admitted(lab, "old"))
+        second = replicas()
+        until(second.is_ready)
+        forwarder.cut()
+        release = hold()
+        lab.clear()
+        lab.apply(manifests.endpoints("shop", "old", ()),
+                  *manifests.service("shop", "new", pods=("10.1.1.6",)),
+                  manifests.route("new", host="new.example.com", service="new"),
+                  manifests.endpoints("shop", "web", ("10.1.1.9",)))
+        until(lambda: pool(lab) == {"10.1.1.9:8080"})
+        assert second.leads()
+        release(lab.kube)
+        lab.apply(manifests.endpoints("shop", "web", ("10.1.1.8",)))
+        until(lambda: pool(lab) == {"10.1.1.8:8080"})
+        until(lambda: any(entry.path == POOL.replace("web", "new") for entry in lab.bigip.log))
+        assert lab.writes() == [("PATCH", POOL)] * 2
+        until(lambda: second.router.replica.leads)
+        assert not second.router.replica.has_read
+        release(lab.bigip)
+        until(lambda: admitted(lab, "new"))
+        assert "10.1.1.5" not in str(lab.bigip.get("ltm/pool/~Common~openshift_shop_old"))
+        first.stopping.set()
+
+
+def test_an_old_view_of_the_cluster_is_not_written(lab, replicas, hold):
+    """The watch of the follower has been silent for a while; the leader before knew better."""
+    silent: list[bool] = []
+    lab.kube.faults.pass_on = lambda path, lines: (0.0, [] if silent else lines)
+    lab.apply(manifests.route("a"))
+    first = replicas(**LONG)
+    until(lambda: admitted(lab, "a"))
+    second = replicas(**LONG)
+    until(second.is_ready)
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.3",)))
+    known = second.router.reconciler.engine.cluster.slices
+    until(lambda: pool(lab) == {"10.1.1.3:8080"} and "10.1.1.3" in str(known[Key("shop", "web")]))
+    silent.append(True)
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.4",)))
+    lab.change("PATCH", "ltm/pool/~Common~openshift_shop_web", {"members": [{"name": "10.1.1.4:8080"}]})
+    release = hold()
+    lab.clear()
+    first.stop()
+    until(lambda: any((entry.method, entry.path) == ("GET", POOL) for entry in lab.bigip.log))
+    release()
+    until(lambda: second.router.replica.leads and second.router.replica.has_read and second.is_ready())
+    assert [path for _, path in lab.writes() if not path.endswith("sys/config")] == []
+
+
+def test_a_unit_that_is_standby_is_not_written_to(lab, joined, replicas):
+    """The follower read it while it was active."""
+    lab.apply(manifests.route("a"))
+    before, after = joined.pair.units
+    first = replicas(**joined.flags, **LONG)
+    until(lambda: admitted(lab, "a"))
+    second = replicas(**joined.flags, **LONG)
+    until(second.is_ready)
+    first.stop()
+    until(second.leads)
+    joined.pair.set("STANDBY", "STANDBY")
+    joined.clear()
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    joined.pair.set("STANDBY", "ACTIVE")
+    until(lambda: "10.1.1.9" in str(after.get("ltm/pool/~Common~openshift_shop_web")))
+    assert joined.written(before) == []
