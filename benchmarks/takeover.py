@@ -2,9 +2,10 @@
 
     python -m benchmarks.takeover [--routes N]
 
-Routers are processes of their own, with a lease of 4 s; the fakes and the clients are in this one. A Route
-is added as the leader goes: the time is from the signal to the first write on the BIG-IP. "Election" is
-from the signal until the Lease has another holder. Seconds are of this machine.
+Routers are processes of their own, with a lease of 4 s; the fakes and the clients are in this one. As the
+leader goes, a pod of a Service leaves and a Route is added: times are from the signal until the pool of the
+one is right on the BIG-IP, and until the other has its Rule. "Election" is from the signal until the Lease
+has another holder. Seconds are of this machine.
 """
 
 import os
@@ -27,12 +28,14 @@ from tests.traffic.conftest import Site
 from tests.traffic.load import Load, Target
 from tests.traffic.test_replicas import TIMES
 
-HEADERS = ("signal", "Routes", "election s", "first write s", "other writes", "requests", "failed", "wrong",
-           "load")
+HEADERS = ("signal", "Routes", "election s", "pool s", "new Route s", "other writes", "requests", "failed",
+           "wrong", "load")
 LIMIT_S = 900.0
 POLICY = "/~Common~openshift_insecure_routes"
 SAMPLES = 5
 """Routes that clients ask for."""
+PODS = {signal.SIGKILL: "10.1.2.8", signal.SIGTERM: "10.1.2.9"}
+"""Address that a Service gets as the leader goes."""
 
 
 def wait(condition, limit_s: float = LIMIT_S) -> None:
@@ -71,13 +74,15 @@ def replica(site: Site, log: Path) -> Iterator[subprocess.Popen]:
 
 def takeover(site: Site, leader: subprocess.Popen, how: signal.Signals, count: int) -> tuple:
     """Return a row: the leader goes while clients ask."""
-    new = f"new-{how.name.lower()}"
-    first, times, programmed, others = holder(site), [], [], []
+    new, pod = f"new-{how.name.lower()}", PODS[how]
+    first, moved, programmed, others = holder(site), [], [], []
 
     def written(entry) -> None:
-        times.append(time.monotonic())
-        if new in str(entry.body):
-            programmed.append(entry)
+        text = str(entry.body)
+        if pod in text:
+            moved.append(time.monotonic())
+        elif new in text:
+            programmed.append(time.monotonic())
         elif not entry.path.endswith(POLICY) and (entry.body or {}).get("command") != "publish":
             others.append(entry)
 
@@ -89,14 +94,16 @@ def takeover(site: Site, leader: subprocess.Popen, how: signal.Signals, count: i
         site.bigip.on_write = written
         begin = time.monotonic()
         leader.send_signal(how)
+        site.apply(manifests.endpoints("shop", "moving", (pod,)))
         site.apply(manifests.route(new, host=f"{new}.example.com"))
         wait(lambda: holder(site) not in (first, ""))
         elected = time.monotonic()
-        wait(lambda: programmed)
+        wait(lambda: programmed and moved)
         wait(load.more(5))
     site.bigip.on_write = None
     report = load.report
-    return (how.name, count, f"{elected - begin:.1f}", f"{times[0] - begin:.1f}", len(others),
+    seconds = [f"{end - begin:.1f}" for end in (elected, moved[0], programmed[-1])]
+    return (how.name, count, *seconds, len(others),
             report.sent.total(), len(report.failed), len(report.wrong), f"{os.getloadavg()[0]:.0f}")
 
 
@@ -108,6 +115,8 @@ def main(count: int) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = Site(stack, folder)
         site.serve("web", "10.1.1.1", "10.1.1.2")
+        site.serve("moving", "10.1.2.7")
+        site.apply(manifests.route("moving", host="moving.example.com", service="moving"))
         site.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                     "metadata": {"name": "f5router-public", "namespace": "default"}})
         for number in range(count):

@@ -70,7 +70,8 @@ class Controller:
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
             config.default_destination_ca, period_s=timing.files_s, clock=clock)
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
-                               Takeover(cluster, reconciler, wake=self._wake),
+                               Takeover(cluster, reconciler, of_pods=not config.watch.nodeport,
+                                        wake=self._wake),
                                observe_interval_s=config.observe_interval_s, clock=clock)
         self._observed_at = float("-inf")
         """When the last reading of the whole device began."""

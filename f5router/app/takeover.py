@@ -35,9 +35,13 @@ Reading = tuple[Mapping[Key, ServiceReading], Mapping[Ref, Pool]]
 class Takeover:
     """The thread of the loop calls its methods."""
 
-    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, *, wake: Callable[[], None]):
-        """Args: wake: lets the loop look at what was read; from any thread."""
-        self._cluster, self._reconciler, self._wake = cluster, reconciler, wake
+    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, *, of_pods: bool,
+                 wake: Callable[[], None]):
+        """Args:
+        of_pods: False if members follow Nodes, all of which would have to be read: nothing is written then.
+        wake: lets the loop look at what was read; from any thread.
+        """
+        self._of_pods, self._cluster, self._reconciler, self._wake = of_pods, cluster, reconciler, wake
         self._changed: dict[Key, None] = {}
         """Services that have changed, the latest last."""
         self._followed: dict[Ref, set[Key]] = {}
@@ -49,7 +53,7 @@ class Takeover:
 
     def record(self, services: Iterable[Key]) -> None:
         """Take Services whose endpoints may differ from what the leader has written."""
-        for service in services:
+        for service in services if self._of_pods else ():
             self._changed.pop(service, None)
             self._changed[service] = None
             if len(self._changed) > MOST_SERVICES:

@@ -20,15 +20,15 @@ def read(unit: Unit, refs: Iterable[Ref]) -> dict[Ref, Pool]:
     Raises: Standby: the unit is not active; NotReady: it is starting; BigIPError.
     """
     unit.failover.require_active()
-    client, found = unit.client.for_reading(), {}
+    client, pools = unit.client.for_reading(), {}
     for ref in refs:
         item = get_if_there(client, item_path(Pool.KIND, ref.path), {"expandSubcollections": "true"})
         try:
             if item is not None:
-                found[ref] = ltm_codec.decode_pool(item)
+                pools[ref] = ltm_codec.decode_pool(item)
         except ltm_codec.ODD as exc:
             log.warning("object not understood", extra={
                 "kind": Pool.KIND, "path": ref.path, "error": repr(exc)})
     if not client.ready():  # while it starts, it has some of its configuration
         raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting or loading its configuration")
-    return found
+    return pools

@@ -107,3 +107,25 @@ def test_a_unit_that_is_standby_is_not_written_to(lab, joined, replicas):
     joined.pair.set("STANDBY", "ACTIVE")
     until(lambda: "10.1.1.9" in str(after.get("ltm/pool/~Common~openshift_shop_web")))
     assert joined.written(before) == []
+
+
+def test_node_ports_wait_for_the_reading(lab, replicas, hold):
+    """Their members follow all Nodes, which a look at one Service does not show."""
+    lab.kube.delete("EndpointSlice", "shop", "web-1")
+    lab.apply(manifests.node("n1", "10.3.89.1"), manifests.route("a"),
+              *manifests.published("shop", "web", pods={"10.128.0.5": "n1"}))
+    first = replicas(pool_member_type="nodeport", **LONG)
+    until(lambda: pool(lab) == {"10.3.89.1:30080"} and admitted(lab, "a"))
+    second = replicas(pool_member_type="nodeport", **LONG)
+    until(second.is_ready)
+    release = hold()
+    lab.clear()
+    first.stop()
+    until(second.leads)
+    lab.apply(*manifests.published("shop", "web", pods={"10.128.0.5": "n1"},
+                                   ports=(("http", 8080, 30099),)))
+    services = second.router.reconciler.engine.cluster.services
+    until(lambda: "30099" in str(services[Key("shop", "web")]))
+    release()
+    until(lambda: pool(lab) == {"10.3.89.1:30099"})
+    assert ("GET", POOL) not in [(entry.method, entry.path) for entry in lab.bigip.log]
