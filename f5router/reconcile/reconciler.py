@@ -116,6 +116,7 @@ class Reconciler:
         The full pass of a takeover finds all of it again, except Routes that are gone by then.
         """
         self._backlog.clear()
+        self.members.pending.clear()
         self.times.keep(frozenset())
         self._removed.clear()
         self._routes.clear()
