@@ -1,4 +1,4 @@
-"""What a router writes that was just elected, and has not read the BIG-IP yet: members, and nothing else."""
+"""Writes of a router that was just elected and has not read the BIG-IP yet: members, and nothing else."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -36,7 +36,7 @@ def hold(lab) -> Iterator[Callable[[], Callable[..., None]]]:
 
 
 def test_members_are_written_before_everything_is_read(lab, replicas, hold):
-    """Those that changed before the election, and since. No pool is made or emptied."""
+    """Changes from before the election and since it; no pool is made or emptied."""
     lab.apply(manifests.route("a"), *manifests.service("shop", "old", pods=("10.1.1.5",)),
               manifests.route("old", host="old.example.com", service="old"))
     host, _, port = lab.kube.url.removeprefix("https://").rpartition(":")
