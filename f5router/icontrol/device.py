@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.icontrol import beside, folders
+from f5router.icontrol import beside, folders, write_log
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.drain import Drain
 from f5router.icontrol.expected import Expected, expect
@@ -25,10 +25,9 @@ from f5router.icontrol.outcome import Outcome, RetentionTest
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.sender import Newest, Sender
+from f5router.icontrol.sender import Newest, Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
-from f5router.icontrol.writers.writer import Result
 from f5router.model import option_records
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
@@ -93,7 +92,7 @@ class Device:
         self.beside: beside.BesideReading | None = None
         """The reading beside the loop that is under way."""
         self.observed: dict[Ref, Object] = {}
-        self.facts, self.ordinals = DeviceFacts(), Ordinals()
+        self.facts, self.ordinals, self._log = DeviceFacts(), Ordinals(), write_log.WriteLog()
         self.legacy: frozenset[str] = frozenset()
         self.unconfirmed: set[Ref] = set()
         """Objects whose last write may have been applied or not, and that were not read since."""
@@ -262,31 +261,30 @@ class Device:
             self.stale = True
             raise
 
-    def settle_updates(self, results: Iterable[Result], on_change: Callable[[AnyChange], None],
+    def settle_updates(self, results: Iterable[Sent], on_change: Callable[[AnyChange], None],
                        outcome: Outcome) -> None:
         """Record the results of urgent Changes, from `sender.ended_updates`. Raises: BigIPError."""
         with self._stale_after_error():
             self._settle(results, outcome, on_change)
 
-    def _settle(self, results: Iterable[Result], outcome: Outcome,
+    def _settle(self, results: Iterable[Sent], outcome: Outcome,
                 on_change: Callable[[AnyChange], None]) -> None:
         """Record the results of Changes. Raises: the first error for which no object is to blame."""
         device_error = None
-        for change, error in results:
+        for change, error, seconds in results:
             if isinstance(error, Incomplete) and error.applied != change.old:
                 applied = replace(change, new=error.applied)
-                self._confirm(applied)
+                self._confirm(applied, seconds)
                 on_change(applied)
             if error is None:
-                self._confirm(change)
+                self._confirm(change, seconds)
                 outcome.done.append(change)
                 on_change(change)
             elif change.verb == DELETE and isinstance(error, InUse):
                 outcome.deferred_deletes.append(change)
                 outcome.in_use[change.ref] = error
             elif blames_object(error):
-                log.warning("change refused", extra={
-                    "object": str(change.ref), "verb": change.verb, "error": str(error)})
+                self._log.refused(change, error, seconds)
                 outcome.failed[change.ref] = error
                 # Somebody else may have changed it: read the device again.
                 self.stale = self.stale or isinstance(error, NotFound | Unconfirmed)
@@ -299,7 +297,8 @@ class Device:
         if device_error is not None:
             raise device_error
 
-    def _confirm(self, change: AnyChange) -> None:
+    def _confirm(self, change: AnyChange, seconds: float) -> None:
+        self._log.done(change, seconds)
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
             self.unit.nodes.forget({m.address for m in change.old.members} - {m.address for m in stays})

@@ -1,21 +1,34 @@
 """Sending of the Changes of one stage: groups one after another, independent objects in parallel."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.rest.blame import Blame, blames_object
-from f5router.icontrol.writers.writer import Result, Results, Writer
+from f5router.icontrol.writers.writer import Results, Writer
 from f5router.model.errors import BigIPError, InUse
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.overtaking import UncertainWrites
 
+T = TypeVar("T")
+
 Newest = Callable[[AnyChange], AnyChange | None]
 """Returns the current Change of a pool just before it is sent, None if nothing is left to do."""
+
+
+class Sent(NamedTuple):
+    """A Change that was sent."""
+
+    change: AnyChange
+    error: Exception | None
+    """Why it was not done; None if it was."""
+    seconds: float
+    """Duration of the requests that wrote it, and those of its group that were written together with it."""
 
 
 class Sender:
@@ -34,8 +47,8 @@ class Sender:
         """Add writers, each for its kinds."""
         self.writers.update((kind, writer) for writer in writers for kind in writer.kinds)
 
-    def send(self, changes: list[AnyChange], newest: Newest, not_sent: list[AnyChange]) -> Iterator[Result]:
-        """Send Changes of one stage; yields each with its error or None.
+    def send(self, changes: list[AnyChange], newest: Newest, not_sent: list[AnyChange]) -> Iterator[Sent]:
+        """Send Changes of one stage; yields what became of each.
 
         Args: not_sent: extended with the Changes that were not sent.
         """
@@ -52,15 +65,16 @@ class Sender:
 
     # --- groups --------------------------------------------------------------------------
 
-    def _grouped(self, changes: list[AnyChange], sent: set[Ref]) -> Iterator[Result]:
+    def _grouped(self, changes: list[AnyChange], sent: set[Ref]) -> Iterator[Sent]:
         by_group = groupby(sorted(changes, key=self._group), key=self._group)  # stable: the order of the Plan
         for _, group in by_group:
             self._checkpoint()
             if self.calls.interrupted:
                 return
-            for change, error in self.calls.run(partial(self._write_together, list(group))):
+            results, seconds = self.calls.run(partial(_timed, partial(self._write_together, list(group))))
+            for change, error in results:
                 sent.add(change.ref)
-                yield change, error
+                yield Sent(change, error, seconds)
 
     def _write_together(self, changes: list[AnyChange]) -> Results:
         """Write Changes of one group. An error of the request blames an object only if it is the only one."""
@@ -95,7 +109,7 @@ class Sender:
 
     # --- independent objects -------------------------------------------------------------
 
-    def _parallel(self, changes: list[AnyChange], newest: Newest, sent: set[Ref]) -> Iterator[Result]:
+    def _parallel(self, changes: list[AnyChange], newest: Newest, sent: set[Ref]) -> Iterator[Sent]:
         def ready(change: AnyChange) -> AnyChange | None:
             sent.add(change.ref)
             if change.ref in self._in_flight:
@@ -110,24 +124,25 @@ class Sender:
         begun: set[Ref] = set()
         in_flight: list[AnyChange] = []
         try:
-            for change, error in self.calls.each(self.write_alone, changes, ready):
-                self._in_flight.discard(change.ref)
-                if error is not None and not blames_object(error):
+            for result in self.calls.each(self.write_alone, changes, ready):
+                self._in_flight.discard(result.change.ref)
+                if result.error is not None and not blames_object(result.error):
                     self.calls.interrupted = True
-                yield change, error
+                yield result
         finally:
             self._in_flight -= begun
         for change in in_flight:
             if change.verb == DELETE:
-                yield change, InUse(text="its members are being written")
+                yield Sent(change, InUse(text="its members are being written"), 0.0)
 
-    def write_alone(self, change: AnyChange) -> Result:
+    def write_alone(self, change: AnyChange) -> Sent:
         """Write an object that is in no group."""
         def write() -> None:
             self._checkpoint()
             self._write_single(change, [])
 
-        return change, self._blame.attempt(change.ref, write)
+        error, seconds = _timed(partial(self._blame.attempt, change.ref, write))
+        return Sent(change, error, seconds)
 
     # --- urgent updates ------------------------------------------------------------------
 
@@ -137,12 +152,18 @@ class Sender:
             self._in_flight.add(change.ref)
             self.calls.begin_urgent(self.write_alone, change)
 
-    def ended_updates(self) -> Results:
+    def ended_updates(self) -> list[Sent]:
         """Return the Changes of `begin_updates` that ended."""
-        results: Results = self.calls.urgent_results()
-        self._in_flight.difference_update(change.ref for change, _ in results)
+        results: list[Sent] = self.calls.urgent_results()
+        self._in_flight.difference_update(result.change.ref for result in results)
         return results
 
     def is_in_flight(self, ref: Ref) -> bool:
         """True while a request for an object is in flight."""
         return ref in self._in_flight
+
+
+def _timed(call: Callable[[], T]) -> tuple[T, float]:
+    """Return the result of a call, and how long it took in seconds."""
+    begin = time.perf_counter()
+    return call(), time.perf_counter() - begin

@@ -164,7 +164,7 @@ class MemberWrites:
         try:
             self._device.settle_updates(results, lambda change: self.confirm(change, on_change), outcome)
         finally:
-            self._record_outcome({change.ref for change, _ in results}, outcome)
+            self._record_outcome({result.change.ref for result in results}, outcome)
 
     def _record_outcome(self, refs: set[Ref], outcome: Outcome) -> None:
         """Record what became of writes. A pool that was neither written nor refused is written again."""

@@ -1,12 +1,9 @@
 """Changes of the device as people see them: their cause, what was written, at what cost."""
 
-
 from dataclasses import dataclass
 
-from f5router.model import names
-from f5router.model.cluster import Key
-from f5router.model.ltm import ClientSSL, Object, Pool, Record, Rule
-from f5router.model.net import FDBRecord, StaticRoute
+from f5router.model.ltm import Rule
+from f5router.plan.cause import cause
 from f5router.plan.change import AnyChange
 
 MOST_OBJECTS, MOST_CAUSES = 20, 5
@@ -64,30 +61,3 @@ def of_members(change: AnyChange, at: float) -> ChangeView:
     written = WrittenObjects()
     written.add(change)
     return ChangeView(at, written.causes, tuple(written.objects), 1)
-
-
-def cause(obj: Object) -> str:
-    """Return the object of the cluster that an object is for; "" if its name does not show it."""
-    match obj:
-        case Rule(name=name):
-            key = names.route_key(name.partition("__")[0])
-            return names.label(key, "Route") if key else f"namespace {names.rule_namespace(name)}"
-        case Pool(path=path):
-            service = _service(path)
-            return f"Service {service}" if service else ""
-        case ClientSSL(server_name=host):
-            return f"host {host}" if host else ""
-        case Record(group=group, name=name) if group.endswith(f"/{names.PASSTHROUGH_GROUP}"):
-            return f"host {names.passthrough_host(name)}"
-        case FDBRecord(endpoint=endpoint):
-            return f"Node {endpoint}"
-        case StaticRoute(gateway=gateway):
-            return f"Node {gateway}"
-    return ""
-
-
-def _service(path: str) -> Key | None:
-    """Return the Service of a pool."""
-    folder = path.rpartition("/")[0]
-    known = names.pool_key(folder, path) or names.own_pool_key(folder, path)
-    return known[0] if known else None

@@ -55,3 +55,26 @@ def test_the_big_ip_goes_away(lab, caplog):
         assert told(caplog, begun, ended) == [begun, ended]
     finally:
         router.stop()
+
+
+def test_the_big_ip_goes_away_later(lab, caplog):
+    """While Routes come in: each pass fails, and one line has the cause."""
+    caplog.set_level(logging.DEBUG, "f5router")
+    begun, ended = "BIG-IP not programmed", "BIG-IP is programmed again"
+    lab.apply(manifests.route("a"), *manifests.service("shop", "web", pods=("10.1.1.1",)))
+    router = Running(lab, retry_s=0.1)
+    try:
+        router.wait(lambda: pool(lab))
+        lab.bigip.stop()
+        since = len(caplog.records)
+        lab.apply(*(manifests.route(f"r{number}", host=f"r{number}.example.com") for number in range(20)))
+        router.wait(lambda: tries(caplog, begun) >= 3)
+        outage = caplog.records[since:]
+        shown = [record.message for record in outage if record.levelno >= logging.INFO]
+        assert shown.count(begun) == 1
+        assert shown.count("BIG-IP request repeated") <= 1
+        assert [text for text in shown if text not in (begun, "BIG-IP request repeated", "changed")] == []
+        lab.bigip.start()
+        router.wait(lambda: lab.admitted("shop", "r19") and tries(caplog, ended))
+    finally:
+        router.stop()

@@ -112,7 +112,7 @@ class Client:
         self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
-        self._beside = ""
+        self._beside, self._repeats = "", threading.Event()  # set while repeats are no news
         self.before_write: Callable[[], None] = lambda: None
         """Called before each write, but not before the removal of an uploaded file. Raises: BigIPError."""
 
@@ -302,14 +302,24 @@ class Client:
     def _repeat(self, worth_repeating: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
         """Call until it succeeds, fails with an error not worth repeating, or retry_s is over."""
         end = self._clock() + self._settings.retry_s
-        return tenacity.Retrying(
+        result: Result = tenacity.Retrying(
             retry=tenacity.retry_if_exception(worth_repeating),
             wait=lambda state: BACKOFF.jittered_s(state.attempt_number),
             # Not tenacity's stop_after_delay: that has a clock of its own.
             stop=lambda _: self._given_up.is_set() or self._clock() >= end,
-            before_sleep=_log_repeat,
+            before_sleep=self._log_repeat,
             sleep=self._pause, reraise=True,
         )(lambda: self._insist(call))
+        self._repeats.clear()
+        return result
+
+    def _log_repeat(self, state: tenacity.RetryCallState) -> None:
+        """Log that a request is repeated: once, until one succeeds."""
+        level = logging.DEBUG if self._repeats.is_set() else logging.INFO
+        self._repeats.set()
+        log.log(level, "BIG-IP request repeated", extra={
+            "wait_s": round(state.upcoming_sleep, 1),
+            "error": str(state.outcome and state.outcome.exception())})
 
     def _pause(self, seconds: float) -> None:
         self._sleep(seconds)
@@ -372,13 +382,6 @@ class Client:
             return {}
         # Something answers for a daemon that has not started yet. The body is not shown, see above.
         raise NotReady(method, path, _NO_JSON, status=reply.status, may_have_applied=is_write)
-
-
-def _log_repeat(state: tenacity.RetryCallState) -> None:
-    log.log(logging.INFO if state.attempt_number == 1 else logging.DEBUG,
-            "BIG-IP request repeated", extra={
-                "wait_s": round(state.upcoming_sleep, 1),
-                "error": str(state.outcome and state.outcome.exception())})
 
 
 def _is_passing(exc: BaseException) -> bool:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.desired.engine import Engine
+from f5router.icontrol.sender import Sent
 from f5router.model.cluster import Key
 from f5router.model.errors import Incomplete, Refused, Unconfirmed
 from f5router.model.ltm import Pool, PoolMember
@@ -47,14 +48,14 @@ class FakeDevice:
         return ref in self.in_flight
 
     def end(self, ref: Ref, error: Exception | None = None) -> None:
-        self.results.append((self.in_flight.pop(ref), error))
+        self.results.append(Sent(self.in_flight.pop(ref), error, 0.0))
 
     def ended_updates(self) -> list:
         results, self.results = self.results, []
         return results
 
     def settle_updates(self, results, on_change, outcome) -> None:
-        for change, error in results:
+        for change, error, _ in results:
             if error is None:
                 self.observed[change.ref] = change.new
                 outcome.done.append(change)

@@ -17,7 +17,7 @@ from f5router.icontrol.calls import Calls
 from f5router.icontrol.device import Device
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import Blame
-from f5router.icontrol.sender import Sender
+from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
 from f5router.model.health_checks import HealthCheck
@@ -62,7 +62,7 @@ class FaultySender(Sender):
         finally:
             not_sent += left
 
-    def write_alone(self, change: Change) -> tuple[Change, Exception | None]:
+    def write_alone(self, change: Change) -> Sent:
         fates = ("done", "done", "refused", "unclear", "in use", "gone")
         # Not drawn in turn: threads write some of them.
         drawn = Random(f"{self.seed} {change.ref} {change.verb}")
@@ -75,7 +75,7 @@ class FaultySender(Sender):
                 self.there[change.ref] = change.new
         errors = {"refused": Refused(text="no", status=400), "unclear": Unconfirmed(text="time-out"),
                   "in use": InUse(text="used", status=400), "gone": NotFound(text="gone", status=404)}
-        return change, errors.get(fate)
+        return Sent(change, errors.get(fate), 0.0)
 
 
 class Faulty(Device):

@@ -1,11 +1,8 @@
 """Reports of passes that are kept: verdicts on Routes, and the last changes with their causes."""
 
-import pytest
-
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
-from f5router.model.ltm import ClientSSL, DataGroup, Pool, Record, Rule
-from f5router.model.net import FDBRecord, StaticRoute
+from f5router.model.ltm import Pool, Rule
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.report import Report
 from f5router.status.condition import Verdict
@@ -28,25 +25,6 @@ def rule(name: str) -> Rule:
 def report(*keys, **verdicts) -> Report:
     return Report(Outcome(), False, {Key("shop", name): verdict for name, verdict in verdicts.items()},
                   dict.fromkeys(keys, ()))
-
-
-@pytest.mark.parametrize(("obj", "cause"), [
-    (rule("openshift_route_shop_web"), "Route shop/web"),
-    (rule("openshift_route_shop_web__2"), "Route shop/web"),
-    (rule("openshift_route_shop_-i-0123.web"), "Ingress shop/web"),
-    (rule("openshift_route_shop_" + "x" * 20 + "._0123456789abcdef"), "namespace shop"),
-    (Pool("/Common/openshift_shop_web"), "Service shop/web"),
-    (Pool("/a/b/openshift_shop_web_8080__0123456789abcdef"), "Service shop/web"),
-    (Pool("/Common/openshift_nowhere"), ""),
-    (ClientSSL("/Common/x", "www.example.com", "c", "k"), "host www.example.com"),
-    (Record("/Common/ssl_passthrough_servername_dg", ".example.com", "/Common/p"), "host *.example.com"),
-    (Record("/Common/openshift_timeouts_dg", "/Common/p", "1"), ""),
-    (FDBRecord("/Common/t", "0a:0a:01:02:03:04", "1.2.3.4"), "Node 1.2.3.4"),
-    (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4"), "Node 1.2.3.4"),
-    (DataGroup("/Common/d"), ""),
-])
-def test_causes(obj, cause):
-    assert changes.cause(obj) == cause
 
 
 def test_a_pass_is_one_change_and_members_beside_it_another():

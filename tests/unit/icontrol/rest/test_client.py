@@ -344,6 +344,17 @@ def test_log_of_writes(caplog):
     assert len([r for r in caplog.records if r.message == "BIG-IP request repeated"]) == 1
 
 
+def test_repeats_are_news_once(caplog):
+    """Requests that are repeated while none succeeds are logged once; after a success they are news again."""
+    caplog.set_level(logging.DEBUG, "f5router")
+    with connected(retry_s=5) as (device, client, _):
+        for lost in (4, 2):
+            device.add(*[LOST] * lost, path="ltm/node")
+            client.get("ltm/node")
+    levels = [r.levelname for r in caplog.records if r.message == "BIG-IP request repeated"]
+    assert levels == ["INFO", "DEBUG", "DEBUG", "DEBUG", "INFO", "DEBUG"]
+
+
 def test_context_manager():
     """Leaving it closes the client, after an exception too."""
     with connected() as (device, client, _):

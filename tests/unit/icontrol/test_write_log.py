@@ -1,0 +1,42 @@
+"""f5router.icontrol.write_log: a line per write."""
+
+import logging
+
+from f5router.icontrol.write_log import WriteLog
+from f5router.model.errors import Refused
+from f5router.model.ltm import DataGroup, Pool
+from f5router.plan.change import CREATE, Change
+
+POOL = Change(CREATE, None, Pool("/Common/openshift_shop_web"))
+OTHER = Change(CREATE, None, DataGroup("/Common/x"))
+NO, NEVER = Refused(text="no", status=400), Refused(text="never", status=400)
+
+
+def test_fields(caplog):
+    caplog.set_level(logging.INFO)
+    WriteLog().done(POOL, 0.01234)
+    WriteLog().refused(OTHER, NO, 1.0)
+    names = ("message", "levelname", "object", "action", "cause", "seconds", "error")
+    done, refused = ({name: vars(record).get(name) for name in names} for record in caplog.records)
+    assert done == {"message": "changed", "levelname": "INFO", "action": "create",
+                    "cause": "Service shop/web", "object": "ltm/pool /Common/openshift_shop_web",
+                    "seconds": 0.012, "error": None}
+    assert refused["levelname"] == "WARNING"
+    assert (refused["cause"], refused["error"]) == ("shared", str(NO))
+
+
+def test_the_same_refusal_is_news_once(caplog):
+    """Other words are news, and so are the same ones after a success; what is remembered has a bound."""
+    caplog.set_level(logging.WARNING)
+    written = WriteLog(most=1)
+
+    def is_news(change: Change, error: Refused) -> bool:
+        caplog.clear()
+        written.refused(change, error, 0.1)
+        return bool(caplog.records)
+
+    assert [is_news(POOL, error) for error in (NO, NO, NEVER, NEVER)] == [True, False, True, False]
+    written.done(POOL, 0.1)
+    assert is_news(POOL, NEVER)
+    assert is_news(OTHER, NO)
+    assert is_news(POOL, NEVER)
