@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.waiting import DEADLINE_S
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 END = "__the block has ended__"
 
@@ -66,4 +68,8 @@ class Shell:
     def end(self) -> None:
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait()
+        try:
+            self._process.wait(DEADLINE_S)
+        except subprocess.TimeoutExpired:  # a loop of the page waits for what does not come
+            self._process.terminate()
+            self._process.wait()
