@@ -8,15 +8,17 @@ from f5router.app.config_sync import ConfigSyncer
 from f5router.app.debounce import WAKE_S
 from f5router.config.config import Config
 from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
-from f5router.icontrol.rest.transport import LOOKING
+from f5router.icontrol.rest.transport import LOOKING, STATISTICS
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
+from f5router.model.ltm import Pool
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.health import Health, Heartbeat
 from f5router.monitoring.metrics import Metrics
+from f5router.monitoring.statistics_reader import StatisticsReader
 from f5router.plan.change import AnyChange
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
@@ -108,15 +110,30 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
         routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
+        statistics=_statistics(config, reconciler, health, campaign).newest,
         default_certificate=lambda: reconciler.engine.tls_files.default_certificate,
         watches=cluster.watch_counts,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
-    return Monitor(health, Metrics(sources), reconciler, queues=sources.queues)
+    return Monitor(health, Metrics(sources, most_pools=config.statistics_pools), reconciler,
+                   queues=sources.queues)
+
+
+def _statistics(config: Config, reconciler: Reconciler, health: Health,
+                campaign: Campaign | None) -> StatisticsReader:
+    """Build the reader of statistics: not while the device does not answer, or another replica leads."""
+    device = reconciler.device
+    servers = (config.http_virtual, config.https_virtual)
+    return StatisticsReader(
+        lambda: (device.unit.name, device.client),
+        lambda: {ref.path: len(obj.members) for ref, obj in dict(device.observed).items()
+                 if isinstance(obj, Pool)},
+        tuple(dict.fromkeys(server for server in servers if server)), interval_s=config.statistics_interval_s,
+        may_read=lambda: health.is_reached() and (campaign is None or campaign.leads()))
 
 
 def progress(counts: Mapping[str, int]) -> int:
-    """Return the number of requests that the loop has a part in: states of units are read beside it."""
-    return sum(count for label, count in counts.items() if label != LOOKING)
+    """Return the number of requests that the loop has a part in: other threads read states and statistics."""
+    return sum(count for label, count in counts.items() if label not in (LOOKING, STATISTICS))
 
 
 def silence_s(config: Config) -> float:

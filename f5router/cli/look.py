@@ -19,7 +19,7 @@ from f5router.app.once import REFUSED_S
 from f5router.cli import terminal
 from f5router.cli.survey import Survey, begin
 from f5router.config.config import Config
-from f5router.icontrol import member_health
+from f5router.icontrol import member_health, statistics
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, ConfigError
 from f5router.model.objects import Ref
@@ -31,7 +31,7 @@ from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import RouteRecord
 from f5router.views.requests import Answer, Request
-from f5router.views.routes import DOWN, Health, RouteView, Status
+from f5router.views.routes import DOWN, Connections, Health, RouteView, Status
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ WELL, BROKEN = 0, 1
 """Exit statuses."""
 
 MOST_POOLS = 50
-"""Pools of whose members the health is read, a call for each."""
+"""Pools of which health of the members and connections are read, two calls for each."""
 
 _STYLES = {Status.ADMITTED: "green", Status.PENDING: "yellow"}
 
@@ -73,9 +73,10 @@ class Views:
     """Views of what a Survey has read."""
 
     def __init__(self, survey: Survey, *, pools_asked: int = 0):
-        """Args: pools_asked: number of pools, at most, of whose members the health is read."""
+        """Args: pools_asked: number of pools, at most, about which the BIG-IP is asked."""
         self._reconciler, self._pools_left = survey.reconciler, pools_asked
         self._health: dict[str, Health] = {}
+        self._connections: dict[str, Connections | None] = {}
         self.nodes = [nodes.view(record) for record in finish(records.nodes(survey.reconciler))]
         self._locator, self._now = Locator(self.nodes), datetime.now(UTC)
 
@@ -83,15 +84,31 @@ class Views:
         """Return the Routes that are chosen, by namespace and name."""
         collected = (records.route(self._reconciler, key) for key in sorted(self._reconciler.engine.routes()))
         chosen = [record for record in collected if record is not None and chooses(self._view(record))]
-        return [self._view(record, self.health(record.pool)) for record in chosen]
+        return [self._view(record, self.health(record.pool), self._connections_of(record.pool))
+                for record in chosen]
 
     def route(self, key: Key) -> RouteView | None:
         """Return a Route; None if there is none."""
         record = records.route(self._reconciler, key)
         return None if record is None else self._view(record)
 
-    def _view(self, record: RouteRecord, health: Health | None = None) -> RouteView:
-        return routes.view(record, self._now, self._locator, health)
+    def _view(self, record: RouteRecord, health: Health | None = None,
+              connections: Connections | None = None) -> RouteView:
+        return routes.view(record, self._now, self._locator, health, connections)
+
+    def _connections_of(self, pool: Ref | None) -> Connections | None:
+        """Read the connections of a pool whose health was read; None if the BIG-IP does not report them."""
+        if pool is None or pool.path not in self._health:
+            return None
+        if pool.path not in self._connections:
+            try:
+                read = statistics.pool(self._reconciler.device.client, pool.path)
+            except BigIPError as exc:
+                log.debug("statistics not read", extra={"pool": pool.path, "error": str(exc)})
+                read = None
+            self._connections[pool.path] = None if read is None else (
+                read.traffic.connections, read.traffic.opened)
+        return self._connections[pool.path]
 
     def health(self, pool: Ref | None) -> Health | None:
         """Read the health of the members of a pool; None if it is not asked for, or not there."""

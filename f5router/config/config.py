@@ -111,6 +111,8 @@ class Config(pod_network.PodNetwork):
     """"off", "check" or "push"."""
     drift_interval_s: float
     """Seconds between looks at names and generations of the BIG-IP's objects."""
+    statistics_interval_s: float
+    statistics_pools: int
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
     hold_off_s: float
@@ -245,6 +247,8 @@ def _config(reader: Reader) -> Config:
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         drift_interval_s=reader.value("f5-drift-interval"),
+        statistics_interval_s=reader.value("f5-statistics-interval"),
+        statistics_pools=reader.value("f5-statistics-pools"),
         observe_interval_s=reader.value("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),

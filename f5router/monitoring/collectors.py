@@ -23,6 +23,7 @@ from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.objects import Ref
+from f5router.monitoring.statistics_reader import Statistics
 from f5router.reconcile import change_times
 from f5router.reconcile.change_times import ChangeTimes, Seconds
 from f5router.reconcile.drift_counts import DriftCounts
@@ -84,6 +85,8 @@ class Sources:
     """Routes of the cluster."""
     default_certificate: Callable[[], TLSKeyPair | None] = lambda: None
     """Certificate for clients that name no Host of a Route; None for that of the virtual server."""
+    statistics: Callable[[], Statistics | None] = lambda: None
+    """Statistics of the BIG-IP."""
     times: ChangeTimes | None = None
     """Times from events to writes."""
     drift: DriftCounts | None = None

@@ -29,6 +29,7 @@ from prometheus_client.registry import Collector
 from f5router import __version__
 from f5router.model.cluster import Key
 from f5router.monitoring.collectors import IngressRouteCounts, ReadCounts, Sources
+from f5router.monitoring.pool_traffic import TrafficCounts
 from f5router.plan.change import AnyChange
 from f5router.reconcile.report import Report
 from f5router.reconcile.verdicts import DEVICE_REJECTED
@@ -106,8 +107,11 @@ class _Counted(Collector):
 class Metrics:
     """Registry of all metrics. Only the thread that makes the passes uses anything but `page`."""
 
-    def __init__(self, sources: Sources, *, wall: Callable[[], float] = time.time):
-        """wall: seconds since the epoch."""
+    def __init__(self, sources: Sources, *, most_pools: int = 0, wall: Callable[[], float] = time.time):
+        """Args:
+        most_pools: number of pools up to which each has series of its own.
+        wall: seconds since the epoch.
+        """
         self._wall = wall
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
@@ -115,6 +119,7 @@ class Metrics:
         registry.register(ReadCounts(sources))
         self._counted = _Counted(sources)
         registry.register(self._counted)
+        registry.register(TrafficCounts(sources.statistics, most_pools))
         if sources.ingress_routes is not None:
             registry.register(IngressRouteCounts(sources.ingress_routes))
         self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)

@@ -77,8 +77,11 @@ def _parts(route: RouteView) -> Iterator[_Part]:
         yield "rule", text, f"{rule.name} in {rule.container}: ", (Link.RULE,)
     if (pool := route.pool) is not None:
         members = f"{len(pool.members)} member{'' if len(pool.members) == 1 else 's'}"
-        yield ("pool", f"{pool.path}, {pool.load_balancing}, monitor {pool.monitor or 'none'}, {members}", "",
-               (Link.POOL,))
+        connections = "" if pool.connections is None else (
+            f", {pool.connections:,} open connection{'' if pool.connections == 1 else 's'}, "
+            f"{pool.opened:,} so far")
+        yield ("pool", f"{pool.path}, {pool.load_balancing}, monitor {pool.monitor or 'none'}, {members}"
+               f"{connections}", "", (Link.POOL,))
         yield from _members(pool.members)
 
 

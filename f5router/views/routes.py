@@ -33,6 +33,8 @@ from f5router.views.nodes import Locator, NodeView
 from f5router.views.options import OptionView, in_force
 from f5router.views.records import RouteRecord
 
+Connections = tuple[int, int]
+"""Connections of a pool that are open, and that were opened so far."""
 Health = Mapping[tuple[str, int], str]
 """Health of the members of a pool by address and port: UP, DOWN or UNCHECKED, as the BIG-IP reports it."""
 UP, DOWN, UNCHECKED = "up", "down", "unchecked"
@@ -122,6 +124,10 @@ class PoolView:
     members: tuple[MemberView, ...]
     state: State
     problem: str = ""
+    connections: int | None = None
+    """Open connections to its members; None if nobody has asked the BIG-IP."""
+    opened: int | None = None
+    """Connections opened so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +227,13 @@ def summary(key: Key, evaluated: EvaluatedRoute, verdict: Verdict | None) -> Rou
 
 
 def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = None,
-         health: Health | None = None) -> RouteView:
+         health: Health | None = None, connections: Connections | None = None) -> RouteView:
     """Build the view of a Route.
 
     Args:
         locator: finds the Nodes of members; None if nobody asks.
         health: of the members of its pool; None if it was not asked for.
+        connections: of its pool; None if they were not asked for.
     """
     evaluated, known = record.evaluated, record.known
     route = evaluated.route
@@ -234,6 +241,8 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
     verdict = known.verdict or replace(PENDING, message=record.waits_for or "it is not programmed yet")
     status = status_of(known.verdict)
     pool = _pool(record, locator or Locator(()), health or {})
+    if pool is not None and connections is not None:
+        pool = replace(pool, connections=connections[0], opened=connections[1])
     shown = RouteView(
         namespace=route.key.namespace, id=route.key.name, kind=kind, name=name,
         field=route.origin.field if route.origin else "",

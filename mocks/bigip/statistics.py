@@ -7,8 +7,10 @@ from typing import Any
 from mocks.bigip.kinds import Kind
 from mocks.bigip.rendering import link, state, suffix
 from mocks.bigip.store import Item, Store
+from mocks.bigip.tally import Tally
 
-_COUNTERS = ("bitsIn", "bitsOut", "curConns", "maxConns", "pktsIn", "pktsOut", "totConns")
+MEMBERS_SINCE = (13, 1)
+"""Before, replies have no number of all members: 12.1.0 lacks it, 13.1.0.6 has it."""
 
 
 def item(store: Store, kind: Kind, obj: Item) -> dict[str, Any]:
@@ -43,21 +45,40 @@ def collection(store: Store, kind: Kind) -> dict[str, Any]:
 
 def _entries(store: Store, kind: Kind, obj: Item) -> dict[str, Any]:
     side = "clientside" if kind.url in ("ltm/virtual", "ltm/virtual-address") else "serverside"
-    entries: dict[str, Any] = {f"{side}.{name}": {"value": 0} for name in _COUNTERS}
+    tally = store.tallies.get((kind.url, obj.key)) or Tally()
+    counts = {
+        "bitsIn": 8 * tally.bytes_in, "bitsOut": 8 * tally.bytes_out, "curConns": tally.current,
+        "maxConns": tally.maximum, "pktsIn": 0, "pktsOut": 0, "totConns": tally.total,
+    }
+    entries: dict[str, Any] = {f"{side}.{name}": {"value": value} for name, value in counts.items()}
+    entries["totRequests"] = {"value": tally.requests}
     entries["tmName"] = {"description": obj.name}
     entries["status.availabilityState"] = {"description": _availability(store, kind, obj)}
     disabled = "disabled" in obj.fields or obj.fields.get("session") == "user-disabled"
     entries["status.enabledState"] = {"description": "disabled" if disabled else "enabled"}
     if kind.url == "ltm/pool":
-        entries["activeMemberCnt"] = {"value": len(store.children("ltm/pool/members", obj.key))}
+        members = _members(store, obj)
+        entries["activeMemberCnt"] = {"value": sum(state == "available" for state in members)}
+        if store.version >= MEMBERS_SINCE:
+            entries["availableMemberCnt"] = {"value": sum(state == "available" for state in members)}
+            entries["memberCnt"] = {"value": len(members)}
     return entries
+
+
+def _members(store: Store, pool: Item) -> list[str]:
+    """Availability of each member; a disabled one takes no connections whatever its monitor finds."""
+    kind = store.kinds["ltm/pool/members"]
+    return [
+        "offline" if member.fields.get("session") == "user-disabled" else _availability(store, kind, member)
+        for member in store.children("ltm/pool/members", pool.key).values()
+    ]
 
 
 def _availability(store: Store, kind: Kind, obj: Item) -> str:
     if kind.url == "ltm/pool":
         if "monitor" not in obj.fields:
             return "unknown"
-        return "available" if store.children("ltm/pool/members", obj.key) else "offline"
+        return "available" if "available" in _members(store, obj) else "offline"
     if "state" in obj.fields:
         shown = kind.read(store, obj)["state"]
         return {"up": "available", "unchecked": "unknown"}.get(shown, "offline")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mocks.bigip import names
 from mocks.bigip.quirks import Quirk
+from mocks.bigip.tally import Tally
 from mocks.bigip.unit import Unit
 from mocks.bigip.versions import Version
 
@@ -104,6 +105,8 @@ class Store:
         """What others computed from items, by a name of theirs, to be checked against the items."""
         self.on_commit: list[Callable[[set[tuple[str, Key]]], None]] = []
         """Called with (kind, key) of what was written when the outermost `atomic` ends, under the lock."""
+        self.tallies: dict[tuple[str, Key], Tally] = {}
+        """Traffic by kind and key, of what has carried any. Counted by a data plane."""
         self.counters: dict[str, int] = {}
         self._tables: dict[str, dict[Key, Item]] = {}
         self._children: dict[tuple[str, Key], dict[str, Item]] = {}

@@ -91,6 +91,7 @@ def test_explain_a_route_that_is_served(site):
         ["Route", "shop/a:"], ["+", "object"], ["+", "admission"], ["+", "options"], ["+", "virtual"],
         ["+", "rule"], ["+", "pool"], ["+", "member"], ["+", "member"]]
     assert "member          10.1.1.1 port 8080, up, Node node-1, by way of 10.3.0.1\n" in result.stdout
+    assert "2 members, 0 open connections, 0 so far\n" in " ".join(result.stdout.split(" "))
 
 
 @pytest.mark.parametrize(("arguments", "broken", "to_do"), [

@@ -143,6 +143,7 @@ def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
         router.attempt_pass()
     assert served.missing() == set()
     assert_metrics_of_the_load(lab, served)
+    assert len(reconciler.times) == 0
     shown = served.samples()
     assert shown["f5router_routes", "admitted"] == LATER + 3
     assert shown["f5router_queue_length", "objects"] == shown["f5router_queue_length", "members"] == 0
@@ -160,6 +161,25 @@ def assert_metrics_of_the_load(lab, served) -> None:
     assert shown.get(("f5router_objects", "ltm/pool"), 0) == len(pools)
     queued = shown["f5router_queue_length", "objects"] + shown["f5router_queue_length", "members"]
     assert (shown["f5router_oldest_change_age_seconds",] > 0) == (queued > 0)
+
+
+def test_statistics_of_the_device(lab, serve):
+    """Read after the first page that asks, of our pools alone; they are no sign of life of the loop."""
+    lab.apply(manifests.route("a"))
+    lab.change("POST", "ltm/pool", {"name": "theirs", "partition": "Common"})
+    served = serve()
+    assert served.router.cluster.wait_synced(DEADLINE_S)
+    served.samples()
+    served.router.attempt_pass()
+    assert served.router.monitor.metrics.page("")[0].count(b"f5router_pool_current_connections{") == 0
+    until(lambda: ("f5router_statistics_timestamp_seconds", lab.bigip.address) in served.samples())
+    shown = served.samples()
+    pools = [path for path in lab.paths("ltm/pool") if "/openshift_" in path]
+    families = {key[0]: {labels[1:] for labels in shown if labels[0] == key[0]} for key in shown}
+    assert sorted(pool for _, pool, _ in families["f5router_pool_connections_total"]) == sorted(pools)
+    servers = {server for _, server in families["f5router_virtual_server_requests_total"]}
+    assert servers == {"/Common/ose-vserver", "/Common/https-ose-vserver"}
+    assert shown["f5router_bigip_requests_total", "statistics"] == 3
 
 
 def test_a_request_near_the_time_limit(lab, serve, caplog):
@@ -186,7 +206,7 @@ def test_a_kind_that_no_answer_came_for(lab, serve):
 def test_metrics_follow_the_routes(lab, serve):
     """Incremental passes count like full ones."""
     lab.apply(manifests.route("a"), manifests.route("late", created="2027-01-01T00:00:00Z"))
-    served = serve()
+    served = serve(f5_statistics_interval="0")
     lab.settle(served.router)
     assert served.metric("f5router_routes", verdict="admitted") == 1
     assert served.metric("f5router_routes", verdict="rejected") == 2  # with the marker, in capitals

@@ -9,12 +9,14 @@ import pytest
 import yaml
 
 from f5router.icontrol.rest.request_times import RequestTimes
+from f5router.icontrol.statistics import PoolStatistics, Traffic
 from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES, WatchCounts
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.objects import Ref
 from f5router.model.validity import Validity
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.metrics import Metrics
+from f5router.monitoring.statistics_reader import Statistics
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.drift_counts import DriftCounts
 
@@ -32,7 +34,7 @@ WELL = {
     "f5router_bigip_active": f"1{HOUR}",
     "f5router_last_success_timestamp_seconds": f"0+60{HOUR}", "f5router_leader": f"1{HOUR}",
     "f5router_bigip_config_in_sync": f"1{HOUR}", 'f5router_routes{verdict="device_rejected"}': f"0{HOUR}",
-    "f5router_oldest_change_age_seconds": f"2{HOUR}",
+    "f5router_oldest_change_age_seconds": f"2{HOUR}", 'f5router_pools_down{unit="big-1"}': f"0{HOUR}",
     'f5router_drift_found_total{kind="ltm/pool"}': f"3{HOUR}",
     'f5router_certificates{expires="expired"}': f"0{HOUR}",
     'f5router_certificates{expires="within_7_days"}': f"0{HOUR}",
@@ -76,11 +78,13 @@ def page() -> bytes:
         watches.add(what, "routes")
     end = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
     pair = TLSKeyPair("", "", "", "", Validity((), end, end))
+    statistics = Statistics("big-1", 1.0, {pool.path: PoolStatistics(Traffic(1, 2, 3, 4, 5), 2, 1)},
+                            {"/Common/vs": Traffic(1, 2, 3, 4, 5)}, Traffic())
     counters = Metrics(Sources(
         lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
         request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
-        default_certificate=lambda: pair))
+        default_certificate=lambda: pair, statistics=lambda: statistics), most_pools=1)
     return counters.page("text/plain")[0]
 
 
@@ -128,6 +132,7 @@ def test_each_alert_has_its_entry():
     ({'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"500000{HOUR}"},
      {"F5RouterCertificatesExpiring"}),
     ({'f5router_kube_watch_failures_total{resource="routes"}': f"0+1{HOUR}"}, {"F5RouterWatchesFail"}),
+    ({'f5router_pools_down{unit="big-1"}': f"2{HOUR}"}, {"F5RouterPoolsDown"}),
     ({"f5router_deletes_held_back": f"3{HOUR}"}, {"F5RouterDeletesHeldBack"}),
     ({"f5router_status_contended": f"3{HOUR}"}, {"F5RouterStatusesContended"}),
     ({'f5router_status_writes_total{result="written"}': f"7{HOUR}"}, {"F5RouterStatusesNotWritten"}),

@@ -23,7 +23,15 @@ from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.slow_requests import SlowRequests
-from f5router.icontrol.rest.transport import LOOKING, READING, REMOVAL, SAVING, Reply, Transport
+from f5router.icontrol.rest.transport import (
+    LOOKING,
+    READING,
+    REMOVAL,
+    SAVING,
+    STATISTICS,
+    Reply,
+    Transport,
+)
 from f5router.icontrol.settings import ClientSettings, Login, Renewable
 from f5router.model import tmos
 from f5router.model.backoff import Backoff
@@ -159,6 +167,10 @@ class Client:
     def look(self, path: str, *, timeout_s: float) -> dict[str, Any]:
         """Read an object, without repetition, and however many other requests are under way."""
         return self._call("GET", path, timeout_s=timeout_s, beside=LOOKING, label=LOOKING)
+
+    def statistics(self, path: str) -> dict[str, Any]:
+        """Read statistics, without repetition, beside everything else; not a request of the control loop."""
+        return self._call("GET", path, beside=READING, label=STATISTICS)
 
     def post(self, path: str, body: JSON) -> dict[str, Any]:
         """Create an object, or run a command."""

@@ -53,6 +53,8 @@ log = logging.getLogger(__name__)
 _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
 # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
 _MISMATCH = frozenset({62, 63, 64})
+STATISTICS = "statistics"
+"""Name in `counts` of requests for statistics."""
 BESIDE = SAVING, READING, LOOKING = "save", "reading", "looking"
 """What does not count towards max_in_flight, one request at a time of each."""
 _HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from mocks.bigip import addresses, pools, selection
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Store
+from mocks.bigip.tally import Tally
 
 ROUND_ROBIN = frozenset(("round-robin",))
 RATIO = frozenset(("ratio-member", "ratio-session"))
@@ -76,7 +77,9 @@ def members(store: Store, pool: str) -> list[Member]:
 class Balancer:
     """State that is kept between choices. Used by the loop alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, tallies: Callable[[Member], tuple[Tally, ...]] = lambda member: ()) -> None:
+        self.tallies = tallies
+        """The counters of a member and its pool."""
         self.connections: Counter[tuple[str, str]] = Counter()
         """Server-side connections by (pool, member)."""
         self._turn: Counter[str] = Counter()
@@ -85,9 +88,13 @@ class Balancer:
 
     def opened(self, member: Member) -> None:
         self.connections[member.key] += 1
+        for tally in self.tallies(member):
+            tally.opened()
 
     def closed(self, member: Member) -> None:
         self.connections[member.key] -= 1
+        for tally in self.tallies(member):
+            tally.closed()
         if self.connections[member.key] <= 0:
             del self.connections[member.key]
         for waiting in self._queued:

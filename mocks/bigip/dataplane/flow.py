@@ -51,6 +51,9 @@ class Flow:
         self.servers = ServerSide(self)
         self.task: asyncio.Task[None] | None = None
         wire.on_lost = self._gone
+        self.tally = plane.tally("ltm/virtual", (path,))
+        self.tally.opened()
+        wire.meter = self.tally.carried
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -86,6 +89,7 @@ class Flow:
 
     def _close(self) -> None:
         self.wire.on_lost = None
+        self.tally.closed()
         self.leave_server()
         if self.rules is not None:
             try:

@@ -139,6 +139,7 @@ class HttpFlow:
         flow, state = self.flow, self.state
         state.begin(head)
         served = flow.begin_record()
+        flow.tally.requests += 1
         served.method, served.target = head.method.decode(), head.target.decode("latin-1")
         served.host = (head.get(b"Host") or b"").decode("latin-1")
         pool = self._judge(head)
@@ -205,6 +206,8 @@ class HttpFlow:
     async def _forward(self, head: http.Head, pool: str | None) -> bool:
         flow = self.flow
         server = await self._server(pool)
+        for tally in flow.plane.balancer.tallies(server.member):
+            tally.requests += 1
         exchange = Exchange(self, head, server)
         goes_on = await exchange.run()
         if exchange.upgraded:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from mocks.bigip import addresses, unit
 from mocks.bigip.dataplane import config, wire
-from mocks.bigip.dataplane.balancing import Balancer
+from mocks.bigip.dataplane.balancing import Balancer, Member
 from mocks.bigip.dataplane.contexts import Contexts
 from mocks.bigip.dataplane.flow import Flow
 from mocks.bigip.dataplane.idle import IdleServers
@@ -22,6 +22,7 @@ from mocks.bigip.dataplane.records import Served
 from mocks.bigip.dataplane.session_table import SessionTable
 from mocks.bigip.dataplane.wire import Wire
 from mocks.bigip.store import Key, Store
+from mocks.bigip.tally import Tally
 from mocks.bigip.tmm import Interpreter
 
 Told = Callable[[str, str, tuple[str, int] | None], None]
@@ -54,7 +55,7 @@ class DataPlane:
         self._own_pods = pods is None
         self.pods = pods if pods is not None else Pods(self.thread)
         self.log: deque[Served] = deque(maxlen=LOG_LENGTH)
-        self.balancer, self.sources = Balancer(), SourceTable()
+        self.balancer, self.sources = Balancer(self._tallies), SourceTable()
         self.contexts, self.monitors = Contexts(store), Monitors(self)
         self.idle = IdleServers(self)
         self.flows: set[Flow] = set()
@@ -83,6 +84,19 @@ class DataPlane:
         if any(kind == "ltm/virtual" for kind, _ in written):
             self.thread.soon(lambda: asyncio.ensure_future(self._sync()))
         self.monitors.changed(written)
+        for kind, key in written:  # an object of the same name begins at 0
+            if (kind, key) in self.store.tallies and self.store.get(kind, *key) is None:
+                del self.store.tallies[kind, key]
+
+    def tally(self, kind: str, key: Key) -> Tally:
+        """The counters of an object."""
+        return self.store.tallies.setdefault((kind, key), Tally())
+
+    def _tallies(self, member: Member) -> tuple[Tally, ...]:
+        """The counters of a member and its pool; none of a node without a pool."""
+        if not member.pool:
+            return ()
+        return self.tally("ltm/pool", (member.pool,)), self.tally("ltm/pool/members", member.key)
 
     def sync(self) -> None:
         """Listen for exactly the virtual servers that there are now."""

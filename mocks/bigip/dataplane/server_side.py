@@ -41,6 +41,7 @@ class Server:
         self.verified = False
         self._balancer = balancer
         self._open = True
+        raw.meter = self._carried
         balancer.opened(member)
 
     @property
@@ -53,6 +54,10 @@ class Server:
         self._balancer.closed(self.member)
         self.member = member
         self._balancer.opened(member)
+
+    def _carried(self, received: int, sent: int) -> None:
+        for tally in self._balancer.tallies(self.member):
+            tally.carried(sent, received)
 
     def close(self) -> None:
         self._closed()

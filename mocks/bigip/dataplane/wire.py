@@ -29,6 +29,8 @@ class Wire(asyncio.Protocol):
         self.on_lost: Callable[[], None] | None = None
         self.on_end: Callable[[], None] | None = None
         """Called when the other side sends no more."""
+        self.meter: Callable[[int, int], None] | None = None
+        """Called with the numbers of bytes received and sent."""
         self._parts: list[bytes] = []
         self._size = 0
         self._ended = False
@@ -49,6 +51,8 @@ class Wire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.active = self._loop.time()
         self._parts.append(data)
+        if self.meter is not None:
+            self.meter(len(data), 0)
         self._size += len(data)
         if self._size > HIGH and not self._paused:
             self._paused = True
@@ -124,6 +128,8 @@ class Wire(asyncio.Protocol):
         if self.lost or self.transport.is_closing():
             raise Closed("the connection is gone")
         self.active = self._loop.time()
+        if self.meter is not None:
+            self.meter(0, len(data))
         self.transport.write(data)
 
     async def drain(self) -> None:

@@ -71,6 +71,8 @@ PRECEDENCE = [
     ("allow-mass-delete", "allow_mass_delete", False, "true", True, "false", False),
     ("f5-save-config", "save_config", True, "false", False, "true", True),
     ("f5-drift-interval", "drift_interval_s", 45, "1m30s", 90, "10s", 10),
+    ("f5-statistics-interval", "statistics_interval_s", 60, "1m30s", 90, "0", 0),
+    ("f5-statistics-pools", "statistics_pools", 500, "0", 0, "7", 7),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
     ("hold-off-limit", "hold_off_limit_s", 2, "3s", 3, "4s", 4),

@@ -1,0 +1,131 @@
+"""The BIG-IP's statistics for metrics: read beside everything else when Prometheus asks, and kept.
+
+A page never waits for the BIG-IP: it shows what was read last, and begins a reading if that is older than the
+interval. One goes on at a time, and the pause behind it is at least ten times as long as it took, so a device
+with thousands of pools spends a tenth of one worker's time on it at most. Only the replica that leads reads.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+from f5router.icontrol import statistics
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.statistics import PoolStatistics, Traffic
+from f5router.model.errors import BigIPError
+
+log = logging.getLogger(__name__)
+
+LOAD = 10
+"""A reading is followed by a pause of so many times its duration, or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Statistics of one unit."""
+
+    unit: str
+    read_at: float
+    """Seconds since the epoch."""
+    pools: Mapping[str, PoolStatistics]
+    """The router's own, by path."""
+    virtual_servers: Mapping[str, Traffic]
+    total: Traffic
+    """All pools together. Its counters never fall, also when pools go."""
+
+
+def _begin(read: Callable[[], None]) -> None:
+    threading.Thread(target=read, name="statistics", daemon=True).start()
+
+
+class StatisticsReader:
+    """Reads the statistics of the unit in use. Thread-safe."""
+
+    def __init__(self, unit: Callable[[], tuple[str, Client]], own_pools: Callable[[], Mapping[str, int]],
+                 virtual_servers: Collection[str], *, interval_s: float, may_read: Callable[[], bool],
+                 clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time,
+                 begin: Callable[[Callable[[], None]], object] = _begin):
+        """Args:
+        unit: returns name and client of the unit in use.
+        own_pools: returns the router's pools by path, with the number of their members.
+        virtual_servers: paths.
+        interval_s: shortest time between two readings; 0 for none at all.
+        may_read: False while the device must be left alone, or another replica reads.
+        begin: calls a function in a thread that nobody waits for.
+        """
+        self._unit, self._own_pools, self._virtual_servers = unit, own_pools, virtual_servers
+        self._interval_s, self._may_read, self._clock, self._wall = interval_s, may_read, clock, wall
+        self._begin = begin
+        self._turn = threading.Lock()
+        """Held while a reading goes on."""
+        self._due_at = float("-inf")
+        self._newest: Statistics | None = None
+        self._counted: dict[str, dict[str, Traffic]] = {}
+        """By unit, the counters of each pool when they were read last."""
+        self._totals: dict[str, Traffic] = {}
+
+    def newest(self) -> Statistics | None:
+        """Return what was read last, and begin a reading if it is due; None if there is none to show."""
+        if not self._interval_s or not self._may_read():
+            return None
+        if self._clock() >= self._due_at and self._turn.acquire(blocking=False):
+            try:
+                self._begin(self._read)
+            except RuntimeError as exc:  # no thread can be started
+                self._turn.release()
+                log.warning("statistics not read", extra={"error": str(exc)})
+        return self._newest
+
+    def _read(self) -> None:
+        begin = self._clock()
+        try:
+            name, client = self._unit()
+            read = statistics.pools(client)
+            own = {path: _with_members(read[path], members)
+                   for path, members in self._own_pools().items() if path in read}
+            servers = {path: traffic for path in self._virtual_servers
+                       if (traffic := statistics.virtual_server(client, path)) is not None}
+            self._newest = Statistics(name, self._wall(), own, servers, self._add_up(name, own, read.keys()))
+        except BigIPError as exc:
+            self._newest = None
+            log.debug("statistics not read", extra={"error": str(exc)})
+        except Exception:  # a reply of a form that nobody knows must not end the readings for good
+            self._newest = None
+            log.exception("statistics not understood")
+        finally:
+            took_s = self._clock() - begin
+            self._due_at = self._clock() + max(self._interval_s - took_s, LOAD * took_s)
+            self._turn.release()
+
+    def _add_up(self, unit: str, pools: Mapping[str, PoolStatistics], there: Collection[str]) -> Traffic:
+        """Add what each pool has counted since the last reading; one that counts from 0 again began anew.
+
+        Args: there: all pools of the device. One that is not ours for a moment is not counted twice.
+        """
+        before, total = self._counted.get(unit, {}), self._totals.get(unit, Traffic())
+        for path, pool in pools.items():
+            total = _added(total, pool.traffic, before.get(path, Traffic()))
+        self._counted[unit] = {
+            **{path: traffic for path, traffic in before.items() if path in there},
+            **{path: pool.traffic for path, pool in pools.items()}}
+        self._totals[unit] = total
+        return Traffic(sum(pool.traffic.connections for pool in pools.values()), total.opened,
+                       total.bytes_in, total.bytes_out, total.requests)
+
+
+def _with_members(pool: PoolStatistics, members: int) -> PoolStatistics:
+    """Fill in the number of members, which old versions do not report."""
+    return replace(pool, members=members) if pool.members is None else pool
+
+
+def _added(total: Traffic, now: Traffic, before: Traffic) -> Traffic:
+    def grown(new: int, old: int) -> int:
+        return new - old if new >= old else new
+
+    return Traffic(
+        0, total.opened + grown(now.opened, before.opened),
+        total.bytes_in + grown(now.bytes_in, before.bytes_in),
+        total.bytes_out + grown(now.bytes_out, before.bytes_out),
+        total.requests + grown(now.requests, before.requests))

@@ -1,0 +1,171 @@
+"""When statistics are read, and what is made of them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from f5router.model.errors import Unreachable
+from f5router.monitoring.collectors import Sources
+from f5router.monitoring.metrics import Metrics
+from f5router.monitoring.statistics_reader import LOAD, Statistics, StatisticsReader
+
+INTERVAL_S = 60.0
+SERVER = "/Common/vs"
+SHOP, BLOG = "/Common/openshift_shop_web", "/Common/openshift_blog_web"
+
+
+class Bench:
+    """A reader with a clock, on a device with counters."""
+
+    def __init__(self, interval_s: float = INTERVAL_S):
+        self.now, self.took_s, self.may_read, self.unit = 1000.0, 0.0, True, "big-1"
+        self.own = {SHOP: 2, BLOG: 3}
+        self.counters = {path: {"serverside.totConns": 0} for path in (*self.own, "/Common/theirs", SERVER)}
+        self.unchecked: set[str] = set()
+        self.requests: list[str] = []
+        self.error: Exception | None = None
+        self.waiting: list[Callable[[], None]] = []
+        """Readings that have begun."""
+        self.reader = StatisticsReader(
+            lambda: (self.unit, self), lambda: self.own, [SERVER], interval_s=interval_s,
+            may_read=lambda: self.may_read, clock=lambda: self.now, wall=lambda: 5.0,
+            begin=self.waiting.append)
+
+    def statistics(self, path: str) -> dict:
+        """Answer as the device does."""
+        self.requests.append(path)
+        self.now += self.took_s
+        if self.error is not None:
+            raise self.error
+        chosen = [SERVER] if "virtual" in path else [name for name in self.counters if name != SERVER]
+        return {"entries": {f"https://localhost/x/{name}/stats": {"nestedStats": {"entries": {
+            "tmName": {"description": name},
+            "status.availabilityState": {"description": "unknown" if name in self.unchecked else "offline"},
+            **{key: {"value": value} for key, value in self.counters[name].items()}}}} for name in chosen}}
+
+    def ask(self) -> Statistics | None:
+        """Return what a page shows, and let a reading that it has begun come to its end."""
+        newest = self.reader.newest()
+        while self.waiting:
+            self.waiting.pop()()
+        return newest
+
+    def read(self) -> Statistics | None:
+        """Return the result of a reading that is due."""
+        self.now += 1000 * INTERVAL_S
+        before = len(self.requests)
+        self.ask()
+        assert len(self.requests) > before
+        return self.ask()
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_page_does_not_wait(bench):
+    """It shows what is known; one reading goes on at a time."""
+    assert [bench.reader.newest() for _ in range(3)] == [None] * 3
+    assert len(bench.waiting) == 1
+    bench.waiting.pop()()
+    newest = bench.reader.newest()
+    assert bench.waiting == []
+    assert (newest.unit, newest.read_at, set(newest.pools)) == ("big-1", 5.0, {SHOP, BLOG})
+    assert set(newest.virtual_servers) == {SERVER}
+    assert bench.requests == ["/mgmt/tm/ltm/pool/stats", "/mgmt/tm/ltm/virtual/~Common~vs/stats"]
+
+
+@pytest.mark.parametrize(("took_s", "again_at"), [
+    pytest.param(1.0, 1000.0 + INTERVAL_S, id="from begin to begin"),
+    pytest.param(INTERVAL_S, 1000.0 + 2 * INTERVAL_S * (1 + LOAD), id="a slow device has a long pause")])
+def test_the_interval(bench, took_s, again_at):
+    bench.took_s = took_s  # each of two requests
+    bench.ask()
+    bench.now = again_at - 0.1
+    bench.reader.newest()
+    assert bench.waiting == []
+    bench.now = again_at
+    bench.reader.newest()
+    assert len(bench.waiting) == 1
+
+
+@pytest.mark.parametrize(("interval_s", "may_read"), [(0.0, True), (INTERVAL_S, False)])
+def test_nothing_is_read(interval_s, may_read):
+    """Switched off, or while the device must be left alone: nothing is shown either."""
+    bench = Bench(interval_s)
+    bench.may_read = may_read
+    assert bench.reader.newest() is None
+    assert bench.requests == []
+
+
+@pytest.mark.parametrize("error", [Unreachable("GET", "/mgmt/tm/ltm/pool/stats", "down"), TypeError("a bug")])
+def test_a_device_that_fails(bench, error):
+    """Old numbers are not shown as if they were new; the next reading brings them back."""
+    assert bench.read() is not None
+    bench.error = error
+    assert bench.read() is None
+    bench.error = None
+    assert bench.read() is not None
+
+
+def test_the_sum_never_falls(bench):
+    """Not when a pool goes, counts from 0 again, or is not ours for a moment; a new one is added."""
+    def opened(shop: int | None, blog: int | None) -> int:
+        for path, count in ((SHOP, shop), (BLOG, blog)):
+            bench.counters.pop(path, None)
+            if count is not None:
+                bench.counters[path] = {"serverside.totConns": count}
+        return bench.read().total.opened
+
+    assert opened(10, 5) == 15
+    assert opened(12, 5) == 17
+    assert opened(12, None) == 17
+    assert opened(13, 2) == 20
+    assert opened(1, 2) == 21
+    own, bench.own = bench.own, {}
+    assert opened(4, 2) == 21
+    bench.own = own
+    assert opened(4, 2) == 24
+
+
+def test_units_count_apart(bench):
+    """After a failover the counters are those of the other unit."""
+    bench.counters[SHOP]["serverside.totConns"] = 10
+    assert bench.read().total.opened == 10
+    bench.unit = "big-2"
+    bench.counters[SHOP]["serverside.totConns"] = 3
+    assert bench.read().total.opened == 3
+    bench.unit = "big-1"
+    bench.counters[SHOP]["serverside.totConns"] = 12
+    assert bench.read().total.opened == 12
+
+
+@pytest.mark.parametrize(("most_pools", "expected"), [
+    (2, {("f5router_pool_connections_total", "blog", BLOG): 5.0,
+         ("f5router_pool_connections_total", "shop", SHOP): 10.0,
+         ("f5router_pool_members", "blog", BLOG, "unchecked"): 3.0,
+         ("f5router_pool_members", "shop", SHOP, "up"): 1.0,
+         ("f5router_pool_members", "shop", SHOP, "down"): 1.0}),
+    (1, {("f5router_pool_connections_total", "", ""): 15.0,
+         ("f5router_pool_members", "", "", "up"): 1.0, ("f5router_pool_members", "", "", "down"): 1.0,
+         ("f5router_pool_members", "", "", "unchecked"): 3.0}),
+])
+def test_metrics(bench, most_pools, expected):
+    """Each pool, or above the threshold all together; before 13.1 the number of members is our own."""
+    bench.counters[SHOP] = {"serverside.totConns": 10, "activeMemberCnt": 1}
+    bench.counters[BLOG] = {"serverside.totConns": 5}
+    bench.unchecked = {BLOG}
+    metrics = Metrics(Sources(dict, {}, statistics=bench.reader.newest), most_pools=most_pools)
+    bench.read()
+    samples = {}
+    for family in metrics.registry.collect():
+        for sample in family.samples:
+            labels = dict(sample.labels)
+            if labels.pop("unit", "") == "big-1":
+                samples[sample.name, *labels.values()] = sample.value
+    shown = {key: value for key, value in samples.items()
+             if key[0] in ("f5router_pool_connections_total", "f5router_pool_members") and value}
+    assert shown == expected
+    assert samples["f5router_pools_down",] == 0
+    assert samples["f5router_virtual_server_current_connections", SERVER] == 0
