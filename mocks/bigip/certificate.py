@@ -19,12 +19,15 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 _LIFE = datetime.timedelta(days=30)
 
 
+HOSTS = ("127.0.0.1", "127.0.0.2")
+"""Addresses of fakes. Units of a pair whose SSH servers have the same port have one each."""
+
 _unused: list[tuple[bytes, ssl.SSLContext]] = []
 """Of fakes that have ended: making them is most of the cost of a fake that is used for a moment."""
 
 
 class ServerCertificate:
-    """A CA, and a certificate for 127.0.0.1, ::1 and localhost; the CA's file lives until `remove`."""
+    """A CA, and a certificate for HOSTS, ::1 and localhost; the CA's file lives until `remove`."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="fake-bigip-")
@@ -87,8 +90,7 @@ def _signed(
         return builder.add_extension(_ca_usage(), critical=True).sign(signer, hashes.SHA256())
     hosts = [
         x509.DNSName("localhost"),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-        x509.IPAddress(ipaddress.ip_address("::1")),
+        *(x509.IPAddress(ipaddress.ip_address(host)) for host in (*HOSTS, "::1")),
     ]
     return (
         builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)

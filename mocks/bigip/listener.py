@@ -32,12 +32,13 @@ Delay = Callable[[Request], "float | None"]
 
 
 class Listener:
-    """Serves on 127.0.0.1. The handler runs in the loop, one request at a time."""
+    """Serves on one address. The handler runs in the loop, one request at a time."""
 
-    def __init__(self, handler: Handler, delay: Delay, context: ssl.SSLContext) -> None:
+    def __init__(self, handler: Handler, delay: Delay, context: ssl.SSLContext, host: str) -> None:
         self._handler = handler
         self._delay = delay
         self._context = context
+        self._host = host
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._runner: web.ServerRunner | None = None
@@ -72,7 +73,7 @@ class Listener:
         await self._runner.setup()
         site = web.TCPSite(
             self._runner,
-            "127.0.0.1",
+            self._host,
             port,
             ssl_context=self._context,
             backlog=1024,

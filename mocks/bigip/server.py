@@ -27,7 +27,7 @@ from mocks.bigip import (
     users,
     versions,
 )
-from mocks.bigip.certificate import ServerCertificate
+from mocks.bigip.certificate import HOSTS, ServerCertificate
 from mocks.bigip.endpoints import Endpoints, Lie
 from mocks.bigip.faults import Faults
 from mocks.bigip.listener import Listener, Outcome
@@ -52,12 +52,12 @@ State = tuple[list[Item], dict[str, DiskFile]]
 
 
 class FakeBigIP:
-    """A device on 127.0.0.1; use it as a context manager or call start and stop.
+    """A device on a loopback address; use it as a context manager or call start and stop.
 
     Args: tmos_version: below 11.4 there is no REST. quirks: names of `quirks.Quirk`, added to those of the
     version; `no-NAME` takes one away. ssh: also serve SSH on the store's disk. port: 0 takes any.
     partitions: made at the start. dataplane: also carry traffic; True, or options of `DataPlane`.
-    clock: seconds since the epoch, for tokens and dates.
+    host: one of HOSTS. clock: seconds since the epoch, for tokens and dates.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class FakeBigIP:
         partitions: Iterable[str] = ("Common",),
         *,
         ssh_port: int = 0,
+        host: str = HOSTS[0],
         dataplane: bool | dict[str, Any] = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -91,7 +92,7 @@ class FakeBigIP:
         self._endpoints = Endpoints(self.store, self.tokens)
         self._certificate = ServerCertificate()
         self._listener: Listener | None = None
-        self._port = port
+        self._host, self._port = host, port
         self._ssh = ssh
         self._ssh_port = ssh_port
         self._ssh_server: Any = None
@@ -113,14 +114,14 @@ class FakeBigIP:
         """Listen; after a stop on the same port, with the same state."""
         if self._listener is not None:
             return
-        self._listener = Listener(self._handle, self._delay, self._certificate.context)
+        self._listener = Listener(self._handle, self._delay, self._certificate.context, self._host)
         self._listener.start(self._port)
         self._port = self._listener.port
         if self._ssh and self._ssh_server is None:
             from mocks.bigip.sshd import SSHServer
 
             self._ssh_server = SSHServer(
-                self.store.disk, password_of=self._shell_password, port=self._ssh_port
+                self.store.disk, password_of=self._shell_password, port=self._ssh_port, host=self._host
             )
         if self._dataplane_options is not None and self.dataplane is None:
             self.start_dataplane(**self._dataplane_options)
@@ -183,7 +184,7 @@ class FakeBigIP:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self._port}"
+        return f"{self._host}:{self._port}"
 
     @property
     def url(self) -> str:

@@ -43,6 +43,7 @@ class SSHServer:
         disk: absolute path to DiskFile; written by scp, emptied by rm.
         password_of: password of a user who may log in here, by name; None for everybody else.
         port: 0 for any free one.
+        host: where it listens.
 
     Attributes:
         port: the TCP port.
@@ -56,7 +57,7 @@ class SSHServer:
     """
 
     def __init__(self, disk: MutableMapping[str, DiskFile], *,
-                 password_of: Callable[[str], str | None], port: int = 0):
+                 password_of: Callable[[str], str | None], port: int = 0, host: str = "127.0.0.1"):
         self.disk, self.password_of = disk, password_of
         self.folders = Folders()
         self.log: list[str] = []
@@ -72,12 +73,12 @@ class SSHServer:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._sockets: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", port))
+        self._listener = socket.create_server((host, port))
         self.port: int = self._listener.getsockname()[1]
         blob = self.host_key.asbytes()
         digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
         self.host_key_fingerprint = f"SHA256:{digest}"
-        self.host_key_line = f"[127.0.0.1]:{self.port} ssh-ed25519 {base64.b64encode(blob).decode()}"
+        self.host_key_line = f"[{host}]:{self.port} ssh-ed25519 {base64.b64encode(blob).decode()}"
         self.spawn(self._accept)
 
     def authorize(self, public_key_line: str) -> None:
