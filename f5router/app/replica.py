@@ -103,8 +103,7 @@ class Replica:
         """Return when a follower has something to do, if no event comes."""
         if self.is_taking_over and self._reconciler.engine.has_changed_pools:
             return -math.inf
-        observe_at = self.observed_at + self._observe_interval_s
-        return observe_at if self._lists_until is None else min(observe_at, self._lists_until)
+        return self.observed_at + self._observe_interval_s if self._lists_until is None else self._lists_until
 
     def follow(self) -> None:
         """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""

@@ -8,6 +8,8 @@ if the API server has what this router knows.
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from itertools import zip_longest
+from typing import TypeVar
 
 from f5router.icontrol import beside, pool_reading
 from f5router.icontrol.unit import Unit
@@ -22,12 +24,16 @@ from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
 
-MOST_SERVICES = 256
-"""Services that are remembered as changed: those whose endpoints the leader before may not have written."""
+MOST_NAMESPACES, NAMESPACE_MOST = 128, 32
+"""Namespaces, and Services of each, that are remembered as changed: those whose endpoints the leader before
+may not have written. A namespace that changes many takes no room of others."""
 AT_ONCE = 4
 """Services that are read together."""
 MOST_POOLS = 50
 """Pools of a Service that are read; others wait for the reading of the whole BIG-IP."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Reading = tuple[Mapping[Key, ServiceReading], Mapping[Ref, Pool]]
 
@@ -42,8 +48,8 @@ class Takeover:
         wake: lets the loop look at what was read; from any thread.
         """
         self._of_pods, self._cluster, self._reconciler, self._wake = of_pods, cluster, reconciler, wake
-        self._changed: dict[Key, None] = {}
-        """Services that have changed, the latest last."""
+        self._changed: dict[str, dict[Key, None]] = {}
+        """Services that have changed, by namespace; the latest last."""
         self._followed: dict[Ref, set[Key]] = {}
         """Pools that are being read to be written, with the Services that they follow."""
         self._reading: tuple[Unit, Future[Reading]] | None = None
@@ -54,10 +60,7 @@ class Takeover:
     def record(self, services: Iterable[Key]) -> None:
         """Take Services whose endpoints may differ from what the leader has written."""
         for service in services if self._of_pods else ():
-            self._changed.pop(service, None)
-            self._changed[service] = None
-            if len(self._changed) > MOST_SERVICES:
-                del self._changed[next(iter(self._changed))]
+            _put(_put(self._changed, service.namespace, {}, MOST_NAMESPACES), service, None, NAMESPACE_MOST)
 
     def forget(self) -> None:
         """Forget everything."""
@@ -82,14 +85,15 @@ class Takeover:
     def _begin_reading(self) -> None:
         engine, members, device = self._reconciler.engine, self._reconciler.members, self._reconciler.device
         chosen: dict[Key, dict[Ref, set[Key]]] = {}
-        for service in reversed(self._changed):
+        for service in self._newest():
             pools = engine.followers(service)
-            if not any(members.is_writing(ref) or ref in self._read for ref in pools):
+            if any(members.is_writing(ref) or ref in self._read for ref in pools):
+                continue
+            del self._changed[service.namespace][service]
+            if pools:
                 chosen[service] = dict(sorted(pools.items())[:MOST_POOLS])
             if len(chosen) == AT_ONCE:
                 break
-        for service in chosen:
-            del self._changed[service]
         self._followed = {ref: services for pools in chosen.values() for ref, services in pools.items()}
         if not self._followed:
             return
@@ -100,6 +104,11 @@ class Takeover:
                     pool_reading.read(unit, refs))
 
         self._reading = unit, beside.begin(read, self._wake)
+
+    def _newest(self) -> list[Key]:
+        """Return the Services that have changed, the newest first; namespaces take turns."""
+        columns = [reversed(services) for services in reversed(self._changed.values())]
+        return [service for row in zip_longest(*columns) for service in row if service is not None]
 
     def _take_reading(self) -> None:
         """Take the pools of a reading that has ended, if the Services are as this router knows them."""
@@ -123,3 +132,11 @@ class Takeover:
         cluster = self._reconciler.engine.cluster
         return (cluster.services.get(service) == reading.service
                 and frozenset(cluster.slices.get(service, {}).values()) == reading.slices)
+
+
+def _put(values: dict[K, V], key: K, default: V, most: int) -> V:
+    """Move a key to the end, or add it with a value; returns its value. Args: most: the first ones go."""
+    value = values[key] = values.pop(key, default)
+    if len(values) > most:
+        del values[next(iter(values))]
+    return value

@@ -36,7 +36,7 @@ def hold(lab) -> Iterator[Callable[[], Callable[..., None]]]:
 
 
 def test_members_are_written_before_everything_is_read(lab, replicas, hold):
-    """Changes from before the election and since it; no pool is made or emptied."""
+    """Changes from before the election and since it; no pool is made or emptied. Others have no Route."""
     lab.apply(manifests.route("a"), *manifests.service("shop", "old", pods=("10.1.1.5",)),
               manifests.route("old", host="old.example.com", service="old"))
     host, _, port = lab.kube.url.removeprefix("https://").rpartition(":")
@@ -51,7 +51,9 @@ def test_members_are_written_before_everything_is_read(lab, replicas, hold):
         lab.apply(manifests.endpoints("shop", "old", ()),
                   *manifests.service("shop", "new", pods=("10.1.1.6",)),
                   manifests.route("new", host="new.example.com", service="new"),
-                  manifests.endpoints("shop", "web", ("10.1.1.9",)))
+                  manifests.endpoints("shop", "web", ("10.1.1.9",)),
+                  *(obj for number in range(9)
+                    for obj in manifests.service("idle", f"idle{number}", pods=("10.1.7.1",))))
         until(lambda: pool(lab) == {"10.1.1.9:8080"})
         assert second.leads()
         release(lab.kube)
