@@ -3,6 +3,7 @@
 import functools
 import subprocess
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 import yaml
@@ -21,7 +22,7 @@ VXLAN = {"ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS": "10.3.89.213",
          "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR": "10.131.0.5/14"}
 ELECTION = {"ROUTER_LEADER_ELECT": "true", "ROUTER_LEADER_ELECT_RESOURCE_NAME": "f5router",
             "ROUTER_LEADER_ELECT_RESOURCE_NAMESPACE": "f5router"}
-WITHOUT_A_CLUSTER = {"PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "PrometheusRule"}
+WITHOUT_A_CLUSTER = {"PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "PrometheusRule", "ConfigMap"}
 """Kinds that do nothing between the fakes."""
 
 Objects = dict[tuple[str, str], dict]
@@ -41,9 +42,21 @@ def by_name(objects) -> Objects:
 
 def files(*folders: str) -> Objects:
     """Objects of the files that the base and components name."""
-    paths = [FOLDER / name / path for name in ("", *folders)
-             for path in yaml.safe_load((FOLDER / name / "kustomization.yaml").read_text())["resources"]]
-    return by_name(obj for path in paths for obj in yaml.safe_load_all(path.read_text()))
+    content = {FOLDER / name: yaml.safe_load((FOLDER / name / "kustomization.yaml").read_text())
+               for name in ("", *folders)}
+    paths = [folder / path for folder, named in content.items() for path in named["resources"]]
+    generated = [config_map(folder, entry) for folder, named in content.items()
+                 for entry in named.get("configMapGenerator", ())]
+    return by_name([*(obj for path in paths for obj in yaml.safe_load_all(path.read_text())), *generated])
+
+
+def config_map(folder: Path, entry: dict) -> dict:
+    """Return the ConfigMap of a generator with files."""
+    files = (text.split("=") for text in entry["files"])
+    return {"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": entry["name"], "namespace": entry["namespace"],
+                         "labels": entry["options"]["labels"]},
+            "data": {name: (folder / path).read_text() for name, path in files}}
 
 
 def variables(box: dict) -> dict[str, str]:

@@ -40,7 +40,8 @@ def routes() -> list[dict]:
 class StatusSite:
     """Both fakes, a router whose loop runs in a thread, and its HTTP server."""
 
-    def __init__(self, stack: ExitStack, folder: Path):
+    def __init__(self, stack: ExitStack, folder: Path, **flags: str):
+        """Args: flags: more of the router's."""
         self.lab = Lab(stack, folder)
         self.lab.virtuals()
         sdn.sdn(self.lab, *sdn.NODES, manifests.host_subnet("n1", "10.3.89.1", "10.128.0.0/23"),
@@ -50,7 +51,7 @@ class StatusSite:
                        *manifests.service("shop", "nobody"),
                        *manifests.service("teams", "web", pods=("10.128.0.31",)), *routes())
         config = self.lab.config(listen_addr="127.0.0.1:0", stats_user=LOGIN[0], stats_password=LOGIN[1],
-                                 **sdn.FLAGS)
+                                 **sdn.FLAGS, **flags)
         self.controller = launch.build_controller(config, stack, timing=self.lab.timing)
         stop = threading.Event()
         loop = threading.Thread(target=self.controller.run, args=(stop,))

@@ -1,24 +1,12 @@
 """The alerts of docs/deploy/monitoring: Prometheus reads them, they fire as they should; a page has each."""
 
-import datetime
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
-from f5router.icontrol.rest.request_times import RequestTimes
-from f5router.icontrol.statistics import PoolStatistics, Traffic
-from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES, WatchCounts
-from f5router.model.client_tls import TLSKeyPair
-from f5router.model.objects import Ref
-from f5router.model.validity import Validity
-from f5router.monitoring.collectors import Sources
-from f5router.monitoring.metrics import Metrics
-from f5router.monitoring.statistics_reader import Statistics
-from f5router.reconcile.change_times import ChangeTimes
-from f5router.reconcile.drift_counts import DriftCounts
+from tests.project.scraped import page, promtool
 
 ROOT = Path(__file__).resolve().parents[2]
 ALERTS = ROOT / "docs/deploy/monitoring/10-alerts.yaml"
@@ -50,14 +38,6 @@ WELL = {
 """A router that is well, by the minute: statuses are written, and now and then the BIG-IP is busy."""
 
 
-def promtool(*arguments: str, stdin: bytes | None = None) -> str:
-    """The output of promtool, which must succeed."""
-    done = subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, check=False)
-    output = (done.stdout + done.stderr).decode()
-    assert done.returncode == 0, output
-    return output
-
-
 @pytest.fixture
 def rules(tmp_path) -> Path:
     path = tmp_path / "rules.yaml"
@@ -65,41 +45,18 @@ def rules(tmp_path) -> Path:
     return path
 
 
-@pytest.fixture
-def page() -> bytes:
-    """Metrics of a router that has everything: a pair, and replicas."""
-    times, pool = RequestTimes(), Ref("ltm/pool", "/Common/a")
-    times.record("GET", "/mgmt/tm/ltm/pool", 200, 0.1)
-    changes, drift, watches = ChangeTimes(lambda ref: True, lambda: 0.0), DriftCounts(), WatchCounts()
-    changes.note([pool])
-    changes.written(pool)
-    drift.find(pool, is_wrong=True)
-    for what in (LISTS, WATCHES, FAILURES):
-        watches.add(what, "routes")
-    end = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
-    pair = TLSKeyPair("", "", "", "", Validity((), end, end))
-    statistics = Statistics("big-1", 1.0, {pool.path: PoolStatistics(Traffic(1, 2, 3, 4, 5), 2, 1)},
-                            {"/Common/vs": Traffic(1, 2, 3, 4, 5)}, Traffic())
-    counters = Metrics(Sources(
-        lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
-        in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
-        request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
-        default_certificate=lambda: pair, statistics=lambda: statistics), most_pools=1)
-    return counters.page("text/plain")[0]
-
-
 def test_prometheus_reads_them(rules):
     assert f"{len(RULES)} rules found" in promtool("check", "rules", str(rules))
 
 
-def test_names_of_metrics(page):
+def test_names_of_metrics():
     """Prometheus' rules for names, units and texts."""
-    ours = [line for line in page.splitlines(keepends=True) if b"f5router_" in line or b"template_" in line]
+    ours = [line for line in page().splitlines(keepends=True) if b"f5router_" in line or b"template_" in line]
     assert promtool("check", "metrics", stdin=b"".join(ours)) == ""
 
 
-def test_metrics_of_the_alerts_are_served(page):
-    served = set(re.findall(r"^(f5router_\w+)", page.decode(), re.MULTILINE))
+def test_metrics_of_the_alerts_are_served():
+    served = set(re.findall(r"^(f5router_\w+)", page().decode(), re.MULTILINE))
     named = {name for rule in RULES.values() for name in re.findall(r"f5router_\w+", rule["expr"])}
     assert named - served == set()
 
