@@ -163,7 +163,7 @@ def test_a_check_interval(pair, kind):
 def test_time_outs(pair, name, delay_s, status):
     """How long a pod may take for its response; another length of silence is a row of the differences."""
     request = Request(f"{name}.example.com", f"/?delay={delay_s}", secure="-" in name.removeprefix("bad-"))
-    theirs, ours = pair.both(request.outcome)
+    theirs, ours = pair.both_at_once(request.outcome)
     assert ours == theirs
     assert ours.status == status
 
@@ -197,7 +197,8 @@ def upgraded(router: Router, host: str, *, secure: bool, silent_s: float) -> str
 def test_an_upgraded_connection(pair, kind, name, silent_s, expected):
     """timeout-tunnel ends it, timeout does not, though the silence is longer."""
     host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
-    theirs, ours = pair.both(lambda router: upgraded(router, host, secure=bool(kind), silent_s=silent_s))
+    theirs, ours = pair.both_at_once(
+        lambda router: upgraded(router, host, secure=bool(kind), silent_s=silent_s))
     assert ours == theirs == expected
 
 
