@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from f5router.icontrol import statistics
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.statistics import PoolStatistics, Traffic
-from f5router.model.errors import BigIPError
+from f5router.logs.persistent_log import PersistentLog
+from f5router.model.errors import AuthFailed, BigIPError, Refused
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class StatisticsReader:
         """
         self._unit, self._own_pools, self._virtual_servers = unit, own_pools, virtual_servers
         self._interval_s, self._may_read, self._clock, self._wall = interval_s, may_read, clock, wall
-        self._begin = begin
+        self._begin, self._log = begin, PersistentLog("statistics of the BIG-IP are refused")
         self._turn = threading.Lock()
         """Held while a reading goes on."""
         self._due_at = float("-inf")
@@ -88,9 +89,12 @@ class StatisticsReader:
             servers = {path: traffic for path in self._virtual_servers
                        if (traffic := statistics.virtual_server(client, path)) is not None}
             self._newest = Statistics(name, self._wall(), own, servers, self._add_up(name, own, read.keys()))
+            self._log.update((), ())
         except BigIPError as exc:
             self._newest = None
             log.debug("statistics not read", extra={"error": str(exc)})
+            # What passes is a problem of the passes too, and logged by them.
+            self._log.update((), (str(exc),) if isinstance(exc, AuthFailed | Refused) else ())
         except Exception:  # a reply of a form that nobody knows must not end the readings for good
             self._newest = None
             log.exception("statistics not understood")

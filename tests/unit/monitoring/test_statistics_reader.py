@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from f5router.model.errors import Unreachable
+from f5router.model.errors import Refused, Unreachable
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.metrics import Metrics
 from f5router.monitoring.statistics_reader import LOAD, Statistics, StatisticsReader
@@ -107,6 +107,16 @@ def test_a_device_that_fails(bench, error):
     assert bench.read() is None
     bench.error = None
     assert bench.read() is not None
+
+
+def test_a_refusal_is_logged_once(bench, caplog):
+    """As of a role without the right. An outage is not: the passes log it."""
+    for error in (Refused("GET", "/x", "no right", status=403), Refused("GET", "/x", "no right", status=403),
+                  Unreachable("GET", "/x", "down"), None):
+        bench.error = error
+        bench.read()
+    logged = [(each.levelname, each.message) for each in caplog.records if each.levelname == "WARNING"]
+    assert logged == [("WARNING", "statistics of the BIG-IP are refused")]
 
 
 def test_the_sum_never_falls(bench):
