@@ -21,7 +21,7 @@ ACCEPTED := CVE-2026-44405
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: help demo test lint docs bench attack explore lock audit clean environment
+.PHONY: help demo test lint docs dist bench attack explore lock audit clean environment
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make test         linters, type checker and all tests; installs missing Debian packages where it can'
 	@echo 'make lint         the linters and the type checker alone'
 	@echo 'make docs         docs/ as a site in build/site; a broken link is an error'
+	@echo 'make dist         both archives of a release, with manual pages, in dist'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
 	@echo 'make explore      the properties of the tests with other examples; stops at the first that fails'
@@ -54,6 +55,12 @@ test: environment
 lint: environment
 	@$(LINT)
 	@$(TYPES)
+
+# setuptools builds both, as any build frontend has it do.
+dist: environment
+	@rm -rf man dist build/lib && $(BIN)/python -m tools.manpages man
+	@$(BIN)/python -c 'from setuptools import build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")' >/dev/null
+	@ls dist
 
 # What mkdocs prints is shown only when it fails.
 docs: environment
@@ -105,7 +112,7 @@ audit: environment
 	  --requirement requirements.lock --requirement requirements-build.lock
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist man *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 environment: $(READY)

@@ -1,1 +1,1 @@
-"""Programs that build what a release has besides the code: the site of the pages."""
+"""Programs that build what a release has besides the code: the site, and the manual pages."""

@@ -16,18 +16,16 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from types import ModuleType
-from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from f5router import __version__
 from f5router.cli import collector, completion
+from f5router.cli.settings_command import SettingsCommand
 from f5router.config.config import Config, load
-from f5router.config.option import GROUPS, Option
 from f5router.config.options import OPTIONS
 from f5router.logs import log_output
 from f5router.model.errors import ConfigError
@@ -61,68 +59,13 @@ _EPILOG = (
 )
 
 
-class _SettingsCommand(click.Command):
-    """A command that takes settings, with help by group."""
-
-    def __init__(self, *args: Any, settings: Iterable[str] = tuple(OPTIONS), **kwargs: Any):
-        """settings: by name; all of them, if it is not given."""
-        super().__init__(*args, **kwargs)
-        self._options = [OPTIONS[name] for name in settings]
-        self.params += [_flag(option) for option in self._options]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, and take "-n=x" as Go's flags do."""
-        shorts = tuple(f"-{option.short}=" for option in OPTIONS.values() if option.short)
-        return super().parse_args(ctx, [a[:2] + a[3:] if a.startswith(shorts) else a for a in args])
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [param.get_help_record(ctx) for param in self.get_params(ctx)
-               if not isinstance(param, _Flag)]
-        with formatter.section("Options"):
-            formatter.write_dl([record for record in own if record])
-        for group in GROUPS:
-            if records := [_help(option) for option in self._options if option.group == group]:
-                with formatter.section(group):
-                    formatter.write_dl(records)
-
-
-class _Flag(click.Option):
-    """A flag that is a setting."""
-
-    def __init__(self, option: Option, names: list[str], **kwargs: Any):
-        super().__init__(names, **kwargs)
-        self._option = option
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return completion.values(self._option, incomplete)
-
-
-def _flag(option: Option) -> _Flag:
-    """Build the click option of a setting: a text, and for a boolean also the bare flag."""
-    names = [f"--{option.name}", option.name.replace("-", "_")]
-    if option.short:
-        names.append(f"-{option.short}")
-    bare: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
-    return _Flag(option, names, type=str, default=None, multiple=option.repeats, **bare)
-
-
-def _help(option: Option) -> tuple[str, str]:
-    """Return both columns of help."""
-    short = f"-{option.short}, " if option.short else ""
-    value = f"[={option.metavar}]" if option.boolean else f" {option.metavar}"
-    notes = [option.env] if option.env else []
-    if option.default:
-        notes.append(f"default: {option.default}")
-    return f"{short}--{option.name}{value}", option.help + (f"  [{'; '.join(notes)}]" if notes else "")
-
-
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="f5router")
 def main() -> None:
     """Programs an F5 BIG-IP from OpenShift Routes."""
 
 
-@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@main.command(cls=SettingsCommand, epilog=_EPILOG)
 @click.option("--once", is_flag=True, help="Make one pass and end.")
 @click.pass_context
 def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
@@ -137,7 +80,7 @@ def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
     sys.exit(status)
 
 
-class _PlanCommand(_SettingsCommand):
+class _PlanCommand(SettingsCommand):
     """Keeps exit status 2 for changes where that is asked for."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -169,7 +112,7 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
     sys.exit(status)
 
 
-@main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Check all that `run` needs.")
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Check all that `run` needs.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Form of the results.")
 def doctor(output: str, **flags: str | None) -> None:
@@ -182,7 +125,7 @@ def doctor(output: str, **flags: str | None) -> None:
     sys.exit(module.doctor(_named(flags), os.environ, output=output))
 
 
-@main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Take over from the original F5 router.")
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Take over from the original F5 router.")
 @click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
 @click.pass_context
 def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
@@ -196,7 +139,7 @@ def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
     sys.exit(exit_status)
 
 
-@main.command(cls=_SettingsCommand, epilog=_EPILOG, short_help="Remove everything of the router.")
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Remove everything of the router.")
 @click.option("--dry-run", is_flag=True, help="Print what would be removed; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before anything is removed.")
 @click.pass_context
@@ -227,7 +170,7 @@ def status() -> None:
     """Work on the status of Routes."""
 
 
-@status.command(cls=_SettingsCommand, settings=_CLEAR_SETTINGS)
+@status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS)
 @click.option("--router-name", envvar="ROUTER_SERVICE_NAME", default="", metavar="NAME",
               help="Name of the router whose entries are removed, its --name.  [ROUTER_SERVICE_NAME]")
 @click.option("-n", "--namespace", default="", metavar="NAME", help="Only Routes of this namespace.")
@@ -251,7 +194,7 @@ def get() -> None:
     """List what the router serves, as the cluster asks for it and the BIG-IP has it; change nothing."""
 
 
-@get.command(cls=_SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS)
+@get.command(cls=SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS)
 @click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "yaml"]), default="table",
               show_default=True, help="Form of the list.")
 @click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only those of this namespace.")
@@ -281,7 +224,7 @@ def _explained(kind: str, metavar: str, text: str) -> None:
         sys.exit(status)
 
     command.__doc__ = text
-    explain.command(kind, cls=_SettingsCommand, epilog=_EPILOG)(
+    explain.command(kind, cls=SettingsCommand, epilog=_EPILOG)(
         click.argument("given", metavar=metavar)(command))
 
 
@@ -293,7 +236,7 @@ _explained("node", "NAME", "Show the way to the pods of a Node, and the Routes w
 _explained("request", "URL", "Show who answers a request, by the rules and records that are on the BIG-IP.")
 
 
-@explain.command(cls=_SettingsCommand, settings=_EXPLAIN_SETTINGS)
+@explain.command(cls=SettingsCommand, settings=_EXPLAIN_SETTINGS)
 @click.argument("name", metavar="NAMESPACE/NAME")
 def ingressroute(name: str, **flags: str | None) -> None:
     """Show an IngressRoute from its roots to the Services, and where and why a branch is cut.

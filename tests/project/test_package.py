@@ -1,5 +1,6 @@
 """The archives that a release publishes."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -7,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from tests.waiting import DEADLINE_S
+from tools import manpages
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = """
@@ -27,6 +29,7 @@ def test_what_is_in_the_archives(tmp_path):
         if name and kept and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
+    manpages.main(source / "man")
     built = tmp_path / "built"
     subprocess.run([sys.executable, "-c", BUILD, built], cwd=source, check=True, capture_output=True,
                    timeout=DEADLINE_S)
@@ -35,9 +38,17 @@ def test_what_is_in_the_archives(tmp_path):
         names = {name.partition("/")[2] for name in tar.getnames()}
     assert names >= {"LICENSE", "CHANGELOG.md", "SECURITY.md", "requirements.lock", "f5router/py.typed",
                      "docs/guide.md", "docs/deploy/30-deployment.yaml",
-                     "docs/kustomize/vxlan/kustomization.yaml"}
+                     "docs/kustomize/vxlan/kustomization.yaml", "man/f5router-run.1"}
     with zipfile.ZipFile(wheel) as file:
         inside = set(file.namelist())
+        (described,) = [file.read(name).decode() for name in inside if name.endswith("/METADATA")]
     assert any(name.endswith("/LICENSE") for name in inside)
     assert inside >= {"f5router/py.typed", "f5router/cli/uninstall.py",
                       "f5router/desired/irules/openshift_request_irule.tcl"}
+    installed = {name.partition(".data/data/")[2] for name in inside}
+    assert installed >= {"share/man/man1/f5router.1", "share/man/man1/f5router-run.1",
+                         "share/doc/f5router/docs/guide.md", "share/doc/f5router/docs/deploy/10-account.yaml"}
+    text = described.partition("\n\n")[2]
+    assert "docs/guide.md: from an empty cluster" in text
+    targets = re.findall(r"\]\(([^)]*)\)", text)
+    assert [target for target in targets if not target.startswith("https://")] == []

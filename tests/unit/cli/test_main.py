@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from f5router import __version__
 from f5router.cli.main import main
+from f5router.cli.settings_command import ESSENTIAL
 from f5router.config.option import GROUPS
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
@@ -292,7 +293,7 @@ def test_no_handlers_left_after_failure(f5router):
 @COMMANDS
 def test_help(f5router, command):
     """Every option with its variable and default, in its group."""
-    result = f5router(command, "--help")
+    result = f5router(command, "--help-all")
     assert result.exit_code == 0
     flat = " ".join(result.output.split())
     for option in OPTIONS.values():
@@ -301,7 +302,7 @@ def test_help(f5router, command):
         notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
         assert not notes or f"[{notes}]" in flat, option.name
     first_lines = [line for line in result.output.splitlines() if line.lstrip().startswith("-")]
-    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--yes", "--help"}
+    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--yes", "--help ", "--help-all "}
     assert len(first_lines) == len(OPTIONS) + sum(name in result.output for name in own)
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
     assert starts == sorted(starts)
@@ -309,6 +310,17 @@ def test_help(f5router, command):
     assert "--f5-insecure[=true|false]" in result.output
     assert ("--once" in result.output) is (command == "run")
     assert ("--output" in result.output) is ("--detailed-exitcode" in result.output) is (command == "plan")
+
+
+@COMMANDS
+def test_short_help(f5router, command):
+    """A screen of it: the settings that nobody does without, and how to get the others."""
+    lines = f5router(command, "--help").output.splitlines()
+    assert len(lines) < 60
+    text = "\n".join(lines)
+    assert "--f5-credentials-dir DIRECTORY" in text
+    assert "--f5-node-addresses" not in text
+    assert f"{len(OPTIONS) - len(ESSENTIAL)} more settings: --help-all" in text
 
 
 def test_help_needs_no_settings(f5router):
@@ -345,7 +357,7 @@ def test_module():
 
 def test_help_width():
     """Lines of at most 100 characters on a wide terminal, and more than 80 (CliRunner's own limit)."""
-    longest = max(map(len, process("run", "--help", env={"COLUMNS": "300"}).stdout.splitlines()))
+    longest = max(map(len, process("run", "--help-all", env={"COLUMNS": "300"}).stdout.splitlines()))
     assert 80 < longest <= 100
 
 
