@@ -15,7 +15,7 @@ from f5router.model.ltm import BigIPState, Foreign, Forward, Object, Record, Rul
 from f5router.model.objects import Ref
 from f5router.plan import leaving
 from f5router.plan.change import CREATE, Plan, of_kind
-from f5router.reconcile.previous_objects import serves_foreign_namespace
+from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.successors import rule_paths
 
 ByPath = Mapping[str, list[Rule]]
@@ -89,16 +89,13 @@ class _Places:
 
     def _find_foreign(self) -> Mapping[leaving.Place, ByPath]:
         """Return the Rules that go because their Host is another namespace's, by what they cover."""
-        alike: dict[tuple[str, frozenset[str]], list[Rule]] = {}
-        for ref, obj in self._observed.items():
-            if isinstance(obj, Rule) and ref not in self._engine.objects and not is_placeholder(obj):
-                alike.setdefault((names.rule_namespace(obj.name), obj.hosts), []).append(obj)
+        owners = HostOwners(self._engine)
         by_place: dict[leaving.Place, list[Rule]] = {}
-        for rules in alike.values():
-            if serves_foreign_namespace(self._engine, rules[0]):  # one look at the Host for all of them
-                for rule in rules:
-                    for place in leaving.covered(rule):
-                        by_place.setdefault(place, []).append(rule)
+        for ref, obj in self._observed.items():
+            if (isinstance(obj, Rule) and ref not in self._engine.objects and not is_placeholder(obj)
+                    and owners.serves_foreign_namespace(obj)):
+                for place in leaving.covered(obj):
+                    by_place.setdefault(place, []).append(obj)
         return {place: _by_path(rules) for place, rules in by_place.items()}
 
     def _is_passed_through(self, rule: Rule) -> bool:

@@ -28,6 +28,7 @@ from f5router.model.ltm import (
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.successors import Successors, is_passthrough
 
 
@@ -43,11 +44,11 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
         return lambda obj: False
     no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
     stems = {names.route(key) for key in draining}
-    successors = Successors(engine, observed, failed)
+    successors, owners = Successors(engine, observed, failed), HostOwners(engine)
 
     def serves(obj: Object) -> bool:
         return (_is_draining(obj, stems) or successors.are_awaited(obj) or successors.cover(obj)) and (
-            not serves_foreign_namespace(engine, obj))
+            not owners.serves_foreign_namespace(obj))
 
     @functools.cache
     def rules() -> Mapping[str, list[Rule]]:
@@ -97,15 +98,15 @@ def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref])
 
     Their Host has changed hands, and its new Route waits for objects of its own.
     """
-    foreign = set()
+    owners, foreign = HostOwners(engine), set[Ref]()
     for ref in observed.keys() & refs:
         obj = observed[ref]
         profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
         if isinstance(profile, ClientSSL):
-            namespace, owners = names.file_namespace(profile.cert), _claimants(engine, profile.server_name)
-            if namespace and owners and namespace not in owners:
+            namespace, claimants = names.file_namespace(profile.cert), owners.claimants(profile.server_name)
+            if namespace and claimants and namespace not in claimants:
                 foreign.add(ref)
-        elif serves_foreign_namespace(engine, obj):
+        elif owners.serves_foreign_namespace(obj):
             foreign.add(ref)
     return frozenset(foreign)
 
@@ -134,7 +135,7 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
     Args:
         staying: objects that were refused, or whose delete waits.
     """
-    old = [observed[ref] for ref in staying if ref in observed]
+    old, owners = [observed[ref] for ref in staying if ref in observed], HostOwners(engine)
     pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
     pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
     changes: list[AnyChange] = []
@@ -147,8 +148,8 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
         members = _present_members(engine, pool)
         if members != pool.members:
             changes.append(Change(UPDATE, pool, replace(pool, members=members)))
-    changes += [Change(DELETE, obj, None) for obj in old if serves_foreign_namespace(engine, obj)]
-    changes += [Change(CREATE, None, record) for record in _missing_exclusions(engine, observed, old)]
+    changes += [Change(DELETE, obj, None) for obj in old if owners.serves_foreign_namespace(obj)]
+    changes += [Change(CREATE, None, record) for record in _missing_exclusions(engine, observed, old, owners)]
     return tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref)))
 
 
@@ -161,47 +162,18 @@ def _present_members(engine: Engine, pool: Pool) -> frozenset[PoolMember]:
     return frozenset(member for member in pool.members if member.name in wanted)
 
 
-def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> Iterator[Record]:
+def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Object],
+                        owners: HostOwners) -> Iterator[Record]:
     """Yield missing records that except Hosts from previous wildcards which pass TLS through.
 
     Such a record is not desired, as the wildcard is to end TLS here too, or to go; `should_retain` keeps it
     as long as the wildcard.
     """
     groups = {names.passthrough_host(obj.name): obj.group for obj in old if is_passthrough(obj)
-              and obj.ref not in engine.objects and not serves_foreign_namespace(engine, obj)}
+              and obj.ref not in engine.objects and not owners.serves_foreign_namespace(obj)}
     for host, rules in _secure_rules(observed).items() if groups else ():
         group = groups.get(hostnames.wildcard(host))
         if group and any(rule.ref in engine.objects for rule in rules):
             record = Record(group, host, names.EXCLUSION)
             if not host.startswith("*.") and record.ref not in observed:
                 yield record
-
-
-def serves_foreign_namespace(engine: Engine, obj: Object) -> bool:
-    """True if an object leads requests for a Host that only other namespaces hold to its own pods."""
-    if isinstance(obj, Rule):
-        namespace, own = names.rule_namespace(obj.name), obj.hosts
-    elif is_passthrough(obj):
-        namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
-    else:
-        return False
-    owners = [_owners(engine, host) for entry in own for host in engine.covered_hosts(entry)]
-    return any(namespaces and namespace not in namespaces for namespaces in owners)
-
-
-def _owners(engine: Engine, host: str) -> set[str]:
-    """Return the namespaces whose pods serve a Host; without Routes of its own these are the wildcard's.
-
-    The namespace that holds it may have given paths of it to others, and serve none itself.
-    """
-    return {key.namespace for key in _routes_for(engine, host)}
-
-
-def _claimants(engine: Engine, host: str) -> set[str]:
-    """Return the namespaces that hold a Host, and whose certificates it may show."""
-    routes = (engine.route(key) for key in _routes_for(engine, host))
-    return {route.claim_namespace for route in routes if route is not None}
-
-
-def _routes_for(engine: Engine, host: str) -> Collection[Key]:
-    return engine.host_routes(host) or engine.host_routes(hostnames.wildcard(host))

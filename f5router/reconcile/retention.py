@@ -28,6 +28,7 @@ from f5router.reconcile import delete_guard, previous_objects, unread_sources
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.placeholders import is_placeholder, with_placeholders
 from f5router.reconcile.retry import BACKOFF, RetrySchedule
 from f5router.reconcile.undetermined import Undetermined
@@ -152,10 +153,10 @@ class Retention:
         if not self.awaiting_secret:
             return possible
         # A Rule whose update waits may have lost its Host to another namespace.
+        owners = HostOwners(self._engine)
         lost = [Change(DELETE, change.old, None) for change in of_kind(plan, Rule)
                 if change.ref in self.awaiting_secret and change.old is not None and leaves(change)
-                and (is_placeholder(change.old)
-                     or previous_objects.serves_foreign_namespace(self._engine, change.old))]
+                and (is_placeholder(change.old) or owners.serves_foreign_namespace(change.old))]
         nowhere = baseline.nowhere(self._folder, self._device.facts)
         possible = with_placeholders(plan, self.awaiting_secret, self._engine, observed, nowhere)
         return with_early_deletes(possible, lost)

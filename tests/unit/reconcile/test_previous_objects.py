@@ -41,3 +41,21 @@ def test_objects_of_other_namespaces(gone, expected):
     assert {name.split("_")[2] for ref, name in rules.items() if ref in foreign} == expected
     assert not any(ref.kind in (ClientSSL.KIND, Attachment.KIND) for ref in foreign)
     assert foreign <= rules.keys()
+
+
+def test_the_routes_of_a_host_are_looked_at_once():
+    """A team chooses their number, and each has a Rule."""
+    class Counting(Engine):
+        looks = 0
+
+        def host_routes(self, host):
+            self.looks += 1
+            return super().host_routes(host)
+
+    engine = Counting(Settings())
+    engine.apply(delta(*((entry(str(number), "shop"), True) for number in range(9)), (TLS, True)))
+    observed = dict(engine.objects)
+    rules = [ref for ref in observed if ref.kind == Rule.KIND]
+    assert len(rules) >= 9
+    assert not previous_objects.foreign_objects(engine, observed, rules)
+    assert engine.looks == 1
