@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import resource
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,6 +31,7 @@ from f5router.app.timing import DEFAULT
 from f5router.cli import collector
 from f5router.config import config
 from f5router.desired.engine import Engine
+from f5router.icontrol import generations
 from f5router.model.cluster import (
     ClusterNetwork,
     Delta,
@@ -40,6 +42,8 @@ from f5router.model.cluster import (
     Route,
     RouteTLS,
 )
+from f5router.reconcile.drift import DriftCheck
+from f5router.reconcile.reading_pace import ReadingPace
 from f5router.reconcile.reconciler import Reconciler
 from tests.builders import identity
 
@@ -114,6 +118,7 @@ class Router:
             "default-destination-ca-path": "none", **NETWORK}, {})
         device = wiring.build_device(settings, stack)
         self._client = device.client
+        self._place = generations.Place(settings.folder, (settings.http_virtual, settings.https_virtual))
         self._reconciler = Reconciler(Engine(settings), device, folder=settings.folder, clock=time.monotonic)
         self._bytes = 0
         stack.enter_context(self._counted())
@@ -134,10 +139,22 @@ class Router:
         finally:
             HTTPConnectionPool.urlopen = send
 
-    def measure(self, delta: Delta, *, reading: bool = False) -> Figures:
-        """Take a Delta in portions, as the router does. Args: reading: read the whole device first."""
+    def measure(self, work: Callable[[], object]) -> Figures:
+        """Do something, and return what it took."""
         calls, size = self._client.counts.copy(), self._bytes
         cpu, wall = time.process_time(), time.monotonic()
+        work()
+        spent = self._client.counts - calls
+        return {
+            "writes": sum(spent[verb] for verb in ("POST", "PATCH", "PUT", "DELETE")), "reads": spent["GET"],
+            "bytes": self._bytes - size, "cpu_s": time.process_time() - cpu,
+            "wall_s": time.monotonic() - wall}
+
+    def take(self, delta: Delta, *, reading: bool = False) -> Figures:
+        """Measure a Delta in portions, as the router does. Args: reading: read the whole device first."""
+        return self.measure(lambda: self._program(delta, reading=reading))
+
+    def _program(self, delta: Delta, *, reading: bool) -> None:
         reconciler = self._reconciler
         reconciler.device.stale |= reading
         reconciler.apply(delta)
@@ -151,15 +168,26 @@ class Router:
             due, full = reconciler.next_retry(), False
             if due is None or due > time.monotonic():
                 break
-        spent = self._client.counts - calls
-        return {
-            "writes": sum(spent[verb] for verb in ("POST", "PATCH", "PUT", "DELETE")), "reads": spent["GET"],
-            "bytes": self._bytes - size, "cpu_s": time.process_time() - cpu,
-            "wall_s": time.monotonic() - wall}
+
+    def look_for_drift(self) -> None:
+        """Read everything beside the loop, compare it, and report, as is done periodically."""
+        read = threading.Event()
+        drift = DriftCheck(self._reconciler, wake=read.set, pace=ReadingPace("everything", 0.0))
+        drift.begin()
+        read.wait()
+        while drift.is_active:
+            drift.step()
+        if drift.found_drift:
+            raise RuntimeError("something was not as the router has left it")
+        self._program(Delta(), reading=False)
+
+    def look_at_generations(self) -> None:
+        """Read names and generations, as is done still more often."""
+        generations.read(self._client.for_reading(), self._place)
 
     def median(self, deltas: list[Delta]) -> Figures:
         """Measure several events of one sort."""
-        figures = [self.measure(delta) for delta in deltas]
+        figures = [self.take(delta) for delta in deltas]
         return {name: statistics.median(each[name] for each in figures) for name in figures[0]}
 
 
@@ -170,7 +198,7 @@ def events(router: Router, count: int, own: dict[str, str]) -> Iterator[tuple[st
     for name, digit, tls in (("plain Route", 0, None), ("Route with a certificate", OWN, own)):
         keys = [count + 10 * number + digit for number in range(1, REPEATED // 4)]
         for number in keys:
-            router.measure(Delta(slices=endpoints(number)))
+            router.take(Delta(slices=endpoints(number)))
         yield f"{name} added", router.median(
             [Delta(routes={each.key: each}) for number in keys for each in [route(number, tls=tls)]])
         if tls:
@@ -179,7 +207,9 @@ def events(router: Router, count: int, own: dict[str, str]) -> Iterator[tuple[st
                  for each in [route(number, tls=tls, changed=True)]])
         yield f"{name} deleted", router.median(
             [Delta(routes={route(number).key: None}) for number in keys])
-    yield "the device is read, nothing has changed", router.measure(Delta(), reading=True)
+    yield "the device is read, nothing has changed", router.take(Delta(), reading=True)
+    yield "drift is looked for, everything is read", router.measure(router.look_for_drift)
+    yield "drift is looked for, names and generations", router.measure(router.look_at_generations)
 
 
 def load(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> None:
@@ -188,7 +218,7 @@ def load(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -> N
         collector.relieve()  # as the command does
         everything = cluster(size, own)
         router = Router(stack, fake, in_flight)
-        steps = {"first load": router.measure(everything), **dict(events(router, size.routes, own))}
+        steps = {"first load": router.take(everything), **dict(events(router, size.routes, own))}
         pipe.send((steps, _most_mib()))
 
 
@@ -198,7 +228,7 @@ def restart(pipe, fake: Fake, size: Size, in_flight: int, own: dict[str, str]) -
         collector.relieve()  # as the command does
         everything = cluster(size, own)
         router = Router(stack, fake, in_flight)
-        pipe.send(({"restart, nothing has changed": router.measure(everything)}, _most_mib()))
+        pipe.send(({"restart, nothing has changed": router.take(everything)}, _most_mib()))
 
 
 def _most_mib() -> float:

@@ -37,6 +37,7 @@ from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.plan.change import AnyChange
 from f5router.reconcile.drift import DriftCheck
 from f5router.reconcile.drift_hint import DriftHint
+from f5router.reconcile.reading_pace import HINTS, READINGS, ReadingPace
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 
@@ -75,11 +76,14 @@ class Controller:
                                observe_interval_s=config.observe_interval_s, clock=clock)
         self._observed_at = float("-inf")
         """When the last reading of the whole device began."""
-        self.drift = DriftCheck(reconciler, wake=signal.wake)
+        self.drift = DriftCheck(reconciler, wake=signal.wake, pace=ReadingPace(
+            "all", config.observe_interval_s, READINGS if config.observe_interval_adapts else math.inf))
         self.hint = DriftHint(
             lambda: generations.begin(device.client, Place(config.folder, (
                 config.http_virtual, config.https_virtual)), signal.wake), reconciler.members.is_writing,
-            period_s=config.drift_interval_s, limit_s=config.observe_interval_s, clock=clock)
+            pace=ReadingPace("names and generations", config.drift_interval_s,
+                             HINTS if config.drift_interval_adapts else math.inf),
+            limit_s=config.observe_interval_s, clock=clock)
         self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
@@ -301,14 +305,11 @@ class Controller:
             self._events_due(),
             self.urgent.endpoints_due(),
             self.reconciler.next_retry(),
-            self._observed_at + self.config.observe_interval_s,
-            self.drift.due_at(),
-            self.hint.due_at(),
-            self.settling.due_at(),
-            self.failover.due_at,
-            self.client_tls_files.due_at,
+            self._observed_at + self.drift.pace.interval_s,
+            self.drift.due_at(), self.hint.due_at(),
+            self.settling.due_at(), self.failover.due_at,
+            self.client_tls_files.due_at, self.destination_ca_file.due_at,
             self.held_deletes.ask_at(),
-            self.destination_ca_file.due_at,
             now if self.held_deletes.is_listed() else None,
             now if self.device.stale else None,
         ]
@@ -322,7 +323,7 @@ class Controller:
         contended, self._contended = changed or self._contended, changed
         most = self._timing.portion if contended else self._timing.load_portion
         try:
-            with self.monitor.measured(passing=self._is_pause):
+            with self.monitor.measured(passing=self._is_pause), self.drift.counted():
                 self.urgent.pass_began = self._clock()
                 report = self.make_pass(most)
         except Exception as exc:
@@ -383,7 +384,7 @@ class Controller:
             return
         try:
             hinted = self.hint.check(now)
-            if hinted or now >= self._observed_at + self.config.observe_interval_s:
+            if hinted or now >= self._observed_at + self.drift.pace.interval_s:
                 self._observed_at, self._hinted = now, hinted
                 self.drift.begin()
             if self.drift.step():

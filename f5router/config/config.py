@@ -111,10 +111,14 @@ class Config(pod_network.PodNetwork):
     """"off", "check" or "push"."""
     drift_interval_s: float
     """Seconds between looks at names and generations of the BIG-IP's objects."""
+    drift_interval_adapts: bool
+    """True if they may be rarer where they cost much: nobody has set the interval."""
     statistics_interval_s: float
     statistics_pools: int
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
+    observe_interval_adapts: bool
+    """True if they may be rarer where they cost much."""
     hold_off_s: float
     hold_off_limit_s: float
     resync_s: float
@@ -247,9 +251,11 @@ def _config(reader: Reader) -> Config:
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         drift_interval_s=reader.value("f5-drift-interval"),
+        drift_interval_adapts=not reader.is_set("f5-drift-interval"),
         statistics_interval_s=reader.value("f5-statistics-interval"),
         statistics_pools=reader.value("f5-statistics-pools"),
         observe_interval_s=reader.value("f5-resync-interval"),
+        observe_interval_adapts=not reader.is_set("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),
         status=_status(reader),

@@ -27,6 +27,10 @@ class Reader:
         """True if the flag was given, empty or not."""
         return self._flags.get(name) is not None
 
+    def is_set(self, name: str) -> bool:
+        """True if the flag was given, or the variable has a value."""
+        return self.from_flag(name) or bool(self.variable(OPTIONS[name].env))
+
     def variable(self, name: str) -> str:
         """Return the text of a variable, of an option or not; "" for none."""
         return self._environ.get(name) or ""

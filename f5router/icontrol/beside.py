@@ -1,6 +1,7 @@
 """A reading of the device beside the control loop."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -17,16 +18,27 @@ _OF_VIRTUALS = frozenset({Attachment.KIND, Policy.KIND, Rule.KIND})
 Result = TypeVar("Result")
 
 
-def begin(read: Callable[[], Result], ended: Callable[[], None]) -> Future[Result]:
+class Reading(Future[Result]):
+    """Result of a thread that reads."""
+
+    cpu_s = 0.0
+    """Seconds of CPU that it took, once it has ended."""
+
+
+def begin(read: Callable[[], Result], ended: Callable[[], None]) -> Reading[Result]:
     """Read in a thread that nobody waits for, also at the end. Args: ended: called from it."""
-    future: Future[Result] = Future()
+    future: Reading[Result] = Reading()
     future.add_done_callback(lambda _: ended())
 
     def run() -> None:
         try:
-            future.set_result(read())
+            result = read()
         except BaseException as exc:
+            future.cpu_s = time.thread_time()
             future.set_exception(exc)
+        else:
+            future.cpu_s = time.thread_time()
+            future.set_result(result)
 
     threading.Thread(target=run, daemon=True, name="reading").start()
     return future
@@ -36,7 +48,7 @@ def begin(read: Callable[[], Result], ended: Callable[[], None]) -> Future[Resul
 class BesideReading:
     """A reading that a thread makes, and what the loop has written meanwhile: the reading may be older."""
 
-    future: Future[Observation]
+    future: Reading[Observation]
     written: dict[Ref, Object | None] = field(default_factory=dict)
     """Objects whose write was confirmed since the reading began; None for deleted ones."""
 

@@ -6,10 +6,10 @@ every change of a sub-collection is documented nowhere: so it never replaces a r
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from typing import NamedTuple
 
 from f5router.icontrol import beside
+from f5router.icontrol.beside import Reading
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
 from f5router.model import monitors, ownership
@@ -66,7 +66,7 @@ def read(client: Client, place: Place) -> Generations:
     return generations
 
 
-def begin(client: Client, place: Place, ended: Callable[[], None]) -> Future[Generations]:
+def begin(client: Client, place: Place, ended: Callable[[], None]) -> Reading[Generations]:
     """Read them beside the loop. Args: ended: called from the thread that reads."""
     reader = client.for_reading()
     return beside.begin(lambda: read(reader, place), ended)

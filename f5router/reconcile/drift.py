@@ -6,7 +6,9 @@ since the reading began is not judged by it, nor one whose write is under way.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from f5router.icontrol.beside import BesideReading
@@ -14,7 +16,9 @@ from f5router.icontrol.observation import Observation
 from f5router.model.errors import BigIPError
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
+from f5router.reconcile.reading_pace import ReadingPace
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import OTHERS_MOST
 
 STEP = 500
 """Objects that are compared before the loop looks at events again."""
@@ -27,14 +31,19 @@ then the device is read while nothing is written."""
 class DriftCheck:
     """The periodic reading. The loop's thread calls its methods."""
 
-    def __init__(self, reconciler: Reconciler, *, wake: Callable[[], None]):
-        """Args: wake: lets the loop look what is due."""
+    def __init__(self, reconciler: Reconciler, *, wake: Callable[[], None], pace: ReadingPace):
+        """Args: wake: lets the loop look what is due. pace: gets the cost of each reading."""
         self._reconciler, self._device, self._wake = reconciler, reconciler.device, wake
+        self.pace = pace
         self._last: BesideReading | None = None
         """The last reading, whose thread may go on although nobody wants its result any more."""
         self._steps: Iterator[set[Ref]] | None = None
         self._reading: BesideReading | None = None
         self._without_facts = 0
+        self._cpu_s = 0.0
+        """Seconds of CPU that the last reading has taken so far."""
+        self._passes = 0
+        """Number of passes that are still to report what it has shown."""
         self.found_drift = False
         """True if the last reading found something that was not as the router had it."""
 
@@ -46,9 +55,10 @@ class DriftCheck:
     def begin(self) -> None:
         """Begin to read, unless that is under way."""
         if not self.is_active and (self._last is None or self._last.future.done()):
+            begin = time.thread_time()
             self._device.begin_reading(self._wake)
             self._last, self.found_drift = self._device.beside, False
-            self._reading = self._last
+            self._reading, self._cpu_s, self._passes = self._last, time.thread_time() - begin, 0
 
     def due_at(self) -> float:
         """Return when there is something to compare."""
@@ -56,6 +66,13 @@ class DriftCheck:
 
     def step(self) -> bool:
         """Compare some objects; returns True at the end of a reading that counts."""
+        begin = time.thread_time()
+        try:
+            return self._step()
+        finally:
+            self._cpu_s += time.thread_time() - begin
+
+    def _step(self) -> bool:
         reading = self._reading
         if reading is None or not reading.future.done():
             return False
@@ -75,10 +92,23 @@ class DriftCheck:
         differing = next(self._steps, None)
         if differing is None:
             self._end()
+            self._cpu_s += reading.future.cpu_s
+            self._passes = 1 + len(self._reconciler.engine.routes()) // OTHERS_MOST
             self._reconciler.end_reading()
             return not self._device.stale
         self._reconciler.take_drift(differing)
         return False
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the cost of a pass as that of the reading before it, which all Routes are reported after."""
+        begin = time.thread_time()
+        yield
+        if self._passes:
+            self._passes -= 1
+            self._cpu_s += time.thread_time() - begin
+            if not self._passes:
+                self.pace.record(self._cpu_s)
 
     def _end(self) -> None:
         if self._device.beside is self._reading:

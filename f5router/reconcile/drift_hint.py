@@ -8,12 +8,13 @@ ones rarer, so that a device whose generations mean something else costs no more
 import logging
 import math
 from collections.abc import Callable
-from concurrent.futures import Future
 
+from f5router.icontrol.beside import Reading
 from f5router.icontrol.generations import Generations, NotSelected, holder
 from f5router.model.errors import BigIPError
 from f5router.model.objects import Ref
 from f5router.plan.change import AnyChange
+from f5router.reconcile.reading_pace import ReadingPace
 
 log = logging.getLogger(__name__)
 
@@ -21,18 +22,21 @@ log = logging.getLogger(__name__)
 class DriftHint:
     """The loop's thread calls its methods."""
 
-    def __init__(self, begin: Callable[[], Future[Generations]], is_writing: Callable[[Ref], bool], *,
-                 period_s: float, limit_s: float, clock: Callable[[], float]):
+    def __init__(self, begin: Callable[[], Reading[Generations]], is_writing: Callable[[Ref], bool], *,
+                 pace: ReadingPace, limit_s: float, clock: Callable[[], float]):
         """Args:
             begin: begins to read names and generations.
             is_writing: True for a pool whose write is under way.
-            limit_s: period of readings; with no shorter period there are no hints.
+            pace: of the readings of names and generations.
+            limit_s: period of readings of everything; with no shorter one there are no hints.
         """
         self._begin, self._is_writing, self._clock = begin, is_writing, clock
-        self._shortest_s, self._limit_s = (period_s, limit_s) if period_s < limit_s else (math.inf, limit_s)
+        self.pace, self._limit_s = pace, limit_s
+        self._shortest_s = pace.interval_s if pace.interval_s < limit_s else math.inf
         self._period_s = self._shortest_s
+        """Longer after wrong hints."""
         self._next = clock() + self._shortest_s
-        self._future: Future[Generations] | None = None
+        self._future: Reading[Generations] | None = None
         self._before: Generations | None = None
         self._written: set[Ref] = set()
         """REST objects that were written since the last reading of generations began."""
@@ -62,7 +66,9 @@ class DriftHint:
             return False
         if not self._future.done():
             return False
-        future, self._future, self._next = self._future, None, now + self._period_s
+        future, self._future = self._future, None
+        self.pace.record(future.cpu_s)
+        self._next = now + self._wait_s()
         try:
             generations = future.result()
         except NotSelected as exc:
@@ -82,5 +88,8 @@ class DriftHint:
     def judge(self, *, right: bool) -> None:
         """Take whether the reading that followed a hint found something; wrong hints make them rarer."""
         self._period_s = self._shortest_s if right else min(2 * self._period_s, self._limit_s)
-        self._next = min(self._next, self._clock() + self._period_s) if right else (
-            self._clock() + self._period_s)
+        at = self._clock() + self._wait_s()
+        self._next = min(self._next, at) if right else at
+
+    def _wait_s(self) -> float:
+        return max(self._period_s, self.pace.interval_s)

@@ -108,6 +108,18 @@ def test_generations_are_a_hint(lab, serving):
     assert look() == 1
 
 
+def test_readings_are_measured(lab, serving):
+    """The next ones take place by their cost."""
+    running = serving(f5_drift_interval="45s")
+    controller = running.router
+    lab.later(45)
+    controller.signal.wake()
+    until(lambda: controller.hint.pace.cpu_s > 0)
+    read_again(lab, running)
+    until(lambda: controller.drift.pace.cpu_s > 0)
+    assert (controller.hint.pace.interval_s, controller.drift.pace.interval_s) == (45, PERIOD_S)
+
+
 def test_changes_do_not_wait_for_a_reading(lab, router):
     """Routes come and go while a reading hangs. What it has read of them is older, and is not judged."""
     hold_reading(lab, router)

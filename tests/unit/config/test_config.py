@@ -159,6 +159,18 @@ def test_precedence(row):
     assert reach(config(**{name: flag}), field) == from_flag
 
 
+@rows(("name", "field"), [
+    ("f5-drift-interval", "drift_interval_adapts"),
+    ("f5-resync-interval", "observe_interval_adapts"),
+])
+def test_intervals_that_are_set_do_not_adapt(name, field):
+    """Not even one that is set to the default."""
+    option = OPTIONS[name]
+    assert reach(config(), field) is True
+    assert reach(config({option.env: option.default}), field) is False
+    assert reach(config(**{name.replace("-", "_"): option.default}), field) is False
+
+
 def test_unknown_flag():
     """A misspelt name in the program is no setting of the operator."""
     with pytest.raises(ValueError, match="f5-hots"):

@@ -1,15 +1,17 @@
 """Hints at drift by names and generations."""
 
-from concurrent.futures import Future
+import math
 
 import pytest
 
+from f5router.icontrol.beside import Reading
 from f5router.icontrol.generations import NotSelected
 from f5router.model.errors import Unreachable
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.drift_hint import DriftHint
+from f5router.reconcile.reading_pace import ReadingPace
 
 A, B = "/P/a", "/P/b"
 
@@ -21,22 +23,23 @@ def generations(**values: int) -> dict[Ref, int]:
 class Looks:
     """A DriftHint, and what it reads."""
 
-    def __init__(self, clock, *, period_s: float = 45, limit_s: float = 300):
+    def __init__(self, clock, *, period_s: float = 45, limit_s: float = 300, share=math.inf):
         self.clock, self.writing, self.begun = clock, set(), 0
-        self.hint = DriftHint(self._begin, self.writing.__contains__, period_s=period_s, limit_s=limit_s,
-                              clock=clock)
+        self.hint = DriftHint(self._begin, self.writing.__contains__, limit_s=limit_s, clock=clock,
+                              pace=ReadingPace("names", period_s, share))
 
-    def _begin(self) -> Future:
+    def _begin(self) -> Reading:
         self.begun += 1
-        self.future = Future()
+        self.future = Reading()
         return self.future
 
-    def look(self, answer, *, meanwhile=lambda: None) -> bool:
+    def look(self, answer, *, meanwhile=lambda: None, cpu_s: float = 0.0) -> bool:
         """Return what a reading with this answer leads to."""
         self.clock.now = max(self.clock.now, self.hint.due_at())
         assert not self.hint.check(self.clock.now)
         assert not self.hint.check(self.clock.now), "nothing was read yet"
         meanwhile()
+        self.future.cpu_s = cpu_s
         if isinstance(answer, Exception):
             self.future.set_exception(answer)
         else:
@@ -86,6 +89,18 @@ def test_wrong_hints_become_rare(clock):
     assert waits == [90, 180, 300, 300]
     looks.hint.judge(right=True)
     assert looks.hint.due_at() - clock.now == 45
+
+
+def test_costly_hints_are_rare(clock):
+    """They take no more than their share, and come as asked for again when they are cheap."""
+    looks, waits = Looks(clock, share=0.01), []
+    for cpu_s in (0.1, 0.9, 9.0, 0.1):
+        looks.look(generations(a=1), cpu_s=cpu_s)
+        waits.append(looks.hint.due_at() - clock.now)
+    assert waits == pytest.approx([45, 90, 900, 45])
+    looks.look(generations(a=1), cpu_s=9.0)
+    looks.hint.judge(right=True)
+    assert looks.hint.due_at() - clock.now == pytest.approx(900)
 
 
 @pytest.mark.parametrize("stop", ["no shorter period", "a device that gives everything"])
