@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
+from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import RESTClientObject
 from kubernetes.config import ConfigException
 from urllib3.exceptions import HTTPError
@@ -153,7 +154,7 @@ class Connection:
         self._files_due = clock() + PERIOD_S
         # Read once: a refresh of the credentials resets the host of the configuration.
         self._base = self._configuration.host.rstrip("/")
-        self._client = RESTClientObject(self._configuration)
+        self._client = _client(self._configuration)
 
     @property
     def server(self) -> str:
@@ -275,7 +276,7 @@ class Connection:
                     self._configuration = self._credentials.load(self._base)
                 except ConfigError as exc:
                     raise KubeUnreachable(f"credentials cannot be read: {exc}") from exc
-                self._client = RESTClientObject(self._configuration)
+                self._client = _client(self._configuration)
             return self._client
 
 
@@ -285,6 +286,16 @@ def connect(settings: KubeSettings, permit: WritePermit = ALWAYS) -> Connection:
     Raises: ConfigError: no configuration, or one that cannot be used.
     """
     return Connection(CredentialFiles(settings), settings, permit)
+
+
+def _client(configuration: Configuration) -> RESTClientObject:
+    """Return a client. Raises: ConfigError: its proxy cannot be used; its URL may hold a password."""
+    try:
+        return RESTClientObject(configuration)
+    except HTTPError:
+        problem = ("the proxy for the API server (HTTPS_PROXY, or proxy-url of the kubeconfig) cannot be "
+                   "used: it takes a URL with http:// or https://, a host, and a valid port")
+        raise ConfigError([problem]) from None
 
 
 def _header(value: str) -> str:

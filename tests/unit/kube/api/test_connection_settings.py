@@ -2,6 +2,7 @@
 
 import base64
 import json
+import traceback
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,16 @@ def test_proxy_of_the_environment(kubeconfig, monkeypatch):
         works(kubeconfig=kubeconfig)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     assert works(kubeconfig=kubeconfig)
+
+
+@pytest.mark.parametrize("url", ["http://u:secret@127.0.0.1:99999", "http://u:secret@[bad", "foo://u:secret@h"])
+def test_a_proxy_that_cannot_be_used(kubeconfig, monkeypatch, url):
+    """The reason is without the URL, in which a password may be."""
+    monkeypatch.setenv("HTTPS_PROXY", url)
+    monkeypatch.setenv("NO_PROXY", "")
+    with pytest.raises(ConfigError, match="HTTPS_PROXY") as caught:
+        connect(KubeSettings(kubeconfig=kubeconfig))
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_another_authority(kubeconfig, kube):
