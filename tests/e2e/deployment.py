@@ -135,7 +135,7 @@ class Pod:
         variables = _variables(box or container(), replaced) | more | {
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
         account = self._account(kube)
-        arguments = [str(account), *container()["args"]]
+        arguments = [str(account), *(box or container())["args"]]
         if built is None:
             command = [sys.executable, "-c", START, *arguments]
             environment = image.variables() | {
@@ -143,7 +143,7 @@ class Pod:
         else:
             (entry,) = map(json.loads, image.instructions("ENTRYPOINT"))
             command, environment = built.command(
-                [*entry, *container()["args"]], user=random.choice(USERS), environment=variables,
+                [*entry, *(box or container())["args"]], user=random.choice(USERS), environment=variables,
                 mounts={**mounts, ACCOUNT: account}), None
         with self._log.open("wb") as log:
             self.process = nursery.Forked(
@@ -227,10 +227,10 @@ def folder(place: Path, texts: dict[str, str]) -> Path:
 
 
 def _variables(box: dict, replaced: dict[str, tuple[str, str]]) -> dict[str, str]:
-    """A container's own; replaced: by name the text that must stand there, and the one to take."""
+    """A container's own; replaced: by name the text that must stand there, if any, and the one to take."""
     values = {item["name"]: item["value"] for item in box["env"]}
     for name, (before, text) in replaced.items():
-        assert values[name] == before
+        assert values.get(name, before) == before
         values[name] = text
     return values
 

@@ -1,43 +1,20 @@
-"""docs/kustomize: overlays of the files in docs/deploy, rendered by kubectl and run as they are rendered."""
+"""docs/kustomize: overlays of the files in docs/deploy, rendered by kubectl."""
 
-import functools
-import subprocess
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests import manifests
 from tests.e2e import deployment
 from tests.e2e.deployment import FOLDER
-from tests.e2e.site import EDGE, Site
-from tests.feature.sdn import MACS, fdb, sdn
-from tests.waiting import DEADLINE_S
+from tests.e2e.rendering import Objects, box_of, by_name, kustomized, variables
 
-OVERLAYS = FOLDER.parent / "kustomize"
 NODES, SDN = ("ClusterRole", "f5router-nodes"), ("ClusterRoleBinding", "f5router-sdn-reader")
 NODES_BINDING = ("ClusterRoleBinding", "f5router-nodes")
 VXLAN = {"ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS": "10.3.89.213",
          "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR": "10.131.0.5/14"}
 ELECTION = {"ROUTER_LEADER_ELECT": "true", "ROUTER_LEADER_ELECT_RESOURCE_NAME": "f5router",
             "ROUTER_LEADER_ELECT_RESOURCE_NAMESPACE": "f5router"}
-WITHOUT_A_CLUSTER = {"PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "PrometheusRule", "ConfigMap"}
-"""Kinds that do nothing between the fakes."""
-
-Objects = dict[tuple[str, str], dict]
-
-
-@functools.cache
-def rendered(overlay: str) -> Objects:
-    """Objects of an overlay by kind and name."""
-    text = subprocess.run(["kubectl", "kustomize", OVERLAYS / overlay], check=True, capture_output=True,
-                          text=True, timeout=DEADLINE_S).stdout
-    return by_name(yaml.safe_load_all(text))
-
-
-def by_name(objects) -> Objects:
-    return {(obj["kind"], obj["metadata"]["name"]): obj for obj in objects}
 
 
 def files(*folders: str) -> Objects:
@@ -59,15 +36,6 @@ def config_map(folder: Path, entry: dict) -> dict:
             "data": {name: (folder / path).read_text() for name, path in files}}
 
 
-def variables(box: dict) -> dict[str, str]:
-    return {item["name"]: item["value"] for item in box["env"]}
-
-
-def box_of(objects: Objects) -> dict:
-    (box,) = objects["Deployment", "f5router"]["spec"]["template"]["spec"]["containers"]
-    return box
-
-
 @pytest.mark.parametrize(("overlay", "removed", "more", "folders"), [
     ("vxlan", {NODES, NODES_BINDING}, VXLAN, ()),
     ("static-routes", {SDN}, {"ROUTER_F5_STATIC_ROUTES": "true"}, ()),
@@ -77,7 +45,7 @@ def box_of(objects: Objects) -> dict:
 ])
 def test_an_overlay_is_the_files(overlay, removed, more, folders):
     """Nothing is a copy: an overlay removes rights that its network does not need, and adds settings."""
-    objects, wanted = rendered(overlay), files(*folders)
+    objects, wanted = kustomized(overlay), files(*folders)
     assert objects.keys() == wanted.keys() - removed
     for key in objects.keys() - {("Deployment", "f5router")}:
         assert objects[key] == wanted[key], key
@@ -91,7 +59,7 @@ def test_an_overlay_is_the_files(overlay, removed, more, folders):
 
 def test_selectors_find_the_pod_and_the_service():
     """The network policy, the budget and the scrape are for what is rendered beside them."""
-    objects = rendered("two-replicas")
+    objects = kustomized("two-replicas")
     pod = objects["Deployment", "f5router"]["spec"]["template"]["metadata"]["labels"].items()
     service = objects["Service", "f5router-metrics"]
     policy, scrape = (objects[kind, "f5router"]["spec"] for kind in ("NetworkPolicy", "ServiceMonitor"))
@@ -100,33 +68,3 @@ def test_selectors_find_the_pod_and_the_service():
     assert {end["port"] for end in scrape["endpoints"]} <= {port["name"] for port in service["spec"]["ports"]}
     ports = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
     assert ports == {port["containerPort"] for port in box_of(objects)["ports"]}
-
-
-@pytest.mark.parametrize("overlay", ["vxlan", "two-replicas"])
-def test_the_router_runs_as_rendered(tmp_path, overlay):
-    """With exactly these arguments, variables and rights: ready, and no request is refused."""
-    objects = rendered(overlay)
-    with ExitStack() as stack:
-        site = Site(stack, tmp_path)
-        site.apply(*(obj for (kind, _), obj in objects.items() if kind not in WITHOUT_A_CLUSTER))
-        site.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("plain"),
-                   manifests.route("edge", host="edge.example.com", kind="edge",
-                                   certificate=EDGE.certificate, key=EDGE.key))
-        if overlay == "vxlan":
-            site.apply(manifests.sdn_reader())
-            sdn(site)
-        else:
-            site.apply(manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",)))
-            site.bigip.put_object("net/self", {"name": "near", "partition": "Common",
-                                               "address": "10.3.89.213/24", "vlan": "/Common/internal"})
-        pod = site.start(box=box_of(objects))
-        pod.until(lambda: pod.get("/readyz").status_code == 200)
-        pod.until(lambda: site.status("plain") == site.status("edge") == "True")
-        assert site.pool("edge.example.com", tls=True) == "/Common/openshift_shop_web"
-        if overlay == "vxlan":
-            assert fdb(site) == MACS
-        else:
-            assert "/Common/openshift_pods_10.128.0.0_23" in site.paths("net/route")
-            assert "leading" in pod.log
-        assert {entry.status for entry in site.kube.log} <= {200, 201}
-        assert site.bigip.errors == []
