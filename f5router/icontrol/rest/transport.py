@@ -38,6 +38,7 @@ import urllib3.exceptions as wire
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Timeout
 from urllib3.connection import HTTPSConnection
+from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
@@ -112,6 +113,9 @@ class _Connection(HTTPSConnection):
     def __init__(self, *args: Any, permit: WritePermit, opened: "weakref.WeakSet[_Connection]",
                  **kwargs: Any):
         super().__init__(*args, **kwargs)
+        # Without VERIFY_X509_STRICT, the default since Python 3.13: certificates of devices often lack the
+        # extensions that it asks for, and a newer Python must not lose the BIG-IP.
+        self.ssl_context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs), verify_flags=0)
         self._permit = permit
         opened.add(self)
         self._is_look = False

@@ -23,6 +23,7 @@ from f5router import __version__
 from f5router.kube.api import api_errors
 from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.api.documents import Document, Splitter, Unreadable
+from f5router.kube.api.http_client import http_client
 from f5router.kube.api.outages import Outages
 from f5router.kube.api.watch_counts import WatchCounts
 from f5router.kube.settings import KubeSettings
@@ -265,7 +266,7 @@ class Connection:
                     self._files_due = self._clock() + PERIOD_S
                     if (changed := self._credentials.changed(self._base)) is not None:
                         self._configuration = changed
-                        self._client = RESTClientObject(changed)
+                        self._client = http_client(changed)
         return self._client
 
     def _reconnected(self, used: RESTClientObject) -> RESTClientObject:
@@ -291,7 +292,7 @@ def connect(settings: KubeSettings, permit: WritePermit = ALWAYS) -> Connection:
 def _client(configuration: Configuration) -> RESTClientObject:
     """Return a client. Raises: ConfigError: its proxy cannot be used; its URL may hold a password."""
     try:
-        return RESTClientObject(configuration)
+        return http_client(configuration)
     except HTTPError:
         problem = ("the proxy for the API server (HTTPS_PROXY, or proxy-url of the kubeconfig) cannot be "
                    "used: it takes a URL with http:// or https://, a host, and a valid port")

@@ -111,7 +111,7 @@ def test_one_that_is_too_large(fill):
     pytest.param(b'{"\\uDFFF": 1}', "not Unicode", id="lone surrogate in a key"),
     pytest.param(b'"\xed\xa0\x80"', "not Unicode", id="lone surrogate in bytes"),
     pytest.param(b'"\xff"', "not Unicode", id="no UTF-8"),
-    pytest.param(b"[" * 5000 + b"]" * 5000, "too deep", id="deep"),
+    pytest.param(b"[" * 50_000 + b"]" * 50_000, "too deep", id="deep"),
 ])
 def test_what_cannot_be_used(text, problem):
     with pytest.raises(Unreadable, match=problem):
