@@ -22,7 +22,7 @@ ACCEPTED := CVE-2026-44405
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: help demo test lint docs dist bench attack explore lock audit clean environment
+.PHONY: help demo test lint docs dist bench attack explore lock audit sbom clean environment
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo 'make explore      the properties of the tests with other examples; stops at the first that fails'
 	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
+	@echo 'make sbom         list the locked packages of the image, in dist/f5router.cdx.json (CycloneDX)'
 	@echo 'make clean        remove the environment and what tools leave behind'
 
 demo: $(READY)
@@ -111,6 +112,15 @@ audit: $(READY)
 	@$(LOCK_TOOLS)
 	@$(BIN)/pip-audit --strict --require-hashes --disable-pip $(ACCEPTED:%=--ignore-vuln %) \
 	  --requirement requirements.lock --requirement requirements-build.lock
+
+# The versions and hashes of requirements.lock; the same files give the same list.
+SBOM := dist/f5router.cdx.json
+sbom: $(READY)
+	@mkdir -p $(dir $(SBOM))
+	@$(BIN)/python -c 'import configparser as c; f = c.ConfigParser(); f.read("setup.cfg"); m = f["metadata"]; \
+	  print("[project]", *("%s = \"%s\"" % (key, m[key]) for key in ("name", "version")), sep="\n")' >$(VENV)/project.toml
+	@PYTHONWARNINGS=ignore $(BIN)/python -m cyclonedx_py requirements --output-reproducible \
+	  --pyproject $(VENV)/project.toml --output-file $(SBOM) requirements.lock
 
 clean:
 	rm -rf $(VENV) build dist man *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
