@@ -135,8 +135,9 @@ def _covers(rule: Rule, path: str) -> bool:
     conditions = {condition.selector: condition for condition in rule.conditions}
     if "path" not in conditions:
         return True
-    (text,) = conditions["path"].values
+    texts = conditions["path"].values  # several in a Rule that somebody has edited
     if conditions["path"].operator == "equals":
-        return path == text
-    ends = text.endswith("/") or "pathSegment" in conditions
-    return not ends or f"{path}/".startswith(f"{text.rstrip('/')}/")
+        return path in texts
+    by_segment = "pathSegment" in conditions
+    return any(f"{path}/".startswith(f"{text.rstrip('/')}/") if by_segment or text.endswith("/")
+               else path.startswith(text) for text in texts)

@@ -124,6 +124,24 @@ def served(host):
     return host
 
 
+@pytest.mark.parametrize("operator", ["startsWith", "equals", "endsWith"])
+def test_an_administrator_gave_a_rule_more_paths(operator):
+    """Its update may have been refused, so that no Plan has it."""
+    above = below(path="/a")
+    host = Host(above, service())
+    host.device.observed |= host.engine.objects
+    for ref, obj in host.engine.objects.items():
+        if isinstance(obj, Rule) and obj.name == names.rule(above.key):
+            edited = [replace(condition, operator=operator, values=condition.values | {"/other"})
+                      if condition.selector == "path" else condition for condition in obj.conditions]
+            host.device.observed[ref] = replace(obj, conditions=frozenset(edited))
+    host.change([], [waiting("/a/b")])
+    plan = diff(host.engine.objects, host.device.observed, lambda obj: True)
+    refused = tuple(change for change in plan if change.verb != UPDATE)
+    assert len(refused) < len(plan)
+    assert host.pools(host.retention.determine(refused)) in ({}, BOTH)
+
+
 def test_the_placeholder_becomes_the_rule_when_the_secret_is_read():
     host = served(Host(REST, WAITS, service()))
     host.engine.apply(delta((secret(identity=identity(algorithm="ec")), True)))
