@@ -26,7 +26,7 @@ from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.model.steps import finish
 from f5router.model.tables import hanging
-from f5router.views import chain, nodes, records, requests, routes
+from f5router.views import chain, nodes, picture, records, requests, routes
 from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import RouteRecord
@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 
 WELL, BROKEN = 0, 1
 """Exit statuses."""
+
+TEXT, DOT = "text", "dot"
+"""Forms of a chain."""
 
 MOST_POOLS = 50
 """Pools of which health of the members and connections are read, two calls for each."""
@@ -176,10 +179,11 @@ def _status(status: Status) -> Text:
 # --- explain -----------------------------------------------------------------------------
 
 
-def explain_routes(config: Config, what: str, chooses: Chooses, *, refused_s: float = REFUSED_S) -> int:
+def explain_routes(config: Config, what: str, chooses: Chooses, *, output: str = TEXT,
+                   refused_s: float = REFUSED_S) -> int:
     """Print the chain of each Route that is chosen; returns the exit status: BROKEN if a link is, or none is.
 
-    Args: what: the object, for a message that there is none.
+    Args: what: the object, for a message that there is none. output: TEXT or DOT.
     """
     try:
         with looked(config, refused_s) as survey:
@@ -190,6 +194,9 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, refused_s: fl
     if not views:
         console.print(Text(printable(f"{what}: no Route of this router comes from it, or names it")))
         return BROKEN
+    if output == DOT:
+        print(picture.dot(views))
+        return BROKEN if any(view.problems for view in views) else WELL
     for number, view in enumerate(views):
         if number:
             console.print()
@@ -200,11 +207,11 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, refused_s: fl
     return BROKEN if any(view.problems for view in views) else WELL
 
 
-def explain_route(config: Config, name: str) -> int:
+def explain_route(config: Config, name: str, *, output: str = TEXT) -> int:
     """Explain the Route of a name, also a virtual one."""
     key = _key(name)
     return explain_routes(config, f"Route {key}", lambda view: (view.namespace, view.id) == key or (
-        view.kind == "Route" and (view.namespace, view.name) == key))
+        view.kind == "Route" and (view.namespace, view.name) == key), output=output)
 
 
 def explain_ingress(config: Config, name: str) -> int:

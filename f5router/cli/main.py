@@ -216,6 +216,17 @@ def explain() -> None:
     """
 
 
+@explain.command(cls=SettingsCommand, epilog=_EPILOG)
+@click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
+              help="Form of the chain; dot is that of Graphviz.")
+@click.argument("given", metavar="NAMESPACE/NAME")
+def route(given: str, output: str, **flags: str | None) -> None:
+    """Show a Route from admission to its pods, and the first broken link."""
+    with _reported():
+        status = _loaded("f5router.cli.look").explain_route(_quiet(flags), given, output=output)
+    sys.exit(status)
+
+
 def _explained(kind: str, metavar: str, text: str) -> None:
     """Add a command to `explain`."""
     def command(given: str, **flags: str | None) -> None:
@@ -228,7 +239,6 @@ def _explained(kind: str, metavar: str, text: str) -> None:
         click.argument("given", metavar=metavar)(command))
 
 
-_explained("route", "NAMESPACE/NAME", "Show a Route from admission to its pods, and the first broken link.")
 _explained("ingress", "NAMESPACE/NAME", "Show likewise what an Ingress stands for.")
 _explained("service", "NAMESPACE/NAME", "Show likewise the Routes that name a Service.")
 _explained("host", "HOST", "Show likewise all Routes of a host.")

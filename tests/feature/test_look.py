@@ -94,6 +94,13 @@ def test_explain_a_route_that_is_served(site):
     assert "2 members, 0 open connections, 0 so far\n" in " ".join(result.stdout.split(" "))
 
 
+def test_a_route_as_a_graph(site):
+    result = invoke(site, "explain", "route", "shop/a", "-o", "dot")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("digraph explain {\n")
+    assert 'label="member\\n10.1.1.1 port 8080, up, Node node-1, by way of 10.3.0.1"' in result.stdout
+
+
 @pytest.mark.parametrize(("arguments", "broken", "to_do"), [
     pytest.param(("route", "bank/late"), "HostAlreadyClaimed: spec.host: a route in another namespace holds",
                  "docs/routes.md", id="rejected"),
