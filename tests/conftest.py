@@ -1,5 +1,6 @@
 """Rules for all tests, and the summary that is printed at the end."""
 
+import contextlib
 import gc
 import logging
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
+@contextlib.contextmanager
+def _same_logging() -> Iterator[None]:
     """Put the root logger and the levels of libraries back: logs.setup() changes them for the process."""
     root = logging.getLogger()
     level = root.level
@@ -29,6 +30,19 @@ def _logging_as_before() -> Iterator[None]:
     logging.captureWarnings(False)
     for name, before in levels.items():
         logging.getLogger(name).setLevel(before)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    with _same_logging():
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _logging_of_a_module_as_before() -> Iterator[None]:
+    """Put it back after fixtures of a module, too: a test puts back only what it found."""
+    with _same_logging():
+        yield
 
 
 def pytest_configure() -> None:

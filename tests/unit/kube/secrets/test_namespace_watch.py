@@ -44,6 +44,8 @@ def test_metadata_only(kube, connection):
     class Spy:
         """Passes on requests, and keeps the replies."""
 
+        watch_counts = connection.watch_counts
+
         def page(self, path, query, accept):
             asked.append(path)
             page = connection.page(path, query, accept)
