@@ -90,6 +90,11 @@ def test_every_reason_is_explained():
     assert sorted(reason for reason, *_ in row.findall(warnings)) == sorted(problem.WARNINGS)
 
 
+def test_the_page_for_teams_has_every_reason():
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page("team-guide.md"), re.MULTILINE)
+    assert sorted(rows) == sorted(reasons())
+
+
 NS = Key("<ns>", "<svc>")
 
 
