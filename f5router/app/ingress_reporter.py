@@ -11,6 +11,7 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.model.cluster import Key, Route
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.json_types import JSON
 from f5router.model.problem import Problem
 from f5router.reconcile.reconciler import Reconciler
@@ -18,6 +19,14 @@ from f5router.reconcile.report import Report
 from f5router.sources import host_holding
 from f5router.sources.translator import INGRESS
 from f5router.status import condition
+
+
+def load_balancer_entries(hostname: str, facts: DeviceFacts) -> list[JSON]:
+    """Return what status.loadBalancer.ingress of a served Ingress is. Args: hostname: see IngressReporter."""
+    if hostname:
+        return [{"hostname": hostname}]
+    addresses = [virtual.address for virtual in (facts.http, facts.https) if virtual is not None]
+    return [{"ip": address} for address in dict.fromkeys(filter(None, addresses))]
 
 
 def load_balancer_status(entries: Iterable[JSON]) -> JSON:
@@ -129,11 +138,7 @@ class IngressReporter:
 
     def _entries(self) -> list[JSON]:
         """Return what status.loadBalancer.ingress of a served Ingress is."""
-        if self._hostname:
-            return [{"hostname": self._hostname}]
-        facts = self._reconciler.device.facts
-        addresses = [virtual.address for virtual in (facts.http, facts.https) if virtual is not None]
-        return [{"ip": address} for address in dict.fromkeys(filter(None, addresses))]
+        return load_balancer_entries(self._hostname, self._reconciler.device.facts)
 
 
 def _change(index: dict[Key, set[Key]], ingress: Key, key: Key, *, present: bool) -> None:

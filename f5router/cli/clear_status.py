@@ -5,18 +5,18 @@ Meant for a router that is gone for good, or has a new name. A running router pu
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from f5router.config import parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
-from f5router.kube.api.connection import Connection, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.settings import KubeSettings
 from f5router.kube.status import entry_cleanup, status_request
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
-from f5router.kube.watch.sources import ROUTES, Source, choose_served
+from f5router.kube.watch.sources import ROUTES, choose_served
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
@@ -31,13 +31,14 @@ from f5router.model.errors import (
 )
 from f5router.model.printable import printable
 from f5router.model.selection import Selection
+from f5router.sources.translator import ROUTE
 from f5router.status import condition
 
 log = logging.getLogger(__name__)
 
 BACKOFF = Backoff(first_s=0.1, limit_s=5.0)
 TRIES = 8
-"""Attempts for one Route that others write too, or while the API server does not answer: about 20 s."""
+"""Attempts for one object that others write too, or while the API server does not answer: about 20 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class ClearConfig:
     log_level: str
     log_format: str
     backoff: Backoff = BACKOFF
-    """Waits before a Route is tried again."""
+    """Waits before an object is tried again."""
 
 
 def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
@@ -94,7 +95,9 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
             print(*_shown(entry), sep="\t")
         print(f"router {settings.router_name}: {len(entries)} Routes have its entry; nothing is changed")
         return 0
-    results = Clearing(connection, source, settings).run(entries)
+    routes = RouteStatus(connection, lambda: source)
+    results = Clearing(ROUTE, settings, lambda owned: status_request.remove_entry(
+        routes, owned, settings.router_name, unchanged=False)).run(entries)
     left = len(entries) - results["cleared"] - results["gone"]
     print(f"router {settings.router_name}: {len(entries)} Routes had its entry, {results['cleared']} are "
           f"cleared, {results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
@@ -111,8 +114,9 @@ def _shown(entry: OwnedEntry) -> tuple[str, ...]:
 class Clearing:
     """Removes entries one by one, at a bounded rate."""
 
-    def __init__(self, connection: Connection, source: Source, settings: ClearConfig):
-        self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
+    def __init__(self, kind: str, settings: ClearConfig, remove: Callable[[OwnedEntry], object]):
+        """Args: remove: removes an entry; None if there is none any more. It raises KubeError."""
+        self._kind, self._remove = kind, remove
         self._pending: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s)
         self._backoff = settings.backoff
         self._results: Counter[str] = Counter()
@@ -134,15 +138,14 @@ class Clearing:
         """Remove one entry. Returns seconds until the next try. Raises: KubeForbidden."""
         self._pending.spend()
         try:
-            written = status_request.remove_entry(
-                self._routes, item.value, self._router_name, unchanged=False)
+            written = self._remove(item.value)
         except KubeNotFound:
             written = None
         except (KubeConflict, KubeUnreachable) as exc:
             self._results["conflict"] += isinstance(exc, KubeConflict)
             return self._later(item, exc)
         except (KubeInvalid, ResourceUnavailable) as exc:
-            log.error("status refused", extra={"route": str(item.key), "error": str(exc)})
+            self._log("status refused", item, exc)
             return None
         self._results["gone" if written is None else "cleared"] += 1
         return None
@@ -150,5 +153,8 @@ class Clearing:
     def _later(self, item: WorkItem[Key], exc: KubeConflict | KubeUnreachable) -> float | None:
         if item.failures + 1 < TRIES:
             return self._backoff.jittered_s(item.failures + 1, exc.retry_after_s)
-        log.error("status not cleared", extra={"route": str(item.key), "error": str(exc)})
+        self._log("status not cleared", item, exc)
         return None
+
+    def _log(self, message: str, item: WorkItem[Key], exc: Exception) -> None:
+        log.error(message, extra={"kind": self._kind, "object": str(item.key), "error": str(exc)})

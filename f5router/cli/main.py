@@ -144,7 +144,7 @@ def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask before anything is removed.")
 @click.pass_context
 def uninstall(ctx: click.Context, /, dry_run: bool, yes: bool, **flags: str | None) -> None:
-    """Remove everything of the router from the BIG-IP, and its entries from the status of Routes.
+    """Remove everything of the router from the BIG-IP, and what it wrote into statuses.
 
     Stop the router first. Exit status: 0 if nothing is left; 1 otherwise; 2 for settings that cannot work.
     """

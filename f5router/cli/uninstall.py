@@ -16,7 +16,7 @@ from f5router.app.progress import Progress
 from f5router.app.settling import Settling
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_campaign, build_device, build_syncer, write_permit
-from f5router.cli import clear_status
+from f5router.cli import clear_objects, clear_status
 from f5router.config.config import Config
 from f5router.icontrol.device import Device
 from f5router.kube.lease.campaign import Campaign
@@ -58,7 +58,7 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
         print(_table(shown, config))
         statuses = _statuses(config)
         if dry_run:
-            return clear_status.run(statuses, dry_run=True) if statuses else 0
+            return 0 if _clear(config, statuses, device, dry_run=True) else 1
         if campaign is not None and (reason := _lead(campaign, config, changed)):
             log.error("nothing is removed", extra={"reason": reason})
             return 1
@@ -66,7 +66,8 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
             print("Nothing is removed.")
             return 1
         with stopping() as stop:
-            reasons = ["statuses are left"] if statuses and clear_status.run(statuses, dry_run=False) else []
+            cleared = _clear(config, statuses, device, dry_run=False)
+            reasons = [] if cleared else ["statuses are left"]
             reasons += _Removing(config, device, stop, timing).run(shown.plan)
         for reason in reasons:
             log.error("not everything is removed", extra={"reason": reason})
@@ -86,6 +87,16 @@ def _statuses(config: Config) -> clear_status.ClearConfig | None:
         router_name=config.status.router_name, scope=Selection(config.watch.selection.namespace),
         kube=config.kube, rate_per_s=config.status.rate_per_s,
         log_level=config.log_level, log_format=config.log_format)
+
+
+def _clear(config: Config, statuses: clear_status.ClearConfig | None, device: Device, *,
+           dry_run: bool) -> bool:
+    """Clear the statuses of all kinds, or list them; returns True if none is left."""
+    if statuses is None:
+        return True
+    codes = [clear_status.run(statuses, dry_run=dry_run),
+             clear_objects.run(config, statuses, device.facts, dry_run=dry_run)]
+    return not any(codes)
 
 
 def _table(shown: Removal, config: Config) -> str:

@@ -13,6 +13,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from f5router.kube.api import decode, fields
 from f5router.kube.api.collection import Collection
@@ -65,12 +66,18 @@ def find_entries(connection: Connection, source: Source, router_name: str, *, na
         entry = condition.own(decode.ingress(obj), router_name)
         return () if entry is None else (OwnedEntry(fields.key(obj), fields.uid(obj), entry),)
 
-    decoding = replace(source, decode=decode_entry)
+    return list_values(connection, replace(source, decode=decode_entry), namespace=namespace,
+                       selectors=selectors, page_size=page_size)
+
+
+def list_values(connection: Connection, source: Source, *, namespace: str | None = None,
+                selectors: Mapping[str, str] | None = None, page_size: int = PAGE_SIZE) -> list[Any]:
+    """List what a source decodes of each object, page by page; see find_entries. Raises: KubeError."""
     for attempt in range(LIST_TRIES):
-        routes = Collection(connection, source.path(namespace), selectors or {}, page_size=page_size)
+        objects = Collection(connection, source.path(namespace), selectors or {}, page_size=page_size)
         try:
-            return [entry for document in routes.documents()
-                    for entry in decode_document(decoding, document)[1]]
+            return [value for document in objects.documents()
+                    for value in decode_document(source, document)[1]]
         except ResourceExpired:
             if attempt == LIST_TRIES - 1:
                 raise

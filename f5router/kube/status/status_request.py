@@ -37,7 +37,7 @@ Ingress = list[JSON]
 
 @dataclass(frozen=True, slots=True)
 class OwnedEntry:
-    """An entry of the router name in the status of a Route."""
+    """Part of the status of an object that a router wrote: in a Route, an entry of its name."""
 
     key: Key
     uid: str

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from f5router.cli import clear_status
 from f5router.cli.main import main
 from f5router.kube.api.connection import connect
-from f5router.kube.status.status_request import OwnedEntry
+from f5router.kube.status import status_request
+from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
@@ -150,7 +151,10 @@ def test_an_entry_that_was_changed_since_it_was_found(kube, kubeconfig):
     settings = clear_status.load("public", Selection(), {"config": kubeconfig}, {})
     uid = kube.get("Route", "shop", "a")["metadata"]["uid"]
     entry = OwnedEntry(Key("shop", "a"), uid, OURS | {"host": "old.com"})
-    assert clear_status.Clearing(connect(settings.kube), ROUTES, settings).run([entry]) == {"cleared": 1}
+    routes = RouteStatus(connect(settings.kube), lambda: ROUTES)
+    clearing = clear_status.Clearing("Route", settings, lambda owned: status_request.remove_entry(
+        routes, owned, "public", unchanged=False))
+    assert clearing.run([entry]) == {"cleared": 1}
     assert "a" not in left(kube)
 
 
@@ -160,7 +164,8 @@ def test_one_that_cannot_be_cleared(kube, impatient, fault, caplog):
     kube.inject(fault, method="PATCH", path="/a/status", times=None)
     conflicts = clear_status.TRIES if fault == "409" else 0
     assert impatient() == (1, SUMMARY.format(5, 4, 0, 1, conflicts))
-    assert [record.route for record in caplog.records if record.levelno == logging.ERROR] == ["shop/a"]
+    assert [(record.kind, record.object) for record in caplog.records
+            if record.levelno == logging.ERROR] == [("Route", "shop/a")]
     assert left(kube) == {"a"}
 
 

@@ -1,0 +1,185 @@
+"""Clears the statuses of Ingresses and IngressRoutes that a router has written, for `f5router uninstall`.
+
+Neither has a field for the name of its writer. An Ingress is the router's by its class, and if its entries
+are those that the router writes. An IngressRoute has one controller, which its class names. Both are looked
+for where the router does: by its labels, and in the namespaces that it serves.
+"""
+
+import logging
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from f5router.app.ingress_reporter import load_balancer_entries, load_balancer_status
+from f5router.cli.clear_status import ClearConfig, Clearing
+from f5router.config.config import Config
+from f5router.kube.api import decode_contour, decode_ingress, fields
+from f5router.kube.api.connection import Connection, connect
+from f5router.kube.settings import WatchSettings
+from f5router.kube.status.entry_cleanup import list_values
+from f5router.kube.status.status_request import OwnedEntry
+from f5router.kube.watch import watched_kinds
+from f5router.kube.watch.sources import (
+    INGRESS_CLASSES,
+    INGRESS_ROUTES,
+    INGRESSES,
+    NAMESPACES,
+    PROJECTS,
+    Source,
+    choose_served,
+)
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.errors import KubeError, KubeForbidden
+from f5router.model.json_types import JSON
+from f5router.model.printable import printable
+from f5router.sources.ingress_classes import Classes
+from f5router.sources.translator import INGRESS, INGRESS_ROUTE
+
+log = logging.getLogger(__name__)
+
+
+def run(config: Config, settings: ClearConfig, facts: DeviceFacts, *, dry_run: bool) -> int:
+    """Clear, or list, the statuses of each kind that is served; returns 1 when something is left.
+
+    A kind that may not be read costs a warning: a router that does not read it does not write it either.
+    """
+    connection, left = connect(config.kube), 0
+    entries = load_balancer_entries(config.status.canonical_hostname, facts)
+    finds: dict[str, Callable[[], Statuses | None]] = {
+        INGRESS: lambda: _ingresses(connection, config.watch, entries),
+        INGRESS_ROUTE: lambda: _ingress_routes(connection, config.watch)}
+    for kind in config.watch.sources.kinds:
+        if kind not in finds:
+            continue
+        try:
+            statuses = finds[kind]()
+            written = statuses.find(config.watch) if statuses else []
+        except KubeForbidden as exc:
+            log.warning("statuses cannot be looked for", extra={"kind": kind, "error": str(exc)})
+            continue
+        except KubeError as exc:
+            log.error("objects cannot be listed", extra={"kind": kind, "error": str(exc)})
+            left += 1
+            continue
+        if statuses and written:
+            left += _show(kind, written) if dry_run else _clear(kind, settings, statuses, written)
+    return 1 if left else 0
+
+
+def _show(kind: str, written: list[OwnedEntry]) -> int:
+    for owned in written:
+        print(kind, owned.key, printable(next(iter(owned.entry.values()))), sep="\t")
+    print(f"{kind}: {len(written)} have a status of this router; nothing is changed")
+    return 0
+
+
+def _clear(kind: str, settings: ClearConfig, statuses: "Statuses", written: list[OwnedEntry]) -> int:
+    """Clear statuses; returns how many are left."""
+    results = Clearing(kind, settings, statuses.remove).run(written)
+    left = len(written) - results["cleared"] - results["gone"]
+    print(f"{kind}: {len(written)} had a status of this router, {results['cleared']} are cleared, "
+          f"{results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
+    return left
+
+
+@dataclass(slots=True)
+class Statuses:
+    """The statuses of a kind."""
+
+    connection: Connection
+    listed: Source
+    """As watched_kinds knows it."""
+    served: Source
+    own: Callable[[JSON], JSON | None]
+    """Returns the part of a status that this router wrote; None for nothing."""
+    cleared: JSON
+    """Fields of the status afterwards."""
+    subresource: str = ""
+
+    def find(self, settings: WatchSettings) -> list[OwnedEntry]:
+        """List the objects with a status of this router. Raises: KubeError."""
+        served = _namespaces(self.connection, settings)
+
+        def decode(obj: JSON) -> tuple[OwnedEntry, ...]:
+            key, status = fields.key(obj), self.own(obj)
+            if status is None or (served is not None and key.namespace not in served):
+                return ()
+            return (OwnedEntry(key, fields.uid(obj), status),)
+
+        written: list[OwnedEntry] = list_values(
+            self.connection, replace(self.served, decode=decode), namespace=settings.selection.namespace,
+            selectors=watched_kinds.selectors(settings, self.listed))
+        return written
+
+    def remove(self, owned: OwnedEntry) -> object:
+        """Remove one; returns the object as it is then, None if it has no status of this router any more.
+
+        Where a CRD has a sub-resource `status`, a patch of the object changes nothing, and its reply shows
+        that. Raises: KubeError: KubeConflict: the object was changed meanwhile; to be tried again.
+        """
+        query = {"fieldSelector": f"metadata.name={owned.key.name}"}
+        reply = self.connection.request("GET", self.served.path(owned.key.namespace), query=query)
+        objects = fields.items(fields.mapping(reply).get("items"))
+        if not objects or fields.uid(objects[0]) != owned.uid or not self._has_own(objects[0]):
+            return None
+        written = self._patch(owned, objects[0])
+        if not self.subresource and self._has_own(written):
+            self.subresource = "/status"
+            written = self._patch(owned, objects[0])
+        return written
+
+    def _has_own(self, obj: JSON) -> bool:
+        try:
+            return self.own(obj) is not None
+        except fields.DecodeError:
+            return False
+
+    def _patch(self, owned: OwnedEntry, obj: JSON) -> JSON:
+        """Write what is left of a status, unless the object has changed since it was read."""
+        path = f"{self.served.path(owned.key.namespace)}/{quote(owned.key.name, safe='')}{self.subresource}"
+        body = {"metadata": {"resourceVersion": fields.resource_version(obj)}, "status": self.cleared}
+        reply = self.connection.request("PATCH", path, body=body,
+                                        content_type="application/merge-patch+json")
+        return fields.mapping(reply)
+
+
+def _namespaces(connection: Connection, settings: WatchSettings) -> Container[str] | None:
+    """Return the names of the namespaces whose objects are served; None for all. Raises: KubeError."""
+    if not settings.selection.by_namespace:
+        return None
+    source = PROJECTS if settings.selection.project_labels else NAMESPACES
+    return set(list_values(connection, replace(source, decode=lambda obj: (fields.key(obj).name,)),
+                           selectors=watched_kinds.selectors(settings, source)))
+
+
+def _ingresses(connection: Connection, settings: WatchSettings, entries: list[JSON]) -> Statuses | None:
+    """Return the statuses of Ingresses; None if there are none. Raises: KubeError."""
+    if not entries or (served := choose_served(connection, INGRESSES)) is None:
+        return None
+    classes = Classes(settings.sources.classes)
+    if (listed := choose_served(connection, INGRESS_CLASSES)) is not None:
+        classes.apply({each.key: each for each in list_values(connection, listed)})
+
+    def own(obj: JSON) -> JSON | None:
+        ingress = decode_ingress.ingress(obj)
+        if list(ingress.load_balancer) != entries or not classes.is_own(ingress):
+            return None
+        return {"entries": ", ".join(str(text) for entry in entries for text in entry.values())}
+
+    return Statuses(connection, INGRESSES, served, own, load_balancer_status(()), "/status")
+
+
+def _ingress_routes(connection: Connection, settings: WatchSettings) -> Statuses | None:
+    """Return the statuses of IngressRoutes; None if there are none. Raises: KubeError."""
+    if choose_served(connection, INGRESS_ROUTES) is None:
+        return None
+    policy = settings.sources.ingress_routes
+
+    def own(obj: JSON) -> Mapping[str, str] | None:
+        ingress_route = decode_contour.ingress_route(obj)
+        if not any(ingress_route.status) or not policy.takes(ingress_route):
+            return None
+        return dict(zip(("currentStatus", "description"), ingress_route.status, strict=True))
+
+    cleared = {"currentStatus": None, "description": None}
+    return Statuses(connection, INGRESS_ROUTES, INGRESS_ROUTES, own, cleared)
