@@ -52,6 +52,8 @@ POLL_S = 0.25
 TLS_HANDSHAKE = b"\x16"
 """First byte of a connection that begins TLS, and never of one with HTTP. Source: RFC 8446, 5.1."""
 TEXT = "text/plain; charset=utf-8"
+ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+"""Headers of every answer, errors too: no cache keeps it, and no browser takes text for a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: 
         if not checks:
             return Answer(404, b"404 page not found\n")
     good, body = health.report(title, checks, verbose=verbose)
-    return Answer(200 if good else 500, body.encode(), headers=(("Cache-Control", "no-store"),))
+    return Answer(200 if good else 500, body.encode())
 
 
 def _is_own_name(host: str) -> bool:
@@ -235,6 +237,12 @@ class Handler(BaseHTTPRequestHandler):
             answer.stream(self.wfile.write)
 
     do_HEAD = do_GET
+
+    def end_headers(self) -> None:
+        """Send the head, with what every answer has: those of the base class too."""
+        for name, value in ALWAYS:
+            self.send_header(name, value)
+        super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
         """Probes come every few seconds: at debug only, and without what a client wrote."""

@@ -34,15 +34,13 @@ MOST_PER_PAGE, PER_PAGE = 200, 50
 LONGEST_SEARCH = 253
 
 SECURITY = (
-    ("Cache-Control", "no-store"),
     ("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Referrer-Policy", "no-referrer"),
-    ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
 )
-"""Headers of every answer: nothing is loaded from elsewhere, and no script or style stands in the page."""
+"""Headers of its every answer: nothing is loaded from elsewhere, no script or style stands in the page."""
 
 FILES = {
     "index.html": "text/html; charset=utf-8", "page.css": "text/css; charset=utf-8",

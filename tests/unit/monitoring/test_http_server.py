@@ -58,6 +58,20 @@ def test_health(path, expected):
         assert ask(server, path) == expected
 
 
+def test_no_answer_is_cached_or_taken_for_a_page():
+    """Once each: an answer with two of a header may be read either way."""
+    with Server(LOCAL, pages(login=("admin", "secret"))) as server:
+        for line, status in ((b"GET /healthz", 200), (b"GET /metrics", 401), (b"GET /none", 404),
+                             (b"GET http://[::1", 400), (b"POST /", 501)):
+            with (socket.create_connection(server.server_address, timeout=DEADLINE_S) as client,
+                  http.client.HTTPResponse(client) as reply):
+                client.sendall(line + b" HTTP/1.0\r\n\r\n")
+                reply.begin()
+                assert reply.status == status
+                assert reply.headers.get_all("Cache-Control") == ["no-store"]
+                assert reply.headers.get_all("X-Content-Type-Options") == ["nosniff"]
+
+
 def test_a_failing_liveness():
     with Server(LOCAL, pages(live=BAD)) as server:
         assert ask(server, "/healthz") == (500, LIST.format("healthz"))
