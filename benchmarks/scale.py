@@ -278,14 +278,13 @@ def plot(rows: list[Figures], path: Path) -> None:
               (MEMORY, lambda row: row["mib"]))
     figure, all_axes = pyplot.subplots(1, len(charts), figsize=(15, 5), layout="constrained")
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    latency_ms = rows[0]["latency_ms"]
+    latency_ms, colors = rows[0]["latency_ms"], pyplot.get_cmap("tab20").colors
     for axes, (title, value) in zip(all_axes, charts, strict=True):
         for case in cases:
             points = [(row["routes"], value(row)) for row in rows
                       if row["case"] == case and row["latency_ms"] == latency_ms]
             if points and (title != MEMORY or case.startswith(("first", "restart"))):
-                axes.plot(*zip(*points, strict=True), marker="o", label=case,
-                          color=f"C{cases.index(case)}")
+                axes.plot(*zip(*points, strict=True), marker="o", label=case, color=colors[cases.index(case)])
         axes.set(title=title, xlabel="Routes", xscale="log", yscale="linear" if title == MEMORY else "log")
         axes.grid(alpha=0.3)
     figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
