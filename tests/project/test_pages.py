@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import subprocess
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -108,3 +109,32 @@ def test_troubleshooting_has_each_check_of_doctor():
     rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     assert {name for name, *_ in rows} == named_checks()
     assert all(len(cell.split()) > 1 for row in rows for cell in row[1:])
+
+
+COMMANDS = re.compile("(?:tmsh|bigstart|tail|kubectl|oc|f5router|ghost-hostsubnet|curl|openssl|ssh-keyscan) ")
+COMPARED_WORDS = 5
+
+
+def begins(command: str) -> str:
+    """First words of a command that tell it from others, without options and what is to be replaced."""
+    return " ".join(takewhile(re.compile("[a-z0-9][a-z0-9-]*").fullmatch, command.split()[:COMPARED_WORDS]))
+
+
+def commands_of_doctor() -> set[str]:
+    """Beginnings of the commands that doctor gives, as its modules have them."""
+    texts = set()
+    for name in ("mends", "rights"):
+        tree = ast.parse((ROOT / f"f5router/cli/doctor/{name}.py").read_text())
+        texts |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)
+                  and isinstance(node.value, str)}
+    return {begins(text) for text in texts if COMMANDS.match(text)}
+
+
+def test_troubleshooting_has_each_command_of_doctor():
+    """Its remedies are those of doctor, and no others."""
+    text = (DOCS / "troubleshooting.md").read_text().split("## One Route")[0].split("## Settings")[1]
+    given = {begins(code) for code in re.findall(r"`([^`]+)`", text) if COMMANDS.match(code)}
+    commands = commands_of_doctor()
+    assert len(commands) > 30
+    assert sorted(commands - given) == []
+    assert sorted(given - commands) == []

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 
-from f5router.cli.doctor import clocks, rights
-from f5router.cli.doctor.report import Check, failure, ok, skipped, warning
+from f5router.cli.doctor import clocks, mends, rights
+from f5router.cli.doctor.report import Check, Mend, failure, ok, skipped, warning
 from f5router.config.config import Config
 from f5router.kube.api import fields, review
 from f5router.kube.api.connection import Connection
@@ -17,12 +17,6 @@ from f5router.model.errors import KubeError, KubeUnauthorized
 AREA = "cluster"
 _VERSION, _DISCOVERY = "/version", "/api/v1"
 
-_MISSING = {
-    "routes": "the cluster has no Routes: choose others with --sources",
-    "ingressroutes": "kubectl apply -f docs/deploy/40-ingressroutes.yaml",
-}
-"""Ways to have a kind served, by resource."""
-
 
 def check(connection: Connection, config: Config, now: Callable[[], float]) -> Iterator[Check]:
     """Check the API server. Args: now: the time of this machine, in seconds since the epoch."""
@@ -32,10 +26,10 @@ def check(connection: Connection, config: Config, now: Callable[[], float]) -> I
         end = now()
         connection.answer(_DISCOVERY)
     except KubeUnauthorized as exc:
-        yield failure(AREA, "login", str(exc))
+        yield failure(AREA, "login", str(exc), mends.kube_login(connection.server))
     except KubeError as exc:
         yield failure(AREA, "API server", f"{connection.server}: {exc}",
-                      "check --config, --context and --master, and the network to it")
+                      mends.no_api_server(connection.server))
     else:
         name = fields.mapping(version).get("gitVersion")
         yield ok(AREA, "API server", f"{connection.server} answers{f', Kubernetes {name}' if name else ''}")
@@ -49,8 +43,8 @@ def _clock(headers: Mapping[str, str], begin: float, end: float) -> Check:
     try:
         time = parsedate_to_datetime(headers.get("Date", "")).timestamp()
     except (TypeError, ValueError):
-        return warning(AREA, "clock", "the API server does not show its time")
-    return clocks.compare(AREA, "the API server", time, begin, end)
+        return warning(AREA, "clock", "the API server does not show its time", mends.API_CLOCK_HIDDEN)
+    return clocks.compare(AREA, "the API server", time, begin, end, mends.API_CLOCK)
 
 
 def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]:
@@ -58,7 +52,7 @@ def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]
         served = {source: choose_served(connection, source)
                   for source in watched_kinds.sources(config.watch)}
     except KubeError as exc:
-        yield failure(AREA, "kinds", str(exc))
+        yield failure(AREA, "kinds", str(exc), mends.KINDS)
         yield skipped(AREA, ("rights",), "the kinds must be known first")
         return
     yield from _kinds(config, served)
@@ -79,7 +73,7 @@ def _kinds(config: Config, served: Mapping[Source, Source | None]) -> Iterator[C
     for source, choice in served.items():
         if choice is None and source not in may_be_absent:
             yield failure(AREA, "kinds", f"{source.resource} are not served by the API server",
-                          _MISSING.get(source.resource, ""))
+                          mends.not_served(source.resource))
 
 
 def _rights(connection: Connection, needed: list[rights.Right]) -> Iterator[Check]:
@@ -91,10 +85,11 @@ def _rights(connection: Connection, needed: list[rights.Right]) -> Iterator[Chec
         unknown += allowed is None
         if allowed is False:
             make = failure if right.required else warning
-            yield make(AREA, "rights", f"may not {right.what}: {right.lacks}", right.mend)
+            yield make(AREA, "rights", f"may not {right.what}: {right.lacks}",
+                       Mend(command=right.mend))
     if unknown:
         yield warning(AREA, "rights", f"{unknown} of {len(needed)} rights are not known: the API server "
-                                      "answers no SelfSubjectAccessReview of this account")
+                                      "answers no SelfSubjectAccessReview of this account", mends.REVIEWS)
     elif granted:
         yield ok(AREA, "rights", f"{granted} of the {len(needed)} that these settings need are granted")
 

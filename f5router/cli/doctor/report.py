@@ -18,6 +18,23 @@ _PLURALS = {WARNING: "warnings", FAILURE: "failures"}
 
 
 @dataclass(frozen=True, slots=True)
+class Mend:
+    """Remedy for a fault: a step, a command, or both."""
+
+    step: str = ""
+    """In words."""
+    command: str = ""
+    """For a shell: here, or on the BIG-IP if it begins with "tmsh"."""
+
+    def __post_init__(self) -> None:
+        if not (self.step or self.command):
+            raise ValueError("neither a step nor a command")
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.step, self.command)))
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """The result of a check."""
 
@@ -27,19 +44,19 @@ class Check:
     state: str
     """One of STATES; SKIPPED if a failure before it makes it impossible."""
     message: str
-    mend: str = ""
-    """Command or change that mends it; "" if it is well, or the message has it."""
+    mend: Mend | None = None
+    """None only if it is well, or was not checked."""
 
 
 def ok(area: str, check: str, message: str) -> Check:
     return Check(area, check, OK, message)
 
 
-def warning(area: str, check: str, message: str, mend: str = "") -> Check:
+def warning(area: str, check: str, message: str, mend: Mend) -> Check:
     return Check(area, check, WARNING, message, mend)
 
 
-def failure(area: str, check: str, message: str, mend: str = "") -> Check:
+def failure(area: str, check: str, message: str, mend: Mend) -> Check:
     return Check(area, check, FAILURE, message, mend)
 
 
@@ -58,27 +75,40 @@ def exit_status(checks: Iterable[Check], *, settings: bool = True) -> int:
 def as_json(checks: Sequence[Check]) -> str:
     """Render `checks`, each an object with the fields of Check, and `summary`, the number of each state."""
     counts = Counter(check.state for check in checks)
-    document: dict[str, Any] = {"checks": [asdict(check) for check in checks],
-                                "summary": {state: counts[state] for state in STATES}}
+    document: dict[str, Any] = {
+        "checks": [{**asdict(check), "mend": str(check.mend or "")} for check in checks],
+        "summary": {state: counts[state] for state in STATES}}
     return json.dumps(document, indent=2)
 
 
 def as_text(checks: Sequence[Check], width: int) -> Text:
-    """Render each check below its area, and a summary. Args: width: of a line, in characters."""
+    """Render each check below its area, and a summary.
+
+    What mends several checks in a row stands once, below the last of them.
+
+    Args: width: of a line, in characters; commands are whole, so that they can be copied.
+    """
     text, column = Text(), max((len(check.check) for check in checks), default=0)
     indent = 2 + len(SKIPPED) + 2 + column + 2
     area = None
-    for check in checks:
+    for check, after in zip(checks, (*checks[1:], None), strict=True):
         if check.area != area:
             text.append(f"{'' if area is None else chr(10)}{printable(check.area)}\n", "bold")
             area = check.area
         text.append(f"  {check.state:<{len(SKIPPED)}}", _STYLES[check.state])
-        text.append(f"  {check.check:<{column}}  {hanging(_sentence(check), indent, width)}\n")
+        text.append(f"  {check.check:<{column}}  {hanging(check.message, indent, width)}\n")
+        if check.mend and (after is None or (after.area, after.mend) != (check.area, check.mend)):
+            _append_mend(text, check.mend, width)
     return text.append(f"\n{summary(checks)}")
 
 
-def _sentence(check: Check) -> str:
-    return f"{check.message}; {check.mend}" if check.mend else check.message
+def _append_mend(text: Text, mend: Mend, width: int) -> None:
+    """Append lines below a check, behind the word "mend"."""
+    indent = 2 + len(SKIPPED) + 2
+    lines = [hanging(f"{mend.step}{':' if mend.command else ''}", indent, width)] if mend.step else []
+    lines += [printable(mend.command)] if mend.command else []
+    text.append(f"  {'mend':<{len(SKIPPED)}}  ", "cyan")
+    text.append(f"\n{' ' * indent}".join(lines) + "\n")
 
 
 def summary(checks: Iterable[Check]) -> str:

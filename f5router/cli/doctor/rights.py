@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from f5router.config.config import Config
-from f5router.kube.api.api_errors import SHIPPED
+from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
 from f5router.kube.watch import watched_kinds
 from f5router.kube.watch.kind_states import OPTIONAL
 from f5router.kube.watch.sources import INGRESSES, NAMESPACES, NODES, PROJECTS, ROUTES, Source
@@ -48,9 +48,10 @@ class Right:
 
     @property
     def mend(self) -> str:
-        """Return the command that grants it."""
+        """The command that grants it to the account of the shipped files."""
         if self.resource == PROJECTS.resource:
-            return "oc adm policy add-cluster-role-to-user basic-user <account>"
+            namespace, name = SHIPPED_ACCOUNT
+            return f"oc adm policy add-cluster-role-to-user basic-user -z {name} -n {namespace}"
         return f"oc apply -f {_FOLDER}/{self.file}" if self.file else f"oc apply -f {SHIPPED}"
 
 

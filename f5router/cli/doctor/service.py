@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from f5router.app import config_sync
 from f5router.cli import survey as topics
-from f5router.cli.doctor.report import Check, failure, ok, skipped, warning
+from f5router.cli.doctor import mends
+from f5router.cli.doctor.report import Check, Mend, failure, ok, skipped, warning
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
@@ -30,12 +31,12 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
     missing = []
     if not survey.knows_device:
         if units_well and survey.error is not None:
-            yield _unreadable(survey.error)
+            yield _unreadable(survey.error, survey.config.partition)
         missing.append("the BIG-IP")
     if not survey.knows_cluster:
         if cluster_well:
             for text in survey.cluster.missing():
-                yield failure(AREA, "cluster", text)
+                yield failure(AREA, "cluster", *mends.split(text, mends.not_listed(text)))
         missing.append("the cluster")
     if missing:
         others = (*(() if survey.knows_device else _OF_DEVICE), *_OF_BOTH)
@@ -50,12 +51,12 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
         yield from _topics(survey)
 
 
-def _unreadable(error: BigIPError) -> Check:
+def _unreadable(error: BigIPError, partition: str) -> Check:
     if isinstance(error, PartitionMissing):
-        return failure(AREA, "partition", error.text)
+        return failure(AREA, "partition", error.text, mends.partition(partition))
     if isinstance(error, Standby):
-        return failure(AREA, "failover", error.text)
-    return failure(AREA, "reading", str(error))
+        return failure(AREA, "failover", error.text, mends.NO_ACTIVE)
+    return failure(AREA, "reading", str(error), mends.READING)
 
 
 def _partition(survey: Survey) -> Iterator[Check]:
@@ -76,20 +77,24 @@ def _virtual_servers(survey: Survey) -> Iterator[Check]:
         mine = [problem for problem in problems if problem.text.startswith(
             (f"virtual server {virtual.path} ", f"virtual server {virtual.path},"))]
         problems = [problem for problem in problems if problem not in mine]
-        yield from (failure(AREA, "virtual servers", _text(problem)) for problem in mine)
+        for problem in mine:
+            yield failure(AREA, "virtual servers", _text(problem),
+                          mends.virtual(virtual, problem.text, https=virtual is facts.https))
         if not mine:
             yield ok(AREA, "virtual servers", _described(survey, virtual))
         yield from _translation(survey.config, virtual)
     for problem in problems:
-        yield failure(AREA, "objects", str(problem))
+        yield failure(AREA, "objects", str(problem), mends.objects(problem.routes))
     yield from _missing_profiles(facts)
     for text in survey.findings()[topics.VIRTUALS].warnings:
-        yield warning(AREA, "virtual servers", text)
+        yield warning(AREA, "virtual servers", text,
+                      mends.compression(text, filter(None, (facts.http, facts.https))))
 
 
 def _text(problem: Problem) -> str:
-    count = len(problem.routes)
-    return f"{problem.text} ({count} Route{'' if count == 1 else 's'} not served)" if count else problem.text
+    """Return a problem of a virtual server without the remedy, and the number of Routes."""
+    count, text = len(problem.routes), problem.text.partition("; ")[0]
+    return f"{text} ({count} Route{'' if count == 1 else 's'} not served)" if count else text
 
 
 def _described(survey: Survey, virtual: VirtualFacts) -> str:
@@ -109,13 +114,13 @@ def _translation(config: Config, virtual: VirtualFacts) -> Iterator[Check]:
     if virtual.exists and virtual.snat == "none" and (config.static_routes or config.nodeport):
         yield warning(AREA, "virtual servers", f"{virtual.path} translates no source addresses: pods answer "
                                                "to clients past the BIG-IP, unless it is their gateway",
-                      f"tmsh modify ltm virtual {virtual.path} source-address-translation {{ type automap }}")
+                      mends.translation(virtual.path))
 
 
 def _missing_profiles(facts: DeviceFacts) -> Iterator[Check]:
     for path in sorted(facts.missing_profiles):
         yield warning(AREA, "profiles", f"server SSL profile {path} of --allowed-profiles does not exist",
-                      f"tmsh create ltm profile server-ssl {path}")
+                      mends.server_ssl(path))
 
 
 # --- pair, network, limits ---------------------------------------------------------------
@@ -127,15 +132,17 @@ def _sync(survey: Survey) -> Iterator[Check]:
         group, decision = config_sync.look(ConfigSync(lambda: device.client), device.folder,
                                            push=config.config_sync == config_sync.PUSH)
     except BigIPError as exc:
-        yield warning(AREA, "config sync", f"its state cannot be read: {exc.text}")
+        yield warning(AREA, "config sync", f"its state cannot be read: {exc.text}", mends.SYNC_HIDDEN)
         return
     if group is None and len(config.hosts) > 1:
         yield failure(AREA, "config sync", f"{config.folder} is in no device group: after a failover the "
-                                           "other unit serves nothing", "see docs/bigip-pairs.md")
+                                           "other unit serves nothing", mends.no_group(config.folder))
     elif group is None:
         yield ok(AREA, "config sync", "the BIG-IP shares its configuration with no other unit")
     elif decision.problem:
-        yield warning(AREA, "config sync", decision.problem)
+        text, _, command = decision.problem.partition(": tmsh ")
+        yield warning(AREA, "config sync", text,
+                      mends.sync(group.name, waits=decision.wait, mine=bool(command)))
     else:
         state = "changes are pending, and `f5router run` syncs them" if decision.push else "in sync"
         yield ok(AREA, "config sync", f"device group {group.name}: {state}")
@@ -145,7 +152,7 @@ def _limits(survey: Survey) -> Iterator[Check]:
     kinds = Counter(type(obj) for obj in survey.device.observed.values())
     slow = survey.device.client.slow_requests.warnings()
     for text in slow:
-        yield warning(AREA, "limits", text)
+        yield warning(AREA, "limits", text.partition(": give ")[0], mends.SHARDS)
     near = list(_near_secrets(survey))
     yield from near
     if not slow and not near:
@@ -158,12 +165,13 @@ def _near_secrets(survey: Survey) -> Iterator[Check]:
     counts, limits = survey.cluster.secret_counts(), survey.config.watch.secret_limits
     total = sum(counts.values())
     if total >= NEAR * limits.total:
-        yield warning(AREA, "limits", f"{total} of {limits.total} Secrets are read", "raise --max-secrets")
+        yield warning(AREA, "limits", f"{total} of {limits.total} Secrets are read",
+                      mends.more_secrets("--max-secrets", limits.total))
     for namespace, count in sorted(counts.items()):
         if count >= NEAR * limits.per_namespace:
             yield warning(AREA, "limits", f"{count} of {limits.per_namespace} Secrets are read of namespace "
                                           f"{namespace}",
-                          "raise --max-secrets-per-namespace")
+                          mends.more_secrets("--max-secrets-per-namespace", limits.per_namespace))
 
 
 def _topics(survey: Survey) -> Iterator[Check]:
@@ -173,18 +181,24 @@ def _topics(survey: Survey) -> Iterator[Check]:
     for kind in unknown:
         yield warning(AREA, "way to the pods", f"the settings of VxLAN are not checked against a {kind}: "
                                                "there is none, or it cannot be read",
-                      f"oc get {kind.lower()}s")
-    yield from _found("way to the pods", findings[topics.NETWORK], "" if unknown else _way(survey.config))
-    yield from _found("selection", findings[topics.SELECTION], "")
+                      mends.NO_NETWORK_KIND)
+    network_findings = findings[topics.NETWORK]
+    for text in network_findings.problems:
+        yield failure(AREA, "way to the pods", *_mended(survey, text))
+    for text in network_findings.warnings:
+        yield warning(AREA, "way to the pods", *_mended(survey, text))
+    if not unknown and network_findings == Findings():
+        yield ok(AREA, "way to the pods", _way(survey.config))
+    for text in findings[topics.SELECTION].warnings:
+        yield warning(AREA, "selection", text, mends.NAMESPACES)
 
 
-def _found(name: str, findings: Findings, well: str) -> Iterator[Check]:
-    for text in findings.problems:
-        yield failure(AREA, name, text.removeprefix(f"{name}: "))
-    for text in findings.warnings:
-        yield warning(AREA, name, text.removeprefix(f"{name}: "))
-    if well and findings == Findings():
-        yield ok(AREA, name, well)
+def _mended(survey: Survey, text: str) -> tuple[str, Mend]:
+    """Return a finding about the way to the pods without its remedy, and what mends it."""
+    config, facts = survey.config, survey.device.facts
+    return mends.way(
+        text.removeprefix(f"{topics.NETWORK}: "), config.vxlan, filter(None, (facts.http, facts.https)),
+        mends.role(config.bigip.username, facts.version))
 
 
 def _way(config: Config) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 
-from f5router.cli.doctor import clocks
+from f5router.cli.doctor import clocks, mends
 from f5router.cli.doctor.report import OK, Check, failure, ok, skipped, warning
 from f5router.config.config import Config
 from f5router.icontrol import inspection, rights
@@ -20,7 +20,6 @@ from f5router.model.errors import (
     UploadAuthFailed,
     UploadError,
 )
-from f5router.network.vxlan_checks import RAMP
 
 ENDING = timedelta(days=14)
 """Time before the end of a licence from which on there is a warning."""
@@ -40,16 +39,16 @@ def check(unit: Unit, config: Config, ssh: SSHSettings, now: Callable[[], float]
     try:
         version = unit.client.version()
     except BigIPError as exc:
-        yield from _unusable(where, config, exc)
+        yield from _unusable(where, unit, config, exc)
     else:
-        yield from _connected(where, config)
+        yield from _connected(where, unit, config)
         yield ok(where, LOGIN, f"user {config.bigip.username}, {config.bigip.auth} authentication")
-        yield from _role(where, unit, config)
+        yield from _role(where, unit, config, version)
         yield from _version(where, unit, version)
         yield from _licence(where, unit, config, now)
         yield from _modules(where, unit)
         yield from _clock(where, unit, now)
-        yield from _failover(where, unit, alone=len(config.hosts) == 1)
+        yield from _failover(where, unit, config, version)
     if config.cert_upload == "ssh":
         yield _ssh(where, ssh)
 
@@ -59,48 +58,47 @@ def is_any_usable(checks: Iterable[Check]) -> bool:
     return any((check.check, check.state) == (LOGIN, OK) for check in checks)
 
 
-def _connected(where: str, config: Config) -> Iterator[Check]:
+def _connected(where: str, unit: Unit, config: Config) -> Iterator[Check]:
     yield ok(where, "address", "it answers")
     if config.bigip.verify is False:
         yield warning(where, "TLS", "the certificate is not verified, so anybody may play the BIG-IP",
-                      "give the file of its CA with --f5-ca-bundle")
+                      mends.certificate(unit.name))
     else:
         yield ok(where, "TLS", "the certificate is trusted, and is for this address")
 
 
-def _unusable(where: str, config: Config, exc: BigIPError) -> Iterator[Check]:
+def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterator[Check]:
     """Yield what was reached, and the one failure that prevents the rest."""
     if isinstance(exc, Untrusted):
         yield ok(where, "address", "it answers")
-        yield failure(where, "TLS", exc.text)
+        message, _, step = exc.text.rpartition(": ")
+        yield failure(where, "TLS", message, mends.certificate(unit.name, step))
     elif isinstance(exc, Unreachable):
-        yield failure(where, "address", exc.text, f"check --f5-host {where.split(' ', 1)[1]}, its name in "
-                                                  "DNS, and the network to it")
+        yield failure(where, "address", exc.text, mends.no_address(unit.name))
     else:
-        yield from _connected(where, config)
+        yield from _connected(where, unit, config)
         if isinstance(exc, AuthFailed):
-            yield failure(where, LOGIN, exc.text)
+            yield failure(where, LOGIN, *mends.login(config.bigip.username, exc.text))
         elif isinstance(exc, Unsupported):
-            yield failure(where, "version", exc.text)
+            yield failure(where, "version", exc.text, mends.UNSUPPORTED)
         else:
-            yield failure(where, "ready", str(exc), "wait until the BIG-IP has started, or run `bigstart "
-                                                    "restart restjavad` on it")
+            yield failure(where, "ready", str(exc), mends.RESTART)
     yield skipped(where, _AFTER_LOGIN, "they need a login that works")
 
 
-def _role(where: str, unit: Unit, config: Config) -> Iterator[Check]:
+def _role(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> Iterator[Check]:
     name, partition = config.bigip.username, config.partition
     try:
         access = rights.read(unit.client, name)
     except BigIPError as exc:
         yield warning(where, "role", f"the role of user {name} cannot be read, as of one of a directory "
-                                     f"server: {exc.text}", f"it must be {rights.ADMIN}")
+                                     f"server: {exc.text}", mends.REMOTE_ROLE)
         return
-    findings = rights.judge(name, partition, access)
+    findings, mend = rights.judge(name, partition, access), mends.role(name, version)
     for text in findings.problems:
-        yield failure(where, "role", text)
+        yield failure(where, "role", text.partition("; give it")[0], mend)
     for text in findings.warnings:
-        yield warning(where, "role", text)
+        yield warning(where, "role", text, mend)
     if findings == rights.NOTHING_WRONG:
         yield ok(where, "role", f"{rights.ADMIN} in partition {partition}")
 
@@ -110,43 +108,42 @@ def _version(where: str, unit: Unit, version: tuple[int, ...]) -> Iterator[Check
     try:
         ready = unit.client.ready()
     except BigIPError as exc:
-        yield failure(where, "ready", exc.text)
+        yield failure(where, "ready", exc.text, mends.RESTART)
     else:
         if not ready:
             yield failure(where, "ready", "the BIG-IP reports that its configuration is not loaded",
-                          "tmsh show sys mcp-state")
+                          mends.NOT_LOADED)
 
 
 def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -> Iterator[Check]:
     try:
         licence = inspection.licence(unit.client)
     except BigIPError as exc:
-        yield warning(where, "licence", f"it cannot be read: {exc.text}", "tmsh show sys license")
+        yield warning(where, "licence", f"it cannot be read: {exc.text}", mends.LICENCE_HIDDEN)
         return
     if not licence.exists:
-        yield failure(where, "licence", "there is none", "tmsh install sys license registration-key <key>")
+        yield failure(where, "licence", "there is none", mends.NO_LICENCE)
         return
     today = inspection.day(now())
     if licence.ends is not None and licence.ends < today:
-        yield failure(where, "licence", f"it ended on {licence.ends}", "renew it: tmsh show sys license")
+        yield failure(where, "licence", f"it ended on {licence.ends}", mends.RENEWAL)
     elif licence.ends is not None and licence.ends - today <= ENDING:
-        yield warning(where, "licence", f"it ends on {licence.ends}", "renew it: tmsh show sys license")
+        yield warning(where, "licence", f"it ends on {licence.ends}", mends.RENEWAL)
     else:
         yield ok(where, "licence", f"until {licence.ends}" if licence.ends else "without an end")
     if config.vxlan is not None and licence.has_sdn is False:
         yield failure(where, "licence", f"{inspection.SDN_SERVICES} is not in it, so the BIG-IP cannot join "
-                                        "the cluster network", RAMP)
+                                        "the cluster network", mends.NO_SDN)
 
 
 def _modules(where: str, unit: Unit) -> Iterator[Check]:
     try:
         level = inspection.level(unit.client, "ltm")
     except BigIPError as exc:
-        yield warning(where, "modules", f"they cannot be read: {exc.text}", "tmsh list sys provision")
+        yield warning(where, "modules", f"they cannot be read: {exc.text}", mends.MODULES_HIDDEN)
         return
     if level in ("", "none"):
-        yield failure(where, "modules", "LTM is not provisioned",
-                      "tmsh modify sys provision ltm level nominal")
+        yield failure(where, "modules", "LTM is not provisioned", mends.NO_LTM)
     else:
         yield ok(where, "modules", f"LTM is provisioned, level {level}")
 
@@ -156,29 +153,28 @@ def _clock(where: str, unit: Unit, now: Callable[[], float]) -> Iterator[Check]:
     try:
         time = inspection.time(unit.client)
     except BigIPError as exc:
-        yield warning(where, "clock", f"it cannot be read: {exc.text}")
+        yield warning(where, "clock", f"it cannot be read: {exc.text}", mends.CLOCK_HIDDEN)
         return
     if time is None:
-        yield warning(where, "clock", "it is shown in an unknown form",
-                      "compare it by hand: tmsh show sys clock")
+        yield warning(where, "clock", "it is shown in an unknown form", mends.CLOCK_HIDDEN)
     else:
-        yield clocks.compare(where, "the BIG-IP", time.timestamp(), begin, now())
+        yield clocks.compare(where, "the BIG-IP", time.timestamp(), begin, now(), mends.CLOCK)
 
 
-def _failover(where: str, unit: Unit, *, alone: bool) -> Iterator[Check]:
+def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> Iterator[Check]:
     """Check if the unit may be written to; of a pair, one has to be a standby."""
     try:
         state = unit.failover.check()
     except BigIPError as exc:
-        yield failure(where, "failover", exc.text)
+        yield failure(where, "failover", exc.text, mends.FAILOVER_HIDDEN)
         return
-    remarks = unit.failover.remarks()
+    remarks, alone = unit.failover.remarks(), len(config.hosts) == 1
+    mend = mends.failover(state.status, config.bigip.username, version)
     for text in remarks:
         if not state.status:
-            yield warning(where, "failover", text)
+            yield warning(where, "failover", text, mend)
         elif alone:
-            yield failure(where, "failover", text, "give both units of the pair with --f5-host, or the "
-                                                   "address of the active one")
+            yield failure(where, "failover", text, mend)
     if not remarks or (state.status and not alone):
         yield ok(where, "failover", f"the unit is {state.status}")
 
@@ -191,12 +187,12 @@ def _ssh(where: str, settings: SSHSettings) -> Check:
     try:
         ssh.connect(settings).close()
     except HostKeyRefused as exc:
-        return failure(where, "SSH", exc.text)
+        return failure(where, "SSH", exc.text, mends.HOST_KEY)
     except UploadAuthFailed as exc:
-        return failure(where, "SSH", exc.text, "see --f5-private-key, and the authorized_keys of this user")
+        return failure(where, "SSH", exc.text, mends.ssh_login(settings))
     except UploadError as exc:
-        return failure(where, "SSH", exc.text, "see --f5-ssh-port, and the network to it")
+        return failure(where, "SSH", exc.text, mends.no_ssh(settings))
     if settings.insecure_host_key:
         return warning(where, "SSH", f"user {settings.username} logs in to {server}, whose host key is not "
-                                     "verified", "give it with --f5-ssh-known-hosts or --f5-ssh-host-key")
+                                     "verified", mends.ssh_keys(settings))
     return ok(where, "SSH", f"user {settings.username} logs in to {server}, whose host key is known")

@@ -1,0 +1,301 @@
+"""Steps and commands that mend what doctor finds. No I/O.
+
+A step is in words; a command is to be copied, after a word in capitals, such as NTP_SERVER, was replaced.
+Names of objects are quoted for a shell.
+
+Sources: F5's tmsh reference (https://clouddocs.f5.com/cli/tmsh-reference/latest/modules/), auth user
+(`prompt-for-password`, `partition-access`), auth remote-role, cm config-sync, cm failover-status, ltm
+virtual, ltm profile client-ssl, ltm snatpool, sys license, sys ntp, sys provision, sys failover; Kubernetes'
+documentation (https://kubernetes.io/docs/reference/access-authn-authz/rbac/), discovery roles:
+`system:basic-user` may make SelfSubjectAccessReviews.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from f5router.cli.doctor.report import Mend
+from f5router.icontrol import rights
+from f5router.icontrol.settings import SSHSettings
+from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.device_facts import VirtualFacts
+from f5router.model.printable import printable
+from f5router.network import vxlan_checks
+from f5router.network.vxlan import NO_TRANSLATION, VxlanConfig
+
+_ONE_PARTITION_ACCESS = (11, 6)
+"""First TMOS version whose users have a role for each partition."""
+_DEFAULT_CLIENT_SSL = "/Common/clientssl-default"
+_REMEDY = re.compile(r"; ((?:set|create|take|leave out|grant it with:) .*)$", re.DOTALL)
+"""End of a sentence that has what is to be done."""
+
+
+def quoted(text: str) -> str:
+    """Return a word of a shell command; unprintable characters become escapes."""
+    return shlex.quote(printable(text))
+
+
+def split(text: str, mend: Mend) -> tuple[str, Mend]:
+    """Return a message without the remedy at its end, which becomes the step of the mend."""
+    remedy = _REMEDY.search(text)
+    return (text[: remedy.start()], Mend(remedy[1], mend.command)) if remedy else (text, mend)
+
+
+SETTINGS = Mend("correct or leave out what is named; all settings are listed by", "f5router run --help-all")
+
+# --- the cluster -------------------------------------------------------------------------
+
+API_CLOCK = Mend("let both follow the same time servers; on the machine of the API server",
+                 "timedatectl set-ntp true")
+API_CLOCK_HIDDEN = Mend("compare it with that of the machine of the API server", "date --utc")
+KINDS = Mend("see what the API server serves, and what it answers", "kubectl api-resources")
+REVIEWS = Mend(
+    "let the account of the router ask; that of the shipped files gets it with",
+    "kubectl create clusterrolebinding f5router-reviews --clusterrole=system:basic-user "
+    f"--serviceaccount={':'.join(SHIPPED_ACCOUNT)}")
+
+_NOT_SERVED = {
+    "routes": Mend("choose others with --sources if the cluster has no Routes; on OpenShift see why not",
+                   "kubectl get apiservice v1.route.openshift.io"),
+    "ingressroutes": Mend(command="kubectl apply -f docs/deploy/40-ingressroutes.yaml"),
+}
+
+
+def kube_login(server: str) -> Mend:
+    return Mend(f"in a pod, apply {SHIPPED} if its service account is gone; elsewhere renew the login",
+                f"oc login {quoted(server)}")
+
+
+def no_api_server(server: str) -> Mend:
+    return Mend("check --config, --context and --master, and the network to it",
+                f"curl --insecure {quoted(server + '/version')}")
+
+
+def not_served(resource: str) -> Mend:
+    return _NOT_SERVED.get(resource, KINDS)
+
+
+def not_listed(text: str) -> Mend:
+    """Return what helps if a list of the cluster is not complete."""
+    if missing := re.match(r"the namespace '([^']+)' does not exist", text):
+        return Mend("correct --namespace, or create it", f"kubectl create namespace {quoted(missing[1])}")
+    return Mend("see the rights of the account, and if the API server is well", "kubectl get --raw /healthz")
+
+
+# --- one BIG-IP --------------------------------------------------------------------------
+
+RESTART = Mend("wait until the BIG-IP has started; if that does not help, restart its REST service on it",
+               "bigstart restart restjavad")
+NOT_LOADED = Mend("wait until its phase is `running`; else see what keeps it", "tmsh show sys mcp-state")
+UNSUPPORTED = Mend("name the management address of a BIG-IP with --f5-host; if it is one, upgrade it",
+                   "tmsh show sys version")
+REMOTE_ROLE = Mend(f"see that its directory group has the role {rights.ADMIN} in all partitions",
+                   "tmsh list auth remote-role")
+LICENCE_HIDDEN = Mend("read it on the BIG-IP", "tmsh show sys license")
+NO_LICENCE = Mend(command="tmsh install sys license registration-key KEY")
+RENEWAL = Mend("renew it with F5, then install it", NO_LICENCE.command)
+NO_SDN = Mend(f"add SDN Services to it; {vxlan_checks.RAMP}",
+              "tmsh install sys license registration-key KEY add-on-keys { ADD_ON_KEY }")
+MODULES_HIDDEN = Mend("read them on the BIG-IP", "tmsh list sys provision")
+NO_LTM = Mend(command="tmsh modify sys provision ltm level nominal")
+CLOCK = Mend("let both follow the same time servers", "tmsh modify sys ntp servers add { NTP_SERVER }")
+CLOCK_HIDDEN = Mend("compare it by hand", "tmsh show sys clock")
+HOST_KEY = Mend("compare the fingerprint with that of the BIG-IP's own files, then put the key into "
+                "--f5-ssh-known-hosts, or the fingerprint into --f5-ssh-host-key; on the BIG-IP",
+                "for key in /config/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done")
+FAILOVER_HIDDEN = Mend("read it on the unit", "tmsh show cm failover-status")
+NOT_ACTIVE = Mend("give both units of the pair with --f5-host, or the address of the active one; each shows "
+                  "its state with", FAILOVER_HIDDEN.command)
+OFFLINE = Mend("if it is meant to serve, release it", "tmsh run sys failover online")
+NO_ACTIVE = Mend("see on each unit why not exactly one of them is active", FAILOVER_HIDDEN.command)
+
+
+def no_address(name: str) -> Mend:
+    return Mend(f"check --f5-host {printable(name)}, its name in DNS, and the network to it",
+                f"curl --insecure {quoted(f'https://{name}/mgmt/tm/sys/version')}")
+
+
+def certificate(name: str, step: str = "give the file of its CA with --f5-ca-bundle") -> Mend:
+    """Args: step: what is to be done; the command shows what the BIG-IP presents."""
+    server = name if re.search(r":\d+$", name) else f"{name}:443"
+    return Mend(f"{step}; it presents", f"openssl s_client -showcerts -connect {quoted(server)} </dev/null")
+
+
+def login(user: str, text: str) -> tuple[str, Mend]:
+    """Return the message of a refused login, and what helps."""
+    tokens, _, command = text.partition(", or free all: ")
+    if command:
+        return tokens, Mend(f"wait, or free all as user {printable(user)}", command)
+    return text, Mend("give the router the right one, or set it again on the BIG-IP",
+                      f"tmsh modify auth user {quoted(user)} prompt-for-password")
+
+
+def role(user: str, version: tuple[int, ...]) -> Mend:
+    access = ("replace-all-with { all-partitions { role admin } }" if version >= _ONE_PARTITION_ACCESS
+              else "all role admin")
+    return Mend(command=f"tmsh modify auth user {quoted(user)} partition-access {access}")
+
+
+def failover(status: str, user: str, version: tuple[int, ...]) -> Mend:
+    """Return what helps where a unit may not be written to. Args: status: "" if it cannot be read."""
+    return role(user, version) if not status else OFFLINE if "OFFLINE" in status else NOT_ACTIVE
+
+
+def ssh_keys(settings: SSHSettings) -> Mend:
+    return Mend("fetch the host key, compare its fingerprint with that on the BIG-IP's console, and name the "
+                "file with --f5-ssh-known-hosts", f"{no_ssh(settings).command} >known_hosts")
+
+
+def ssh_login(settings: SSHSettings) -> Mend:
+    return Mend("see --f5-private-key and the authorized_keys of this user, who needs the shell bash",
+                f"tmsh modify auth user {quoted(settings.username)} shell bash")
+
+
+def no_ssh(settings: SSHSettings) -> Mend:
+    return Mend("check --f5-ssh-port and the network to it",
+                f"ssh-keyscan -p {settings.port} {quoted(settings.host)}")
+
+
+# --- what the settings name --------------------------------------------------------------
+
+READING = Mend("see the end of this file on the BIG-IP", "tail -n 50 /var/log/restjavad.0.log")
+PLAN = Mend("see all of them, with the Routes that need them", "f5router plan")
+
+
+def partition(name: str) -> Mend:
+    return Mend("correct --f5-partition-path, or create it", f"tmsh create auth partition {quoted(name)}")
+
+
+def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Mend:
+    """Return what mends a virtual server. Args: text: the problem."""
+    path = quoted(facts.path)
+    if not facts.exists:
+        return _no_virtual(path, https=https)
+    if "an http profile is missing" in text:
+        return Mend(command=f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
+    if "a client SSL profile is missing" in text:
+        return Mend("add one with sni-default true, which serves Routes without a certificate of their own",
+                    f"{_NEW_CLIENT_SSL}; tmsh modify ltm virtual {path} profiles add "
+                    f"{{ {_DEFAULT_CLIENT_SSL} {{ context clientside }} }}")
+    if "sni-default" in text and (profiles := facts.sni_defaults[1:] or facts.client_ssl[:1]):
+        wanted = "false" if facts.sni_defaults else "true"
+        return Mend(command=" && ".join(
+            f"tmsh modify ltm profile client-ssl {quoted(profile)} sni-default {wanted}"
+            for profile in profiles))
+    return PLAN
+
+
+_NEW_CLIENT_SSL = (f"tmsh create ltm profile client-ssl {_DEFAULT_CLIENT_SSL} defaults-from clientssl "
+                   "sni-default true")
+"""If there is one already, only this command fails."""
+
+
+def _no_virtual(path: str, *, https: bool) -> Mend:
+    flag, port, profile = ("--f5-http-vserver", 80, "")
+    if https:
+        flag, port = "--f5-https-vserver", 443
+        profile = f" {_DEFAULT_CLIENT_SSL} {{ context clientside }}"
+    create = (f"tmsh create ltm virtual {path} destination ADDRESS:{port} ip-protocol tcp profiles add "
+              f"{{ tcp http{profile} }} source-address-translation {{ type automap }}")
+    return Mend(f"correct {flag} and --f5-partition-path, or create it",
+                f"{_NEW_CLIENT_SSL}; {create}" if https else create)
+
+
+def translation(path: str) -> Mend:
+    return Mend(
+        command=f"tmsh modify ltm virtual {quoted(path)} source-address-translation {{ type automap }}")
+
+
+def server_ssl(path: str) -> Mend:
+    return Mend("leave it out, or create it", f"tmsh create ltm profile server-ssl {quoted(path)}")
+
+
+def objects(routes: tuple[Key, ...]) -> Mend:
+    """Return what shows more of a refused object. Args: routes: those that need it."""
+    if routes and names.label(routes[0]) == str(routes[0]):
+        return Mend("see the links of its chain", f"f5router explain route {quoted(str(routes[0]))}")
+    return PLAN
+
+
+def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Mend:
+    """Return what takes the profile from the virtual server that the text names."""
+    step = "leave out ROUTER_ENABLE_COMPRESSION, or take the profile from the virtual server"
+    for facts in virtuals:
+        if text.startswith(f"virtual server {facts.path} "):
+            path, profiles = quoted(facts.path), " ".join(map(quoted, facts.compression))
+            return Mend(step, f"tmsh modify ltm virtual {path} profiles delete {{ {profiles} }}")
+    return Mend(step)
+
+
+# --- pair, network, limits ---------------------------------------------------------------
+
+
+def no_group(folder: str) -> Mend:
+    return Mend("add the folder to the device group of the pair (docs/bigip-pairs.md)",
+                f"tmsh modify sys folder {quoted(folder)} device-group GROUP")
+
+
+def sync(group: str, *, waits: bool, mine: bool) -> Mend:
+    """Args: waits: the status may change by itself; mine: the changes are those of this unit alone."""
+    if waits:
+        return Mend("see if it ends by itself", "tmsh show cm sync-status")
+    step = ("set --f5-config-sync=push, or" if mine
+            else "on the unit whose configuration is to count, which replaces that of the others")
+    return Mend(step, f"tmsh run cm config-sync to-group {quoted(group)}")
+
+
+SYNC_HIDDEN = Mend("read it on the unit", "tmsh show cm sync-status")
+SHARDS = Mend("give some of the Routes to another shard (docs/sharding.md)")
+NAMESPACES = Mend("correct the setting, or label one", "kubectl get namespaces --show-labels")
+
+
+def more_secrets(flag: str, limit: int) -> Mend:
+    return Mend("raise it, as far as the memory of the router allows", f"f5router run {flag}={2 * limit}")
+
+
+NO_NETWORK_KIND = Mend("let the account read them, if the cluster has some (a cluster of openshift-sdn)",
+                       "oc apply -f docs/deploy/15-sdn-reader.yaml")
+
+
+def way(text: str, own: VxlanConfig | None, virtuals: Iterable[VirtualFacts],
+        role_mend: Mend) -> tuple[str, Mend]:
+    """Return a finding about the way to the pods without its remedy, and what mends it.
+
+    Args: role_mend: gives the user the right to read.
+    """
+    for facts in virtuals:
+        if text.startswith(f"virtual server {facts.path},"):
+            return text.partition("; set ")[0], _return(facts, own)
+    if node := re.match(r"Nodes? ([^,: ]+)", text):
+        return text, Mend("correct its addresses and pod networks, which it shows with",
+                          f"kubectl get node {quoted(node[1])} -o yaml")
+    if text.startswith("no Node "):
+        return text, Mend("label some, or correct --node-label-selector", "kubectl get nodes --show-labels")
+    if " of the BIG-IP cannot be read (" in text:
+        return text, role_mend
+    return split(text, _of_vxlan(text, own))
+
+
+def _return(facts: VirtualFacts, own: VxlanConfig | None) -> Mend:
+    if facts.snat == NO_TRANSLATION or own is None:
+        return translation(facts.path)
+    gateway = own.gateway.partition("/")[0]
+    return Mend("take automap, or add the gateway",
+                f"tmsh modify ltm snatpool {quoted(facts.snat_pool)} members add {{ {gateway} }}")
+
+
+def _of_vxlan(text: str, own: VxlanConfig | None) -> Mend:
+    if text.startswith("TMOS "):
+        return Mend(f"upgrade it; {vxlan_checks.RAMP}", UNSUPPORTED.command)
+    if text.startswith("VxLAN profile "):
+        return NO_NETWORK_KIND
+    if "by tunnel " in text:
+        return Mend("let one router join the cluster network", "tmsh list net tunnels tunnel")
+    if own is not None and "; create a HostSubnet " in text:
+        create = f"ghost-hostsubnet create --name openshift-f5-node --host-ip {own.internal_address}"
+        return Mend("create it", create)
+    if subnet := re.search(r"the subnet of HostSubnet ([^;, ]+)", text):
+        return Mend("the right one is printed by", f"ghost-hostsubnet gateway --name {quoted(subnet[1])}")
+    return Mend("compare it with the network of the cluster", "ghost-hostsubnet show")
