@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.dsa import DSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from f5router.admission.pem import PEMError, extension
+from f5router.admission.pem import PEMError, extension, name
 from f5router.model.steps import Steps
 
 MAX_CHECKS = 100
@@ -40,7 +40,7 @@ class IssuerSearch:
     def __init__(self, authorities: Iterable[x509.Certificate]):
         self._trusted = set(authorities)
         self._by_subject: dict[x509.Name | None, dict[x509.Certificate, bytes | None]] = {}
-        """Certificates with their key identifiers."""
+        """Certificates by subject, with their key identifiers; None: that of all that do not parse."""
         self._reached: set[x509.Certificate] = set()
         self.checks = 0
         self.reason = ""
@@ -49,7 +49,7 @@ class IssuerSearch:
     def know(self, certs: Iterable[x509.Certificate]) -> Steps[None]:
         """Take certificates that may have signed others, likelier ones first."""
         for cert in certs:
-            self._by_subject.setdefault(_name(cert, "subject"), {}).setdefault(cert, None)
+            self._by_subject.setdefault(name(cert, "subject"), {}).setdefault(cert, None)
             yield
         for several in self._by_subject.values():
             for cert in several if len(several) > 1 else ():
@@ -76,7 +76,7 @@ class IssuerSearch:
 
         Source: Go's crypto/x509, findPotentialParents.
         """
-        named = self._by_subject.get(_name(cert, "issuer"), {})
+        named = self._by_subject.get(name(cert, "issuer"), {})
         if len(named) < 2 or (wanted := _key_id(cert, x509.AuthorityKeyIdentifier)) is None:
             return list(named)
         return sorted(named, key=lambda parent: 1 if named[parent] is None else 2 * (named[parent] != wanted))
@@ -92,15 +92,6 @@ class IssuerSearch:
         signed = _verified(child, parent)
         yield
         return signed
-
-
-def _name(cert: x509.Certificate, field: str) -> x509.Name | None:
-    """Subject or issuer; None for one that does not parse, which may be that of another such certificate."""
-    try:
-        name: x509.Name = getattr(cert, field)
-        return name
-    except Exception:
-        return None
 
 
 def _key_id(cert: x509.Certificate, kind: type) -> bytes | None:

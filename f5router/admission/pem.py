@@ -8,12 +8,13 @@ Source of the rules: openshift/router, routeapihelpers/validation.go.
 import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.x509.oid import NameOID
 
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.steps import Steps
@@ -93,8 +94,27 @@ def validity(certificate: x509.Certificate) -> Validity | None:
     try:
         begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         return Validity(_names(certificate), begin, end)
-    except (ValueError, TypeError, OverflowError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
+    except Exception:
         return None
+
+
+def name(certificate: x509.Certificate, field: Literal["subject", "issuer"]) -> x509.Name | None:
+    """Return subject or issuer; None for one that does not parse, which another router may still accept.
+
+    A T61String in Latin-1, as certificates of the nineties have it, is one that does not.
+    """
+    try:
+        parsed: x509.Name = getattr(certificate, field)
+        return parsed
+    except Exception:  # not only ValueError: TypeError too, for a text of a type that is none
+        return None
+
+
+def common_names(certificate: x509.Certificate, field: Literal["subject", "issuer"]) -> list[str]:
+    """Return the common names in subject or issuer; none of one that does not parse."""
+    if (parsed := name(certificate, field)) is None:
+        return []
+    return [str(each.value) for each in parsed.get_attributes_for_oid(NameOID.COMMON_NAME)]
 
 
 def _names(certificate: x509.Certificate) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
 
 from f5router.admission import pem
 from f5router.config.files import FileProblem
@@ -102,9 +101,8 @@ def revocations(text: str) -> str:
 
 
 def _is_of_service(pair: TLSKeyPair) -> bool:
-    issuer = x509.load_pem_x509_certificate(pair.certificate.encode()).issuer
-    names = issuer.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return any(str(name.value).startswith(SERVICE_SIGNER) for name in names)
+    names = pem.common_names(x509.load_pem_x509_certificate(pair.certificate.encode()), "issuer")
+    return any(name.startswith(SERVICE_SIGNER) for name in names)
 
 
 def load(reader: Reader) -> tuple[TLSFiles, TLSPaths]:

@@ -6,12 +6,13 @@ is refused: the names in the administrator's are not known. Source: openshift/ro
 (strict-sni, with the default certificate among those of the frontend).
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Protocol
 
 from cryptography import x509
-from cryptography.x509.oid import NameOID
 
+from f5router.admission import pem
 from f5router.model import hostnames, names
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts
@@ -63,12 +64,10 @@ def _names(pair: TLSKeyPair) -> Iterator[str]:
     Source: HAProxy, src/ssl_sock.c: ssl_sock_load_ctx.
     """
     certificate = x509.load_pem_x509_certificate(pair.certificate.encode())
-    texts = [str(name.value) for name in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-    try:
-        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        texts += extension.value.get_values_for_type(x509.DNSName)
-    except (x509.ExtensionNotFound, ValueError):
-        pass  # an extension that cannot be read has no names
+    texts = pem.common_names(certificate, "subject")
+    with contextlib.suppress(pem.PEMError):  # an extension that cannot be read has no names
+        if (extension := pem.extension(certificate, x509.SubjectAlternativeName)) is not None:
+            texts += extension.get_values_for_type(x509.DNSName)
     yield from (name for name in dict.fromkeys(text.lower() for text in texts) if _is_name(name))
 
 

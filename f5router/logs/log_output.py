@@ -17,6 +17,7 @@ import logging
 import re
 import sys
 import urllib.parse
+import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -147,6 +148,8 @@ def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO |
     for name in NEVER_DEBUG:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.captureWarnings(True)
+    # One for each length of a name in a tenant's certificate, and none of them names the Route.
+    warnings.filterwarnings("ignore", "Attribute's length must be", UserWarning)
 
 
 def hide(secret: str) -> None:

@@ -16,3 +16,12 @@ def printable(text: object) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def bounded(text: object, most: int) -> str:
+    """Return a text as printable does, of at most so many bytes in UTF-8; "..." stands for what is cut."""
+    shown = printable(str(text)[:most + 1])
+    data = shown.encode()
+    if len(data) <= most:
+        return shown
+    return data[:most - 3].decode(errors="ignore") + "..."

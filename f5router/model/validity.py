@@ -3,7 +3,7 @@
 import datetime
 from dataclasses import dataclass
 
-from f5router.model.printable import printable
+from f5router.model.printable import bounded
 from f5router.model.problem import (
     CERTIFICATE_EXPIRED,
     CERTIFICATE_NAME_MISMATCH,
@@ -13,6 +13,9 @@ from f5router.model.problem import (
 
 SHOWN = 3
 """Names of a certificate that a problem with a Host shows."""
+
+LONGEST = 256
+"""Bytes that are shown of a name in a certificate; a DNS name has at most 253 (RFC 1035, 2.3.4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,10 @@ class Validity:
         """Return that the certificate is for other hosts."""
         if any(matches(name, host) for name in self.names):
             return ()
-        names = ", ".join(printable(name) for name in self.names[:SHOWN])
+        names = ", ".join(bounded(name, LONGEST) for name in self.names[:SHOWN])
         more = f" and {len(self.names) - SHOWN} more" if len(self.names) > SHOWN else ""
         return (Problem(CERTIFICATE_NAME_MISMATCH,
-                        f"it is not for {host}" + (f" but for {names}{more}" if names else
+                        f"it is not for {bounded(host, LONGEST)}" + (f" but for {names}{more}" if names else
                                                    ": it has no subject alternative names")),)
 
 

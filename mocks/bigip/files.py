@@ -156,12 +156,17 @@ def read_source(store: Store, source: str) -> bytes:
 
 
 def describe_cert(store: Store, data: bytes) -> tuple[dict[str, Any], bytes]:
-    """(properties read of the first certificate, its public key). Raises: Refusal: no PEM certificate."""
+    """(properties read of the first certificate, its public key). Raises: Refusal: no PEM certificate.
+
+    Nor is it one for OpenSSL if its names do not parse (crypto/x509/x_name.c, x509_name_ex_d2i), although
+    OpenSSL takes any bytes for Latin-1 in a T61String.
+    """
     try:
         certificates = x509.load_pem_x509_certificates(data)
-    except ValueError:
+        cert = certificates[0]
+        issuer, subject = _name(cert.issuer), _name(cert.subject)
+    except (ValueError, TypeError):
         raise refusals.tmsh("Certificate is in unsupported format: unable to load certificate") from None
-    cert = certificates[0]
     public = cert.public_key()
     expires = cert.not_valid_after_utc
     facts = {
@@ -172,10 +177,10 @@ def describe_cert(store: Store, data: bytes) -> tuple[dict[str, Any], bytes]:
         "expirationDate": int(expires.timestamp()),
         "expirationString": f"{expires:%b} {expires.day:2d} {expires:%H:%M:%S %Y} GMT",
         "isBundle": "true" if len(certificates) > 1 else "false",
-        "issuer": _name(cert.issuer),
+        "issuer": issuer,
         "keyType": f"{_algorithm(public)}-public",
         "serialNumber": str(cert.serial_number),
-        "subject": _name(cert.subject),
+        "subject": subject,
         "version": 3,
     }
     if store.version >= (14, 1):

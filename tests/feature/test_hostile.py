@@ -11,7 +11,7 @@ from f5router.model import ownership
 from f5router.model.ltm import Pool
 from f5router.status import condition
 from mocks.bigip.traffic import Request, decide
-from tests import hostile, manifests
+from tests import hostile, hostile_certificates, manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import FLAGS as VXLAN
@@ -27,6 +27,7 @@ NODES = (manifests.node("n1", "10.3.89.1"), manifests.node("n2", "10.3.89.2"))
 KINDS = ("ltm/pool", "ltm/policy", "ltm/profile/client-ssl", "ltm/profile/server-ssl", "sys/file/ssl-cert",
          "sys/file/ssl-key", "ltm/node", "net/self", "net/route", "net/tunnels/tunnel",
          "ltm/data-group/internal")
+FORGED = re.compile(r"^(Route |\d+ Routes \()shop/forged")
 SAFE = re.compile(r"[A-Za-z0-9_./:%~-]+")
 
 
@@ -45,7 +46,9 @@ def test_good_ones_are_served(lab, seed, form, flags):
     log_output.setup("info", form, stream=stream)
     prepare(lab, seed, flags)
     router = lab.router(**flags)
-    assert lab.converge(router) == [], stream.getvalue()[-3000:]
+    problems = lab.converge(router)
+    assert "shop/forged-none" in "".join(problems), "the BIG-IP cannot read that certificate"
+    assert [text for text in problems if not FORGED.search(text)] == [], stream.getvalue()[-3000:]
     assert served(lab)
     wave = list(hostile.objects(seed + 100, 100))
     lab.apply(*wave, *good("2"))
@@ -75,7 +78,15 @@ def prepare(lab, seed: int, flags) -> None:
               *manifests.published("shop", "web", pods={"10.1.1.1": "n1"}), *good(""),
               {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "shop", "name": "web"},
                "subsets": [subset]},
-              *hostile.objects(seed, 300))
+              *hostile.objects(seed, 300), *forged(seed, 30))
+
+
+def forged(seed: int, count: int) -> list[dict]:
+    """Routes whose certificates have names of that kind, one of them none that can be read."""
+    pairs = {str(number): pair for number, pair in enumerate(hostile_certificates.many(seed, count))}
+    pairs["-none"] = hostile_certificates.certificate(b"\xff")
+    return [manifests.route(f"forged{name}", host=f"forged{name}.example.com", kind="edge", **pair.tls)
+            for name, pair in pairs.items()]
 
 
 def good(suffix: str) -> list[dict]:
@@ -115,6 +126,7 @@ def check_texts(lab, log: str, form: str) -> None:
     ignored = [line for line in lines if "object ignored" in line]
     assert len(ignored) > 50
     texts = [event["message"] for event in lab.kube.list("Event")]
+    assert len([text for text in texts if "it is not for forged" in text]) > 5
     if form == "json":
         texts += [value for line in lines for value in json.loads(line).values() if isinstance(value, str)]
     for entry in lab.kube.log:  # a status that was written is one that can be read

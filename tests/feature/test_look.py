@@ -8,7 +8,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from f5router.cli.main import main
-from tests import manifests
+from tests import hostile_certificates, manifests
 from tests.feature.conftest import Lab
 from tests.rows import rows
 
@@ -191,13 +191,18 @@ def test_wrong_usage(site, arguments):
 
 def test_hostile_names(site):
     """Nothing that a team writes reaches a terminal as it is."""
-    site.apply(manifests.route("bad", host="x\x1b[2J\u202e.com", path="/\n\x1b]0;"))
+    pair = hostile_certificates.certificate("a\x1b[2J\n\u202e".encode(), names=(b"b\x1b]0;",))
+    site.apply(manifests.route("bad", host="x\x1b[2J\u202e.com", path="/\n\x1b]0;"),
+               manifests.route("forged", host="forged.com", kind="edge", **pair.tls))
     try:
         for arguments in (("get", "routes", "-o", "wide"), ("get", "routes", "-o", "json"),
                           ("get", "routes", "-o", "yaml"), ("explain", "route", "shop/bad"),
+                          ("explain", "route", "shop/forged"),
+                          ("explain", "route", "shop/forged", "-o", "json"),
                           ("explain", "host", "x\x1b[2J\u202e.com"), ("explain", "request", "http://x\x1b[2J/\x1b")):
             output = invoke(site, *arguments).output
             assert output
             assert all(line.isprintable() for line in output.splitlines()), arguments
     finally:
-        site.kube.delete("Route", "shop", "bad")
+        for name in ("bad", "forged"):
+            site.kube.delete("Route", "shop", name)

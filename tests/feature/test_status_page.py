@@ -7,6 +7,7 @@ import pytest
 from tests import manifests
 from tests.feature.browser import DESK, PHONE, chromium
 from tests.feature.status_site import LOGIN, MANY, StatusSite
+from tests.hostile_certificates import certificate
 
 EVIL = "<img src=x onerror=\"document.title='taken'\">"
 
@@ -112,12 +113,14 @@ def test_text_of_the_cluster_stays_text(opened):
     site, _ = opened
     evil = manifests.route("evil", namespace="hostile", host=EVIL, path=f"/{EVIL}")
     evil["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": EVIL}
-    site.lab.apply(evil)
-    for address in ("routes?search=hostile", "routes/hostile/evil"):
+    pair = certificate(EVIL.encode(), names=(EVIL.encode(),))
+    forged = manifests.route("forged", namespace="hostile", host="forged.com", kind="edge", **pair.tls)
+    site.lab.apply(evil, forged)
+    for address in ("routes?search=hostile", "routes/hostile/evil", "routes/hostile/forged"):
         browser = go(opened, address)
         browser.wait_text("<img src=x")
         assert browser.find("#view img") == []
         assert "taken" not in browser.driver.title
         assert browser.problems() == []
-    assert site.json("routes", search="hostile")["total"] == 1
+    assert site.json("routes", search="hostile")["total"] == 2
     assert site.json("routes")["total"] >= MANY

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from f5router.config import tls_files
 from f5router.config.tls_files import TLSPaths
 from tests.builders import EPOCH, authority, identity
+from tests.hostile_certificates import certificate
 from tests.unit.config.loading import config, files, problems
 
 SITE, OTHER = identity("site.example.com"), identity("other.example.com")
@@ -105,6 +106,14 @@ def test_a_directory_that_oc_adm_router_set(texts, words):
     assert pair_of(settings) is None
     assert [words in line for line in settings.warnings if "DEFAULT_CERTIFICATE_DIR" in line] == [True]
     assert settings.tls_paths, "it may come later"
+
+
+def test_a_directory_with_a_certificate_whose_issuer_does_not_parse():
+    """It is nobody's whose name is known, and so not one that OpenShift made."""
+    pair = certificate(b"\x00a", kind=0x03)
+    settings = config({"DEFAULT_CERTIFICATE_DIR": DIRECTORY},
+                      files(**{"etc_tls_tls.crt": pair.certificate, "etc_tls_tls.key": pair.key}))
+    assert pair_of(settings) is not None
 
 
 def test_the_flag_means_what_it_names():

@@ -13,7 +13,8 @@ from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.ltm import Attachment, DataGroup, Record, Rule
 from f5router.plan.change import UPDATE, Stage, stage
 from f5router.plan.diff import diff
-from tests.builders import EPOCH, FACTS, Settings, authority, identity, route, snapshot
+from tests.builders import EPOCH, FACTS, Identity, Settings, authority, identity, route, snapshot
+from tests.hostile_certificates import certificate
 from tests.reference.full_build import build
 
 GROUP = f"/Common/{names.SERVER_NAME_GROUP}"
@@ -34,6 +35,10 @@ def default(common: str = "site.example.com", *alternative: str) -> TLSFiles:
     return TLSFiles(TLSKeyPair(pem, "", "KEY", "PUBLIC"))
 
 
+def forged(pair: Identity) -> TLSFiles:
+    return TLSFiles(TLSKeyPair(pair.certificate, "", "KEY", "PUBLIC"))
+
+
 STRICT = Settings(strict_sni=True, tls_files=default())
 OWN = route("own", host="own.example.com", kind="edge", **identity("own.example.com").tls)
 
@@ -50,6 +55,10 @@ def records(config, *objects, facts=FACTS) -> dict[str, Record]:
                  {"a.example.com", ".apps.example.com", "b.example.com"}, id="both"),
     pytest.param(default("Example Ltd.", "*.*.example.com", "a*.example.com", "c.example.com"),
                  {"c.example.com"}, id="what is no name of a host"),
+    pytest.param(forged(certificate(b"\xff", names=(b"d.example.com",))), {"d.example.com"},
+                 id="a subject that does not parse"),
+    pytest.param(forged(certificate(b"e.example.com", names=(b"\xff",))), {"e.example.com"},
+                 id="alternative names that do not parse"),
 ])
 def test_names_of_the_default_certificate(files, expected):
     assert set(records(replace(STRICT, tls_files=files))) == {*expected, names.STRICT}

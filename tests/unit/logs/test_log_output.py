@@ -7,8 +7,11 @@ import logging
 import re
 
 import pytest
+from cryptography import x509
 
+from f5router.admission import pem
 from f5router.logs import log_output
+from tests import hostile_certificates
 
 PASSWORD = 'p"ä\\ss word'
 TOKEN = "F3J4CMRAYBWVD6A74A6KBP4DGQ"
@@ -356,3 +359,10 @@ def test_python_warnings(written):
         warnings.showwarning(f"use {TOKEN}", UserWarning, "a.py", 1)
     assert "py.warnings" in out.getvalue()
     assert TOKEN not in out.getvalue()
+
+
+def test_no_warning_for_each_length_of_a_name_in_a_certificate(written):
+    out = written()
+    text = hostile_certificates.certificate(b"x" * 65).certificate
+    assert pem.common_names(x509.load_pem_x509_certificate(text.encode()), "subject") == ["x" * 65]
+    assert out.getvalue() == ""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
-from f5router.model.printable import printable
+from f5router.model.printable import bounded, printable
 from f5router.monitoring import health
 from f5router.plan import rendering
 from f5router.plan.change import Change
@@ -37,6 +37,15 @@ def test_any_text(text):
 ])
 def test_texts(text, shown):
     assert printable(text) == shown
+
+
+@given(st.text(st.characters(), max_size=50), st.integers(3, 60))
+def test_any_text_within_bounds(text, most):
+    """The bytes of what is shown have a bound; a text that fits is shown whole."""
+    shown, whole = bounded(text, most), printable(text)
+    assert shown.isprintable()
+    assert len(shown.encode()) <= most
+    assert shown == whole or (len(whole.encode()) > most and whole.startswith(shown.removesuffix("...")))
 
 
 def test_plan():

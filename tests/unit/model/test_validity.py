@@ -41,6 +41,7 @@ def test_dates(now, expected):
     (("a.com", "b\n.com", "c.com", "d.com", "e.com"),
      r"it is not for x.com but for a.com, b\n.com, c.com and 2 more"),
     (("a.com", "x.com"), None),
+    (("ü" * 50_000,), f"it is not for x.com but for {'ü' * 126}..."),
 ])
 def test_names(names, text):
     """The text is short, whatever the names are."""
