@@ -52,6 +52,8 @@ POLL_S = 0.25
 TLS_HANDSHAKE = b"\x16"
 """First byte of a connection that begins TLS, and never of one with HTTP. Source: RFC 8446, 5.1."""
 TEXT = "text/plain; charset=utf-8"
+PRIVATE = (".localhost", ".local", ".svc")
+"""Domains that nobody owns in the public DNS."""
 ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 """Headers of every answer, errors too: no cache keeps it, and no browser takes text for a page."""
 
@@ -89,7 +91,8 @@ class Pages:
     status: StatusPage | None = None
     """None where it is not served."""
     local: bool = False
-    """True if only this machine can connect: the status page needs no login then."""
+    """True if only this machine can connect: the status page needs no login then, and no browser that was led
+    here by a name of somebody else reads the metrics."""
 
     def answer(self, target: str, accept: str, authorization: str, *, host: str = "",
                clear: bool = False) -> Answer:
@@ -109,7 +112,7 @@ class Pages:
         verbose, path = "verbose" in query, [name for name in url.path.split("/") if name]
         match path:
             case ["metrics"]:
-                return self._metrics(accept, authorization, clear=clear)
+                return self._metrics(accept, authorization, host, clear=clear)
             case ["readyz", *names] | ["healthz", "ready", *names]:
                 return _checked("readyz", self.ready(), names, verbose=verbose)
             case ["healthz", *names]:
@@ -129,9 +132,16 @@ class Pages:
         return Answer(403, b"the status page needs a login, or an address of this machine alone: set "
                            b"--stats-user and --stats-password, or --listen-addr 127.0.0.1:1936\n")
 
-    def _metrics(self, accept: str, authorization: str, *, clear: bool) -> Answer:
+    def _metrics(self, accept: str, authorization: str, host: str, *, clear: bool) -> Answer:
+        """Return the metrics: also to a proxy beside the router, which passes the Host of its client on.
+
+        Source: Go, net/http/httputil, NewSingleHostReverseProxy, which kube-rbac-proxy uses.
+        """
         if refusal := self._refusal(authorization, clear=clear):
             return refusal
+        if self.local and not self.login and _is_foreign_name(host):
+            return Answer(403, b"metrics are not shown under this name: use an address or localhost, or set "
+                               b"--stats-user and --stats-password\n")
         body, content_type = self.metrics(accept)
         return Answer(200, body, content_type)
 
@@ -161,6 +171,23 @@ def _is_own_name(host: str) -> bool:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def _is_foreign_name(host: str) -> bool:
+    """True if a Host header has a name whose owner may point it at any machine, and so at this one.
+
+    An address is no such name, nor is one without a dot or below a domain that is not in the public DNS.
+    Sources: RFC 6761, 6.3; RFC 6762, 3; Kubernetes, "DNS for Services and Pods".
+    """
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
+    except ValueError:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return "." in name and not name.endswith(PRIVATE)
+    return False
 
 
 def _is(login: tuple[str, str], authorization: str) -> bool:

@@ -12,6 +12,7 @@ from f5router.model.errors import ConfigError
 from f5router.monitoring import http_server
 from f5router.monitoring.health import Check
 from f5router.monitoring.http_server import Pages, Server
+from tests.rows import rows
 from tests.waiting import DEADLINE_S
 
 GOOD = [Check("one"), Check("two")]
@@ -21,8 +22,9 @@ LOCAL = Address("127.0.0.1", 0)
 LOGIN = "Basic YWRtaW46c2VjcmV0OndvcmQ="  # admin:secret:word
 
 
-def pages(live=GOOD, ready=GOOD, login=None) -> Pages:
-    return Pages(lambda: live, lambda: ready, lambda accept: (f"accept={accept}\n".encode(), "text/x"), login)
+def pages(live=GOOD, ready=GOOD, login=None, local=False) -> Pages:
+    return Pages(lambda: live, lambda: ready, lambda accept: (f"accept={accept}\n".encode(), "text/x"), login,
+                 local=local)
 
 
 def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[int, str]:
@@ -105,6 +107,34 @@ def test_metrics_need_the_login(authorization, status):
 def test_metrics_are_open_without_a_login():
     with Server(LOCAL, pages()) as server:
         assert ask(server, "/metrics", Accept="a/b") == (200, "accept=a/b\n")
+
+
+@pytest.fixture
+def local():
+    with Server(LOCAL, pages(local=True)) as server:
+        yield server
+
+
+@rows(("host", "status"), [
+    ("127.0.0.1:1936", 200), ("localhost:1936", 200), ("LOCALHOST", 200), ("[::1]:1936", 200),
+    ("10.128.0.9:8443", 200), ("f5router-6d5f", 200), ("f5router.ns.svc:8443", 200), ("", 200),
+    ("f5router.ns.svc.cluster.local.", 200),
+    ("attacker.example.com:1936", 403), ("127.0.0.1.attacker.example.com", 403), ("10.0.0.1.nip.io", 403),
+    ("localhost.attacker.example.com", 403), ("a.svc.example.com", 403), ("x@attacker.com", 403),
+    ("a.local@attacker.com", 403), ("attacker.com/.svc", 403), ("attacker.com.", 403), ("[", 403),
+])
+def test_a_site_that_points_its_name_at_this_machine(local, host, status):
+    """DNS rebinding: a browser here would let it read the metrics. Probes have any Host, and are answered."""
+    assert ask(local, "/metrics", Host=host)[0] == status
+    for path in ("/healthz", "/readyz"):
+        assert ask(local, path, Host=host) == (200, "ok")
+
+
+def test_whoever_has_the_login_or_comes_from_elsewhere_may_use_any_name():
+    for where, headers in ((pages(login=("admin", "secret:word"), local=True), {"Authorization": LOGIN}),
+                           (pages(), {})):
+        with Server(LOCAL, where) as server:
+            assert ask(server, "/metrics", Host="metrics.example.com", **headers)[0] == 200
 
 
 def test_a_bug_is_an_answer_and_a_line_in_the_log(caplog):
