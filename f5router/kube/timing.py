@@ -25,7 +25,7 @@ class WatchTiming:
     backoff: Backoff = field(default=Backoff(first_s=0.5, limit_s=60.0))
     """Waits after failures."""
     confirm_s: float = 5.0
-    """Wait after a list that lacks most pool members, before the second one, which confirms it."""
+    """Wait after a list that lacks most of the known objects, before the second one, which confirms it."""
     absent_s: float = 30.0
     """Longest time between two looks for a kind that the API server does not serve."""
 

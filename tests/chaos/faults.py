@@ -46,6 +46,8 @@ SSH_S = 1.5
 """How long the router waits for SSH, likewise."""
 OPTIONAL = "/contour.heptio.com/"
 """In the path of the kinds that a CustomResourceDefinition adds, which an API server may learn of late."""
+FORMER_S = 0.2
+"""How long after the start of a router a list may be one that the router before it asked for."""
 
 
 class Weather:
@@ -54,10 +56,14 @@ class Weather:
     def __init__(self, seed: int, restart: Callable[[], None], lost: Callable[[str], None]):
         """Args:
         restart: the BIG-IP restarts.
-        lost: the API server seems to have nothing of a resource, or not to serve an API.
+        lost: the API server seems to have nothing of a resource, or not to serve an API, and the router
+            may believe it: an empty list only if it is the first one, or the second in a row.
         """
         self._seed, self._restart, self._lost = seed, restart, lost
         self._counts: Counter[tuple[str, ...]] = Counter()
+        self._are_empty: dict[str, bool] = {}
+        """By path: whether the last list since the start of the router was empty by mistake."""
+        self._begun_at = 0.0
         self.rate = self.api_rate = 0.0
         self.is_cut = False
         """True: no request reaches the BIG-IP, for the router is dead."""
@@ -70,6 +76,12 @@ class Weather:
         self.happened: list[str] = []
         self._spoiled: list[str] = []
         """Paths and bodies of writes that met a fault, and UPLOAD for a step of SSH."""
+
+    def begin(self) -> None:
+        """A router starts."""
+        self.is_cut = False
+        self._are_empty.clear()
+        self._begun_at = time.monotonic()
 
     def has_spoiled(self, ref: Ref) -> bool:
         """True if a write of an object has met a fault, or for a file that of any upload."""
@@ -108,17 +120,25 @@ class Weather:
             self.empty_lists -= 1
             self.happened.append(f"empty at {path}")
             kind = "empty"
+        if verb == "list" and kind in (None, "empty"):
+            self._record_list(path, is_empty=kind is not None)
         if kind is None or (kind == "empty" and verb != "list"):
             return None
         if kind == "404" and OPTIONAL not in path and "/secrets/" not in path:
             return None  # what is part of the API server itself is always served
-        if kind in ("empty", "403", "404") and method == "GET":
+        if kind in ("403", "404") and method == "GET":
             self._lost(path)
         if kind == "429":
             return ApiFault("429", options={"retry_after": 0})
         if kind == "drop-applied":
             return ApiFault("drop", options={"applied": True})
         return ApiFault(kind)
+
+    def _record_list(self, path: str, *, is_empty: bool) -> None:
+        if is_empty and self._are_empty.get(path, True):
+            self._lost(path)
+        if is_empty or time.monotonic() - self._begun_at > FORMER_S:
+            self._are_empty[path] = is_empty
 
     def on_ssh(self, fault: str, command: str | None) -> bool:
         """True if a fault is to happen at a step of SSH, which asks for several."""

@@ -91,6 +91,12 @@ class Failed(Exception):
     """Something does not hold; the message says what."""
 
 
+def _add_new(versions: list[Sequence[dict]], version: Sequence[dict]) -> None:
+    """Add a version of a kind's objects, unless it is there: each makes more mixtures."""
+    if version not in versions:
+        versions.append(version)
+
+
 def run(seed: int) -> Result:
     """Run a seed."""
     begin, result = time.process_time(), Result(seed)
@@ -208,7 +214,7 @@ class Site:
     def start(self) -> None:
         """Start a router."""
         self._stack = ExitStack()
-        self.weather.is_cut = False
+        self.weather.begin()
         self._router = launch.build_controller(
             self._config, self._stack, timing=OF_PAIR if self.pair else TIMING, clock=self._lab.clock,
             sleep=self._lab.later)
@@ -303,10 +309,10 @@ class Site:
                 self.kube.delete(kind, namespace, name)
             before, self._present = self._present, expected.stored(self.kube)
             for kind in {name[0] for name in change.delete} | {obj["kind"] for obj in change.apply}:
-                versions = self._versions.setdefault(kind, [before[kind]])
-                versions.append(self._present[kind])
-                versions += [[obj for obj in self._present[kind] if obj not in lost]
-                             for lost in self._missed.get(kind, ())]
+                for version in (before[kind], self._present[kind], *(
+                        [obj for obj in self._present[kind] if obj not in lost]
+                        for lost in self._missed.get(kind, ()))):
+                    _add_new(self._versions.setdefault(kind, []), version)
             self.witness.add(self._expected())
 
     def _expected(self) -> expected.Expected:
@@ -323,8 +329,9 @@ class Site:
     def _api_lost(self, path: str) -> None:
         """The router may go on as if there were nothing of a kind: that is right, too."""
         for kind in expected.kinds_below(path):
-            self._versions.setdefault(kind, [self._present[kind]]).append([])
-            self._missed.setdefault(kind, []).append(self._present[kind])
+            for version in (self._present[kind], []):
+                _add_new(self._versions.setdefault(kind, []), version)
+            _add_new(self._missed.setdefault(kind, []), self._present[kind])
 
     def _settled(self) -> None:
         """The router knows everything, and has done all."""

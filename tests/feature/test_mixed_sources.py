@@ -1,12 +1,16 @@
 """Routes, Ingresses and IngressRoutes of one cluster: restarts, lists that are empty by mistake, edits."""
 
 import base64
+import logging
+from dataclasses import replace
 
 import pytest
 
+from f5router.kube.timing import WatchTiming
+from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
-from tests.feature.test_mass_delete import deletes, empty_lists
+from tests.feature.test_mass_delete import SUSPICIOUS, deletes, messages
 from tests.waiting import until
 
 SOURCES = "routes,ingress,ingressroutes"
@@ -63,22 +67,47 @@ def test_a_restart_writes_nothing(lab):
 
 @pytest.mark.parametrize(("kind", "marker"), [("Ingress", "-i-"), ("IngressRoute", "-c-")])
 def test_a_wrong_empty_list_costs_nothing(lab, running, kind, marker):
-    """Deletes of most of what serves wait for a second list, whatever kind has vanished."""
+    """Deletes of most of what serves wait for a second list, whatever kind a first list lacks."""
     lab.apply(manifests.ingress_class(), *(
         manifests.ingress(f"i{number}", (f"i{number}.com", "/", "web", 8080)) if kind == "Ingress" else
         manifests.ingress_route(f"c{number}", manifests.forward("/", "web"), fqdn=f"c{number}.com")
         for number in range(MANY)))
     assert lab.converge(sources=SOURCES) == []
     assert rules(lab, marker) == MANY
-    router = running(sources=SOURCES)
-    router.wait(lambda: router.router.reconciler.loaded)
     lab.clear()
-    gone = empty_lists(lab.kube, kind)
+    lab.kube.inject("empty", path=f"/{kind.lower()}")
+    router = running(sources=SOURCES)
     router.wait(lambda: router.router.reconciler.guard.held)
     assert rules(lab, marker) == MANY
-    lab.apply(*gone)
     router.wait(lambda: not router.router.reconciler.guard.held)
     assert (rules(lab, marker), deletes(lab)) == (MANY, [])
+
+
+@pytest.mark.parametrize("resource", ["ingresses", "ingressclasses", "ingressroutes"])
+def test_an_empty_list_gives_no_host_away(lab, running, resource, caplog):
+    """A Route of another namespace stays refused while the owner of its Host is missing in one list."""
+    caplog.set_level(logging.INFO)
+    owner = (manifests.ingress_route("owner", manifests.forward("/", "web"), fqdn="a.com")
+             if resource == "ingressroutes" else manifests.ingress("owner", ("a.com", "/", "web", 8080)))
+    lab.apply(manifests.ingress_class(), owner, *manifests.service("bank", "pay", pods=("10.1.2.1",)),
+              manifests.route("late", namespace="bank", host="a.com", service="pay",
+                              created="2026-02-01T00:00:00Z"))
+    lab.timing = replace(lab.timing, watch=WatchTiming(confirm_s=0.2))
+    router = running(sources=SOURCES)
+    router.wait(lambda: lab.admitted("bank", "late").get("status") == "False")
+    version = lab.kube.get("Route", "bank", "late")["metadata"]["resourceVersion"]
+    lab.clear()
+    lab.kube.inject("empty", path=f"/{resource}")
+    lab.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "newer"}})
+    lab.kube.compact()
+    lab.kube.inject("drop-watch")
+    router.wait(lambda: (resource, 1) in messages(caplog, SUSPICIOUS, "kind", "missing"))
+    router.wait(lambda: messages(caplog, "listed", "kind").count((resource,)) == 2)
+    lab.apply(manifests.route("next", host="next.com"))
+    router.wait(lambda: lab.admitted("shop", "next").get("status") == "True")
+    assert lab.kube.get("Route", "bank", "late")["metadata"]["resourceVersion"] == version
+    assert "_shop_web" in decide(lab.bigip.store, "/Common/ose-vserver", Request("a.com", "/")).pool
+    assert not [path for _, path in lab.writes() if "bank" in path]
 
 
 @pytest.mark.parametrize("count", [5, 40])

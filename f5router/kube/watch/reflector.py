@@ -203,11 +203,7 @@ class Reflector:
     def _list(self) -> None:
         requested = self._requested
         objects, version = self._read()
-        lost, known = self._store.missing(self._source.field, objects) if self._source.members else (0, 0)
-        if is_mass(lost, known) and not self._stopped.is_set():
-            log.warning("most objects are missing in a list: they are kept until a second list confirms it",
-                        extra={"kind": self._source.resource, "missing": lost, "known": known,
-                               "again_in_s": self._timing.confirm_s})
+        if self._is_suspicious(objects):
             self._sleep(self._timing.confirm_s)
             requested = self._requested
             objects, version = self._read()
@@ -223,6 +219,21 @@ class Reflector:
         self._listener.on_list()
         if changed:
             self._listener.on_change()
+
+    def _is_suspicious(self, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
+        """True if most of the known objects, or all of them, are missing in a list.
+
+        An API server that lists nothing by mistake would take members from pools, and give the Host of an
+        Ingress to a Route of another namespace. Only the whole collection is looked at: a single object that
+        does not exist is reported as such.
+        """
+        lost, known = (0, 0) if self._source.name else self._store.missing(self._source.field, objects)
+        if not (is_mass(lost, known) or 0 < lost == known) or self._stopped.is_set():
+            return False
+        log.warning("most objects are missing in a list: they are kept until a second list confirms it",
+                    extra={"kind": self._source.resource, "missing": lost, "known": known,
+                           "again_in_s": self._timing.confirm_s})
+        return True
 
     def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
         """Read a list and its version; not to be used after stop(). Raises: KubeError."""

@@ -26,8 +26,6 @@ class Source:
     namespaced: bool = True
     metadata_only: bool = False
     """Request only the metadata of objects; servers before Kubernetes 1.15 send whole objects."""
-    members: bool = False
-    """True if pool members, or their network, depend on it: a list that lacks most objects is repeated."""
     fallback: "Source | None" = None
     """Source to use where this kind is not served, but the other one, or its fallback, is."""
 
@@ -75,10 +73,9 @@ DELEGATIONS = Source("tlscertificatedelegations", "/apis/contour.heptio.com/v1be
 SERVED = {"Route": (ROUTES,), "Ingress": (INGRESSES, INGRESS_CLASSES),
           "IngressRoute": (INGRESS_ROUTES, DELEGATIONS)}
 """By kind of object that is served: the kinds that must be read for it."""
-SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),), members=True)
-ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints, members=True)
-SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, members=True,
-                fallback=ENDPOINTS)
+SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
+ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
+SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)
 NAMESPACES = Source("namespaces", "/api/v1", "namespaces", lambda obj: (decode.namespace(obj),),
                     namespaced=False)
 PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
@@ -88,10 +85,9 @@ pkg/project/auth/watch.go), so they are listed periodically: every half hour by 
 PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
 PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
 """Endpoints of which only the Nodes of the ready pods are kept: a pod that starts or ends is no change."""
-NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False,
-               members=True)
+NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
-                      lambda obj: (decode.host_subnet(obj),), namespaced=False, members=True)
+                      lambda obj: (decode.host_subnet(obj),), namespaced=False)
 CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "cluster_networks",
                           lambda obj: (decode.cluster_network(obj),), namespaced=False, name="default",
                           period_s=60.0)

@@ -187,7 +187,7 @@ def test_after_a_failed_list(clock, error, steps):
 
 
 @pytest.mark.parametrize(("answers", "steps", "names"), [
-    pytest.param([Listed("", ["a"]), Listed("", ["b"])], ["list", "wait", "list", "wait", "list"], {"b"},
+    pytest.param([Listed("", ["a", "b"]), Listed("", ["b"])], ["list", "wait", "list", "wait", "list"], {"b"},
                  id="a list has no version"),
     pytest.param([KubeForbidden("403"), Listed("1", ["a"])],
                  ["list", "problem", "wait", "list", "wait", "list"], {"a"}, id="forbidden"),
@@ -226,13 +226,26 @@ MANY = [f"s{number}" for number in range(20)]
     pytest.param(MANY, set(MANY), id="the second list has them"),
     pytest.param(["a"], {"a"}, id="the second list confirms it"),
 ])
-def test_most_members_missing_in_a_list(clock, caplog, second, expected):
+def test_most_objects_missing_in_a_list(clock, caplog, second, expected):
     """They are kept until a second list, after a pause."""
     caplog.set_level(logging.WARNING)
     bench = Bench(clock, Listed("1", MANY), ResourceExpired("410"), Listed("2", ["a"]), Listed("3", second))
     assert bench.steps() == ["list", "watch 1", "list", "confirm", "list", "watch 3"]
     assert bench.names() == expected
     assert [record.missing for record in caplog.records] == [len(MANY)]
+
+
+@pytest.mark.parametrize(("first", "steps"), [
+    pytest.param(["a", "b"], ["confirm", "list", "watch 3"], id="all are missing"),
+    pytest.param(["a", "b", "c"], ["watch 2"], id="one is left"),
+    pytest.param([], ["watch 2"], id="none was known"),
+])
+def test_all_objects_missing_in_a_list(clock, first, steps):
+    """However few they are: a list of one kind decides about objects of others."""
+    second = first[2:]
+    bench = Bench(clock, Listed("1", first), ResourceExpired("410"), Listed("2", second), Listed("3", second))
+    assert bench.steps()[3:][:len(steps)] == steps
+    assert bench.names() == set(second)
 
 
 def test_a_kind_that_is_no_longer_served_is_looked_up_again(clock):
