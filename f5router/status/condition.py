@@ -10,10 +10,16 @@ from typing import Any
 
 from f5router.model.cluster import Route
 from f5router.model.json_types import JSON
-from f5router.model.printable import printable
+from f5router.model.printable import bounded
 
 ADMITTED = "Admitted"
 """Type of the condition that this router writes; conditions of other types are kept."""
+
+MESSAGE_BYTES = 32768
+"""Bytes of a message. The API server bounds none in a Route; this is the limit of other kinds' conditions.
+
+Source: kubernetes/apimachinery, pkg/apis/meta/v1/types.go: Condition.
+"""
 
 DEVICE_PENDING = "DevicePending"
 
@@ -127,7 +133,7 @@ def _admitted(verdict: Verdict, now: str) -> dict[str, Any]:
     if verdict.reason:
         condition["reason"] = verdict.reason
     if verdict.message:
-        condition["message"] = printable(verdict.message)
+        condition["message"] = bounded(verdict.message, MESSAGE_BYTES)
     return condition | {"lastTransitionTime": now}
 
 

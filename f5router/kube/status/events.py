@@ -28,7 +28,7 @@ from f5router.model.errors import (
     KubeNotLeader,
     KubeUnreachable,
 )
-from f5router.model.printable import printable
+from f5router.model.printable import bounded
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,14 @@ FORBIDDEN_S = 600.0
 """Pause after a refusal for want of rights; warnings are only logged meanwhile."""
 
 NAME_LENGTH = 253
-MESSAGE_LENGTH = 1024
-"""Limits of the API server, in characters."""
+"""Characters, all of them ASCII, of the name of an object. Source: RFC 1123 as Kubernetes applies it."""
+
+MESSAGE_BYTES = 1024
+"""Limit of the API server, which it applies to Events of the newer form, with an eventTime.
+
+Source: kubernetes/kubernetes, pkg/apis/core/validation/events.go: NoteLengthLimit. Its text says characters;
+what it compares is Go's len, which counts bytes.
+"""
 
 TRIES = 3
 """Attempts to write one warning while the API server cannot be reached."""
@@ -125,11 +131,11 @@ class EventWriter:
     def warn_about(self, about: Involved, reason: str, message: str) -> None:
         """Warn about an object; the same again raises the count of the Event.
 
-        Args: reason: a CamelCase word; message: a sentence, cut at 1024 characters.
+        Args: reason: a CamelCase word; message: a sentence, cut at MESSAGE_BYTES.
         """
         if self._clock() < self._forbidden_until:
             return
-        message = printable(message)[:MESSAGE_LENGTH]
+        message = bounded(message, MESSAGE_BYTES)
         with self._lock:
             if len(self._queue) >= self._size_limit:
                 self.dropped += 1

@@ -134,6 +134,8 @@ def new_event(**fields) -> dict:
         "reportingController": "Required value", "reportingInstance": "Required value",
         "action": "Required value"}, id="new fields of an Event"),
     pytest.param(NEW_EVENTS, new_event(eventTime=None), {"eventTime": "Required value"}, id="no eventTime"),
+    pytest.param(NEW_EVENTS, new_event(note="\u00fc" * 513), {
+        "message": 'Invalid value: "": can have at most 1024 characters'}, id="bytes of an Event"),
     pytest.param(NEW_EVENTS, new_event(note="x" * 1025, deprecatedCount=2, type="Error"), {
         "message": 'Invalid value: "": can have at most 1024 characters',
         "type": 'Invalid value: "": has invalid value: Error',

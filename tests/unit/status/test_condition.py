@@ -143,3 +143,12 @@ def test_own_and_without():
     assert own(ingress, "public")["host"] == "a"
     assert own(ingress, "nobody") is None
     assert without(ingress, "public") == [OTHER, NEXT]
+
+
+def test_a_long_message():
+    """It has a bound, and one that was cut is the same the next time."""
+    long = Verdict(False, "Why", "\u00fc" * 100_000)
+    (stored,) = wanted([], long)
+    message = stored["conditions"][0]["message"]
+    assert (len(message.encode()), message[-3:]) == (32767, "...")
+    assert wanted([stored], long) is None
