@@ -35,6 +35,7 @@ from f5router.model.cluster import Key, KnownStatus
 from f5router.model.descriptions import describer
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.write_permit import ALWAYS, WritePermit
+from f5router.sources.translator import INGRESS, INGRESS_ROUTE
 
 if TYPE_CHECKING:
     from f5router.icontrol.uploads.ssh_upload import SSHUploader
@@ -196,7 +197,7 @@ def build_load_balancers(config: Config, connection: Connection, cluster: Cluste
         return KnownStatus(ingress.uid, int(version) if version.isdecimal() else 0,
                            load_balancer_status(ingress.load_balancer))
 
-    return ObjectStatusWriter(connection, INGRESSES, config.status, known, timing=timing.statuses,
+    return ObjectStatusWriter(connection, INGRESSES, INGRESS, config.status, known, timing=timing.statuses,
                               subresource="/status", served=cluster.ingress_source)
 
 
@@ -206,8 +207,8 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
     """Build what reports on IngressRoutes; None if they are not served. The stack stops it."""
     if (source := cluster.ingress_routes) is None:
         return None
-    writer = ObjectStatusWriter(connection, INGRESS_ROUTES, config.status, cluster.ingress_route_status,
-                                timing=timing.statuses)
+    writer = ObjectStatusWriter(connection, INGRESS_ROUTES, INGRESS_ROUTE, config.status,
+                                cluster.ingress_route_status, timing=timing.statuses)
     stack.callback(writer.stop)
     return IngressRouteReporter(source, engine, writer, events, selects=cluster.selects)
 

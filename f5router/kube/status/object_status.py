@@ -48,7 +48,7 @@ class DesiredFields:
 class ObjectStatusWriter:
     """A thread that writes; the caller never waits."""
 
-    def __init__(self, connection: Connection, source: Source, settings: StatusSettings,
+    def __init__(self, connection: Connection, source: Source, kind: str, settings: StatusSettings,
                  known: Callable[[Key], KnownStatus | None], *, timing: StatusTiming | None = None,
                  subresource: str = "", served: Callable[[], Source] | None = None):
         """Arguments:
@@ -61,7 +61,8 @@ class ObjectStatusWriter:
         timing = timing or StatusTiming()
         self._queue: WorkQueue[Key] = WorkQueue(
             rate_per_s=settings.rate_per_s, first_per_s=timing.first_per_s)
-        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=timing.forbidden_s)
+        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=timing.forbidden_s,
+                                    resource=source.resource, kind=kind)
         self._thread = threading.Thread(target=self._work, name=f"status-{source.resource}", daemon=True)
         self._lock, self._started = threading.Lock(), False
         self._written: dict[Key, KnownStatus] = {}

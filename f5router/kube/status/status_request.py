@@ -17,6 +17,7 @@ from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeForbidden, KubeUnreachable
 from f5router.model.json_types import JSON
+from f5router.sources.translator import ROUTE
 from f5router.status import condition
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,6 @@ CONFLICT_BACKOFF = Backoff(first_s=0.02, limit_s=10.0)
 
 BACKOFF = Backoff(first_s=0.5, limit_s=60.0)
 """Waits after 429, 5xx or no reply."""
-
-STATUS = "routes/status"
 
 FAILED_PAUSE_S = 0.25
 """Pause of the whole queue after a 500, which may concern one Route only: a webhook that cannot be called."""
@@ -140,14 +139,17 @@ def remove_entry(routes: RouteStatus, owned: OwnedEntry, router_name: str, *,
 
 
 class RetryPolicy:
-    """Decides after a failed write how long the Route waits, and whether the whole queue does; thread-safe.
+    """Decides after a failed write how long the object waits, and whether the whole queue does; thread-safe.
 
-    An error of one Route delays only that Route; an API-wide error pauses the queue. The methods that take
-    an error return the seconds until the next attempt.
+    An error of one Route, or other object, delays only that one; an API-wide error pauses the queue. The
+    methods that take an error return the seconds until the next attempt.
     """
 
-    def __init__(self, queue: WorkQueue[Key], outages: Outages, *, forbidden_s: float):
+    def __init__(self, queue: WorkQueue[Key], outages: Outages, *, forbidden_s: float, resource: str,
+                 kind: str = ROUTE):
+        """Args: resource: the one whose status is written; kind: of its objects, for the log."""
         self._queue, self._outages, self._forbidden_s = queue, outages, forbidden_s
+        self._kind, self._user = kind, f"{resource}/status"
         self._lock = threading.Lock()
         self._logged: dict[str, str] = {}
         """The error logged for a Route, by uid, until a write succeeds."""
@@ -169,21 +171,21 @@ class RetryPolicy:
                 self._forbidden_in_a_row, self._forbidden_logged = 0, False
         if written:
             self._queue.accepted()
-        self._outages.answered(STATUS)
+        self._outages.answered(self._user)
 
     def conflict(self, item: WorkItem[Key]) -> float:
         """Record that the Route was changed meanwhile."""
-        self._outages.answered(STATUS)
+        self._outages.answered(self._user)
         return CONFLICT_BACKOFF.jittered_s(item.failures + 1)
 
     def refused(self, item: WorkItem[Key], exc: Exception) -> None:
         """Record that the API server never accepts this status: it is not tried again."""
-        self._outages.answered(STATUS)
+        self._outages.answered(self._user)
         self._log_once(item, "status refused", str(exc))
 
     def forbidden(self, item: WorkItem[Key], exc: KubeForbidden) -> float:
         """Pause the queue if the second write in a row is forbidden: not only in one Route's namespace."""
-        self._outages.answered(STATUS)
+        self._outages.answered(self._user)
         with self._lock:
             self._forbidden_in_a_row += 1
             self._forbidden[item.key] = str(exc)
@@ -206,7 +208,7 @@ class RetryPolicy:
             self._unreachable_in_a_row += 1
             failures = self._unreachable_in_a_row
         self._queue.refused()
-        self._outages.failed(STATUS, exc)
+        self._outages.failed(self._user, exc)
         self._queue.pause(BACKOFF.jittered_s(failures, exc.retry_after_s))
         return delay_s
 
@@ -229,4 +231,6 @@ class RetryPolicy:
             is_new = self._logged.get(item.value.uid) != error
             self._logged[item.value.uid] = error
         if is_new:
-            log.error(message, extra={"route": str(item.key), "error": error})
+            about = {"kind": self._kind, "object": str(item.key)}
+            log.error(message, extra={
+                **({"route": str(item.key)} if self._kind == ROUTE else about), "error": error})

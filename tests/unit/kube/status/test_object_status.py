@@ -41,8 +41,8 @@ def writer_of(connection):
 
     def make(known, source=SOURCE, **settings):
         options = {"router_name": "public", "rate_per_s": 1000} | settings
-        writers.append(ObjectStatusWriter(connection, source, StatusSettings(**options), known,
-                                          timing=StatusTiming(forbidden_s=0.05, first_per_s=1000)))
+        writers.append(ObjectStatusWriter(connection, source, "IngressRoute", StatusSettings(**options),
+                                          known, timing=StatusTiming(forbidden_s=0.05, first_per_s=1000)))
         return writers[-1]
 
     yield make
@@ -120,3 +120,28 @@ def test_disabled(kube, writer_of):
     writer.submit(KEY, known(KEY).uid, VALID)
     assert writer.flush(0)
     assert patches(kube) == []
+
+
+def test_one_that_is_refused(kube, writer_of, caplog):
+    """The line names the object with its kind: it is no Route."""
+    kube.apply(obj())
+    kube.inject("422", method="PATCH")
+    known = known_of(kube, "IngressRoute")
+    writer = writer_of(known)
+    writer.submit(KEY, known(KEY).uid, VALID)
+    assert writer.flush(DEADLINE_S)
+    (record,) = (record for record in caplog.records if record.message == "status refused")
+    assert (record.kind, record.object) == ("IngressRoute", "shop/a")
+    assert not hasattr(record, "route")
+
+
+def test_an_outage(kube, writer_of, caplog):
+    """It is one of this resource: another one's answer does not end it."""
+    kube.apply(obj())
+    kube.inject("503", method="PATCH")
+    known = known_of(kube, "IngressRoute")
+    writer = writer_of(known)
+    writer.submit(KEY, known(KEY).uid, VALID)
+    assert writer.flush(DEADLINE_S)
+    (record,) = (record for record in caplog.records if record.message == "API server cannot be used")
+    assert record.kind == "ingressroutes/status"
