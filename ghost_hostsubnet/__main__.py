@@ -17,6 +17,7 @@ from f5router import __version__
 from f5router.config import parsers
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
+from f5router.logs.progress import Fields, Progress
 from f5router.model.errors import (
     ConfigError,
     KubeConflict,
@@ -178,13 +179,18 @@ def _assigned(cluster: SDNClient, name: str, request: manifest.HostSubnetInfo,
     # One that requests nothing has been re-created already; its uid stays.
     uid = request.uid if request.pending else ""
     try:
-        return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, report=_print_progress,
-                      clock=time.monotonic, sleep=time.sleep).run()
+        with Progress(f"waiting for the subnet of {name}", _still_waiting) as progress:
+            return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, report=_print_progress,
+                          progress=progress, clock=time.monotonic, sleep=time.sleep).run()
     except KubeForbidden as exc:
         raise RouterError(f"HostSubnet {name} is there, but this user may not watch it: {exc}") from exc
     except KeyboardInterrupt:
         _print_progress(f"HostSubnet {name} is left as it is; the same command goes on waiting")
         raise
+
+
+def _still_waiting(fields: Fields) -> None:
+    _print_progress(f"still waiting, {fields['waited']}: {fields['state']}")
 
 
 def _created(cluster: SDNClient, name: str, host_ip: str) -> dict[str, Any]:

@@ -9,13 +9,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from f5router.logs.progress import Figures, Progress
 from f5router.model.backoff import Backoff
 from f5router.model.errors import KubeError, KubeUnreachable, ResourceExpired, RouterError
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.cluster import SDNClient
 
 SLICE_S = 5.0
-"""Longest duration of a watch; progress is reported between two."""
+"""Longest duration of a watch; progress is shown between two."""
 
 BACKOFF = Backoff(first_s=0.2, limit_s=5.0)
 """Waits after failures."""
@@ -29,14 +30,17 @@ class Waiter:
     """Waits once for one HostSubnet."""
 
     def __init__(self, cluster: SDNClient, name: str, *, uid: str, timeout_s: float,
-                 report: Callable[[str], None], clock: Callable[[], float], sleep: Callable[[float], object]):
+                 report: Callable[[str], None], progress: Progress, clock: Callable[[], float],
+                 sleep: Callable[[float], object]):
         """Arguments:
         uid: of the object that requests a subnet; "" if it is not known.
-        report: called with a line of progress.
+        report: called with what has changed.
+        progress: shows the time that has passed.
         clock: monotonic seconds.
         """
         self._cluster, self._name, self._uid = cluster, name, uid
-        self._timeout_s, self._report, self._clock, self._sleep = timeout_s, report, clock, sleep
+        self._report, self._progress = report, progress
+        self._timeout_s, self._clock, self._sleep = timeout_s, clock, sleep
         self._started = clock()
         self._version = ""
         self._failures = 0
@@ -57,8 +61,7 @@ class Waiter:
                 continue
             if hostsubnet is not None:
                 return hostsubnet
-            self._report(f"still waiting, {self._timeout_s - self._left_s():.0f} s of "
-                       f"{self._timeout_s:.0f} s: {self._state}")
+            self._progress.update(self._figures)
         raise NotAssigned(self._explained())
 
     def _step(self) -> dict[str, Any] | None:
@@ -105,6 +108,11 @@ class Waiter:
             self._report(f"the API server: {exc}")
         pause_s = BACKOFF.jittered_s(self._failures, exc.retry_after_s)
         self._sleep(min(pause_s, max(0.0, self._left_s())))
+
+    def _figures(self) -> Figures:
+        waited_s = self._timeout_s - self._left_s()
+        return Figures(waited_s, self._timeout_s, {
+            "waited": f"{waited_s:.0f} s of {self._timeout_s:.0f} s", "state": self._state})
 
     def _left_s(self) -> float:
         return self._timeout_s - (self._clock() - self._started)

@@ -18,7 +18,6 @@ from f5router.app.held_deletes import HeldBack
 from f5router.app.inquiries import Inquiries
 from f5router.app.monitor import Monitor
 from f5router.app.pass_backoff import PassBackoff
-from f5router.app.progress import Progress
 from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
@@ -32,6 +31,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.generations import Place
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
+from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.plan.change import AnyChange
@@ -87,7 +87,10 @@ class Controller:
         self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
-        self._progress = Progress(log, "first load", clock=clock)
+        self.progress = Progress.logged(log, "first load", clock=clock)
+        self._written = 0
+        self._served: set[Key] = set()
+        """Writes of the first load, and Routes that it has served."""
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
         self._contended = False
@@ -160,6 +163,8 @@ class Controller:
         finally:
             self.failover.record()
         self.monitor.record(report)
+        if not self._loaded:
+            self._served.update(key for key, verdict in report.verdicts.items() if verdict.admitted)
         self.held_deletes.log_changes()
         self.reporter.passed(report)
         if report.outcome.done or report.outcome.failed:
@@ -187,9 +192,15 @@ class Controller:
         self.settling.record_write()
         self.hint.record(change)
         if not self._loaded:
-            self._progress.step(self.reconciler.first_load)
+            self._written += 1
+            self.progress.update(self._first_load)
         self.monitor.wrote(change)
         self.on_change(change)
+
+    def _first_load(self) -> Figures:
+        total, routes = self.reconciler.first_load, self.reconciler.engine.routes()
+        return Figures(self._written, total, {
+            "changes": counted(self._written, total), "routes": counted(len(self._served), len(routes))})
 
     def _is_pause(self, exc: Exception) -> bool:
         """True if the device is well: the router stops or follows, or the device is busy with its save."""
@@ -333,6 +344,7 @@ class Controller:
         self._contended = self._contended or bool(report.outcome.not_sent)
         if not self._loaded and self.reconciler.loaded:
             self._loaded = True
+            self._served.clear()
             self.monitor.health.loaded()
             self.settling.record_write()  # the router before may have ended between a write and its saving
             self.on_loaded(frozenset(self.reconciler.engine.routes()))

@@ -6,6 +6,8 @@ import threading
 
 from f5router.app.controller import Controller
 from f5router.app.timing import DEFAULT, Timing
+from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.logs.progress import Figures, Progress
 from f5router.model.errors import UNCERTAIN_ERRORS, AuthFailed, BigIPError, Standby, Unsupported
 
 log = logging.getLogger(__name__)
@@ -23,10 +25,11 @@ def converge(
     refused_s: float = REFUSED_S, flush_s: float = 30.0, timing: Timing = DEFAULT,
 ) -> list[str]:
     """Converge, write the statuses, and return why anything has not converged."""
-    if not controller.cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
+    if not wait_synced(controller.cluster, sync_timeout_s, refused_s=refused_s, stop=stop):
         return [*controller.cluster.missing()]
     controller.reconciler.members.patience_s = math.inf  # there are no others that a request could hold up
-    reason = _make_passes(controller, stop, timing)
+    with controller.progress:
+        reason = _make_passes(controller, stop, timing)
     if not reason and controller.held_deletes.wait(stop, sync_timeout_s):
         reason = _make_passes(controller, stop, timing)
     if reason:
@@ -43,6 +46,15 @@ def converge(
     if problem := controller.reporter.flush_all(flush_s, events_s=EVENTS_S):
         reasons.append(problem)
     return reasons
+
+
+def wait_synced(cluster: ClusterWatcher, timeout_s: float, *, refused_s: float,
+                stop: threading.Event | None = None) -> bool:
+    """Wait for the cluster's lists, and show it. Args: see ClusterWatcher.wait_synced."""
+    with Progress.logged(log, "reading the cluster") as progress:
+        return cluster.wait_synced(
+            timeout_s, refused_s=refused_s, stop=stop, look=lambda: progress.update(
+                lambda: Figures(fields={"missing": "; ".join(cluster.missing())})))
 
 
 def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) -> str:

@@ -17,6 +17,7 @@ from f5router.kube.settings import KubeSettings
 from f5router.kube.status import entry_cleanup, status_request
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.watch.sources import ROUTES, choose_served
+from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
@@ -125,14 +126,20 @@ class Clearing:
         """Results: cleared, gone, and conflict, which is counted besides."""
         for entry in entries:
             self._pending.put(entry.key, entry)
-        while len(self._pending) and (item := self._pending.take()) is not None:
-            try:
-                retry_s = self._attempt(item)
-            except KubeForbidden as exc:
-                log.error("status cannot be written", extra={"error": str(exc)})
-                break
-            self._pending.done(item, retry_s)
+        with Progress.logged(log, "clearing statuses") as progress:
+            while len(self._pending) and (item := self._pending.take()) is not None:
+                try:
+                    retry_s = self._attempt(item)
+                except KubeForbidden as exc:
+                    log.error("status cannot be written", extra={"error": str(exc)})
+                    break
+                self._pending.done(item, retry_s)
+                progress.update(lambda: self._figures(len(entries)))
         return self._results
+
+    def _figures(self, total: int) -> Figures:
+        done = total - len(self._pending)
+        return Figures(done, total, {"kind": self._kind, "objects": counted(done, total)})
 
     def _attempt(self, item: WorkItem[Key]) -> float | None:
         """Remove one entry. Returns seconds until the next try. Raises: KubeForbidden."""

@@ -3,22 +3,26 @@
 `plan`, `adopt`, `doctor` and `explain` look at them through this; nothing is written.
 """
 
+import logging
 import time
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
-from f5router.app.once import REFUSED_S, SYNC_S
+from f5router.app import once
 from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.icontrol import rights
 from f5router.icontrol.device import Device
 from f5router.kube.api.connection import Connection, connect
+from f5router.logs.progress import Figures, Progress
 from f5router.model.errors import BigIPError
 from f5router.network.diagnostics import Findings
 from f5router.plan.change import Plan
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
+
+log = logging.getLogger(__name__)
 
 FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION = (
     "failover", "role", "way to the pods", "virtual servers", "selection")
@@ -46,20 +50,34 @@ class Survey:
         self.error: BigIPError | None = None
         """Why the BIG-IP could not be read; None if it could, or was not asked."""
 
-    def read_cluster(self, refused_s: float = REFUSED_S) -> None:
+    def read_cluster(self, refused_s: float = once.REFUSED_S) -> None:
         """Wait for the cluster's lists. Args: refused_s: see ClusterWatcher.wait_synced."""
-        self.knows_cluster = self.cluster.wait_synced(SYNC_S, refused_s=refused_s)
+        self.knows_cluster = once.wait_synced(self.cluster, once.SYNC_S, refused_s=refused_s)
         if self.knows_cluster:
             self.reconciler.apply(self.cluster.drain())
 
     def read_device(self) -> None:
         """Read the BIG-IP."""
         try:
-            self.device.observe(create_folder=False)
+            with self._shown_reading():
+                self.device.observe(create_folder=False)
             self.device.failover.check()
             self.knows_device = True
         except BigIPError as exc:
             self.error = exc
+
+    @contextmanager
+    def _shown_reading(self) -> Iterator[None]:
+        """Show what is being read."""
+        with Progress.logged(log, "reading the BIG-IP") as progress, ExitStack() as stack:
+            for calls in (unit.calls for unit in self.device.pair.units):
+                stack.callback(setattr, calls, "attend", calls.attend)
+                calls.attend = lambda: progress.update(self._reading)
+            yield
+
+    def _reading(self) -> Figures:
+        return Figures(fields={"path": self.device.client.newest.removeprefix("/mgmt/tm/"),
+                               "calls": self.device.counts.total()})
 
     @property
     def is_complete(self) -> bool:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 
-from f5router.app.progress import Progress
 from f5router.app.settling import Settling
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_campaign, build_device, build_syncer, write_permit
@@ -21,6 +20,7 @@ from f5router.config.config import Config
 from f5router.icontrol.device import Device
 from f5router.kube.lease.campaign import Campaign
 from f5router.kube.lease.elector import UNKNOWN
+from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.objects import Ref
 from f5router.model.selection import Selection
@@ -119,14 +119,16 @@ def _lead(campaign: Campaign, config: Config, changed: threading.Event) -> str:
     timing, seen = config.lease.timing, set[str]()
     end = time.monotonic() + 2 * timing.duration_s
     campaign.stand()
-    while not campaign.leads():
-        if campaign.refusal():
-            return campaign.refusal()
-        if campaign.holder not in ("", campaign.identity, UNKNOWN):
-            seen.add(f"{campaign.holder} {campaign.version}")
-        if len(seen) > 1 or time.monotonic() >= end:
-            return f"{campaign.holder or 'another router'} holds the Lease: stop all routers first"
-        changed.wait(timing.retry_s / 4)
+    with Progress.logged(log, "waiting for the Lease") as progress:
+        while not campaign.leads():
+            if campaign.refusal():
+                return campaign.refusal()
+            if campaign.holder not in ("", campaign.identity, UNKNOWN):
+                seen.add(f"{campaign.holder} {campaign.version}")
+            if len(seen) > 1 or time.monotonic() >= end:
+                return f"{campaign.holder or 'another router'} holds the Lease: stop all routers first"
+            progress.update(lambda: Figures(fields={"holder": campaign.holder or "unknown"}))
+            changed.wait(timing.retry_s / 4)
     return ""
 
 
@@ -138,7 +140,6 @@ class _Removing:
         syncer = build_syncer(config, device, timing=timing.sync, clock=time.monotonic)
         self._settling = Settling(device, syncer, save=config.save_config, wake=lambda: None, timing=timing,
                                   clock=time.monotonic)
-        self._progress, self._total = Progress(log, "removing"), 0
         self._gone: set[Ref] = set()
 
     def run(self, shown: Plan) -> list[str]:
@@ -178,15 +179,18 @@ class _Removing:
 
     def _pass(self, plan: Plan) -> list[str]:
         """Carry out a Plan; returns what was refused, or waits for that. Raises: BigIPError."""
-        self._progress, self._total = Progress(log, "removing"), len(plan)
-        outcome = self._device.apply(plan, on_change=self._record)
+        done = 0
+        with Progress.logged(log, "removing") as progress:
+            def record(change: AnyChange) -> None:
+                nonlocal done
+                done += 1
+                self._gone.add(change.ref)
+                self._settling.record_write()
+                progress.update(lambda: Figures(done, len(plan), {"changes": counted(done, len(plan))}))
+
+            outcome = self._device.apply(plan, on_change=record)
         refused = {**outcome.in_use, **outcome.failed}
         return [f"{ref} stays: {error}" for ref, error in sorted(refused.items())]
-
-    def _record(self, change: AnyChange) -> None:
-        self._gone.add(change.ref)
-        self._settling.record_write()
-        self._progress.step(self._total)
 
 
 def _some(refs: Iterable[Ref]) -> str:

@@ -11,6 +11,7 @@ No code logs a secret on purpose. Redaction is the last line of defence, for tex
 exceptions. Texts are made printable in both forms: the values of the JSON are read in terminals too.
 """
 
+import contextlib
 import copy
 import json
 import logging
@@ -18,7 +19,7 @@ import re
 import sys
 import urllib.parse
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -139,7 +140,7 @@ def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO |
     handler = _Handler(stream, Redaction(secrets))
     handler.setFormatter(_JSON() if format == "json" else _Text())
     root = logging.getLogger()
-    for old in [each for each in root.handlers if isinstance(each, _Handler)]:
+    for old in _handlers():
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
@@ -152,11 +153,33 @@ def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO |
     warnings.filterwarnings("ignore", "Attribute's length must be", UserWarning)
 
 
+def shows_text(logger: logging.Logger) -> bool:
+    """True if what a logger writes at level info goes to standard error as text."""
+    return logger.isEnabledFor(logging.INFO) and any(
+        isinstance(handler.formatter, _Text) and handler.stream is sys.stderr for handler in _handlers())
+
+
+@contextlib.contextmanager
+def redirected(before: TextIO, stream: TextIO) -> Iterator[None]:
+    """Send what goes to a stream to another one for a while."""
+    handlers = [handler for handler in _handlers() if handler.stream is before]
+    for handler in handlers:
+        handler.setStream(stream)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.setStream(before)
+
+
 def hide(secret: str) -> None:
     """Keep a text that became known at run time, such as a token, out of the log."""
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, _Handler):
-            handler.redaction.hide(secret)
+    for handler in _handlers():
+        handler.redaction.hide(secret)
+
+
+def _handlers() -> "list[_Handler]":
+    return [handler for handler in logging.getLogger().handlers if isinstance(handler, _Handler)]
 
 
 class _Handler(logging.StreamHandler[TextIO]):

@@ -100,8 +100,9 @@ def test_a_first_load_shows_how_far_it_is(lab, caplog):
     router = lab.router()
     assert lab.converge(router) == []
     lab.bigip.on_write = None
-    lines = [record.changes for record in caplog.records if record.message == "first load"]
-    assert lines[0].endswith(f" of {router.reconciler.first_load}")
+    lines = [record for record in caplog.records if record.message == "first load"]
+    assert lines[0].changes.endswith(f" of {router.reconciler.first_load}")
+    assert lines[0].routes == "0 of 3"
     caplog.clear()
     assert lab.converge() == []
     assert [record for record in caplog.records if record.message == "first load"] == []

@@ -1,14 +1,18 @@
 """`f5router plan` before anything is written: whatever is missing is named, and the exit status tells."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner, Result
 
+from f5router.cli import preflight
 from f5router.cli.main import main
+from f5router.logs import log_output
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
+from tests.terminal import own_log, pseudo_terminal
 
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
@@ -227,3 +231,14 @@ def test_wrong_settings_are_no_changes(lab, arguments):
     flags = [f"--{name}={value}" for name, value in lab.flags().items()]
     assert CliRunner().invoke(main, ["plan", *flags, *arguments]).exit_code == 2
     assert CliRunner().invoke(main, ["plan", "--detailed-exitcode", *flags, *arguments]).exit_code == 1
+
+
+def test_a_bar_while_it_reads(lab, capsys, monkeypatch):
+    """On a terminal, and only while it reads; what is printed stays JSON."""
+    routes(lab)
+    with own_log(), pseudo_terminal(monkeypatch) as screens:
+        log_output.setup("info", "text")
+        preflight.plan(lab.config(), output="json")
+    assert json.loads(capsys.readouterr().out)["changes"]
+    assert re.search("reading the cluster.*reading the BIG-IP .* calls ", screens[0].text, re.DOTALL)
+    assert not any("reading" in row for row in screens[0].rows), screens[0].output

@@ -142,6 +142,11 @@ class Client:
         return self._transport.counts
 
     @property
+    def newest(self) -> str:
+        """Path of the request that was sent last; "" before the first."""
+        return self._transport.newest
+
+    @property
     def times(self) -> RequestTimes:
         """Durations and results of requests."""
         return self._transport.times

@@ -197,6 +197,7 @@ class Transport:
 
     Attributes:
         counts: requests sent, by method or by the label given to send().
+        newest: path of the request that was sent last; "" before the first.
         times: durations and results of requests.
         slow_requests: those that took long, without saves, which have a limit of their own.
     """
@@ -213,6 +214,7 @@ class Transport:
         self._beside = {lane: threading.BoundedSemaphore(1) for lane in BESIDE}
         self._counting = threading.Lock()
         self.counts: collections.Counter[str] = collections.Counter()
+        self.newest = ""
         self._opened: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._adapter = _Adapter(settings, permit, self._opened)
         self._pool: HTTPConnectionPool | None = None
@@ -246,6 +248,7 @@ class Transport:
         with self._beside[beside] if beside else self._slots:
             with self._counting:
                 self.counts[label or method] += 1
+            self.newest = hide_token(path)
             begin = self._clock()
             trusted = self._newest_authorities()
             answer = self._attempt(method, path, trusted, urlopen)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from f5router.logs.progress import Fields, Progress
 from f5router.model.errors import KubeForbidden, KubeUnreachable, ResourceExpired
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.wait import NotAssigned, Waiter
@@ -52,8 +53,12 @@ class Script:
         self.now += seconds
 
     def run(self, *, uid: str = "old", timeout_s: float = 60) -> dict:
-        return Waiter(self, "f5", uid=uid, timeout_s=timeout_s, report=self.told.append,
-                      clock=lambda: self.now, sleep=self.sleep).run()
+        def still_waiting(fields: Fields) -> None:
+            self.told.append(f"{fields['waited']}: {fields['state']}")
+
+        with Progress("", still_waiting, clock=lambda: self.now) as progress:
+            return Waiter(self, "f5", uid=uid, timeout_s=timeout_s, report=self.told.append,
+                          progress=progress, clock=lambda: self.now, sleep=self.sleep).run()
 
 
 @pytest.mark.parametrize("uid", ["old", ""])
@@ -79,7 +84,7 @@ def test_goes_on_from_where_it_was():
     assert script.told == [
         "the HostSubnet waits for the SDN master",
         "the SDN master has deleted it and not created it again yet",
-        "still waiting, 5 s of 60 s: the SDN master has deleted it and not created it again yet",
+        "5 s of 60 s: the SDN master has deleted it and not created it again yet",
         "the SDN master has given it 10.131.0.0/23",
     ]
 
