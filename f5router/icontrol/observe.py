@@ -71,7 +71,7 @@ def observe(
     vxlan = vxlan and version >= tmos.VXLAN_SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
     network += pod_routes(client, folder) if static_routes else []
-    sources = [tunnels.translation_facts(client, path, raw) if vxlan and path and raw else {}
+    sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
                for path, raw in zip(virtuals, servers, strict=True)]
     own, unread = own_addresses.read(client, folder, filter(None, servers))
     _require_ready(client)

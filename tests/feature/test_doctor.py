@@ -240,10 +240,13 @@ def test_the_role_of_the_user(site, role):
 
 
 def test_source_addresses(site):
-    """Pods that are reached by routes answer to clients."""
+    """Pods that are reached by routes answer to clients; a virtual server that translates is well."""
     site.bigip.add_virtual("/Common/through", "10.0.0.3:80")
     result = doctor(site, "-o", "json", f5_http_vserver="through", f5_static_routes="true")
-    assert [check for check in checks(result, "warning") if "/Common/through translates" in check[2]]
+    (wrong,) = checks(result, "warning")
+    assert wrong[2].startswith("/Common/through translates no source addresses")
+    (other,) = [check for check in checks(result, "ok") if "https-ose-vserver" in check[2]]
+    assert "SNAT automap" in other[2]
 
 
 def test_vxlan(site):

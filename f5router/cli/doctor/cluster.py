@@ -1,11 +1,11 @@
 """Checks of the cluster: API server, kinds that it serves, rights, clock."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 
 from f5router.cli.doctor import clocks, mends, rights
-from f5router.cli.doctor.report import Check, Mend, failure, ok, skipped, warning
+from f5router.cli.doctor.report import FAILURE, Check, Mend, failure, ok, skipped, warning
 from f5router.config.config import Config
 from f5router.kube.api import fields, review
 from f5router.kube.api.connection import Connection
@@ -16,6 +16,9 @@ from f5router.model.errors import KubeError, KubeUnauthorized
 
 AREA = "cluster"
 _VERSION, _DISCOVERY = "/version", "/api/v1"
+_SERVER = "API server"
+_LOGIN = "login"
+_KINDS = "kinds"
 
 
 def check(connection: Connection, config: Config, now: Callable[[], float]) -> Iterator[Check]:
@@ -26,17 +29,22 @@ def check(connection: Connection, config: Config, now: Callable[[], float]) -> I
         end = now()
         connection.answer(_DISCOVERY)
     except KubeUnauthorized as exc:
-        yield failure(AREA, "login", str(exc), mends.kube_login(connection.server))
+        yield failure(AREA, _LOGIN, str(exc), mends.kube_login(connection.server))
     except KubeError as exc:
-        yield failure(AREA, "API server", f"{connection.server}: {exc}",
+        yield failure(AREA, _SERVER, f"{connection.server}: {exc}",
                       mends.no_api_server(connection.server))
     else:
         name = fields.mapping(version).get("gitVersion")
-        yield ok(AREA, "API server", f"{connection.server} answers{f', Kubernetes {name}' if name else ''}")
+        yield ok(AREA, _SERVER, f"{connection.server} answers{f', Kubernetes {name}' if name else ''}")
         yield _clock(headers, begin, end)
         yield from _kinds_and_rights(connection, config)
         return
     yield skipped(AREA, ("kinds", "rights", "clock"), "the API server must answer first")
+
+
+def is_readable(checks: Iterable[Check]) -> bool:
+    """True if it is worth waiting for lists: the API server answers, and serves the kinds."""
+    return not any(check.state == FAILURE and check.check in (_SERVER, _LOGIN, _KINDS) for check in checks)
 
 
 def _clock(headers: Mapping[str, str], begin: float, end: float) -> Check:
@@ -52,7 +60,7 @@ def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]
         served = {source: choose_served(connection, source)
                   for source in watched_kinds.sources(config.watch)}
     except KubeError as exc:
-        yield failure(AREA, "kinds", str(exc), mends.KINDS)
+        yield failure(AREA, _KINDS, str(exc), mends.KINDS)
         yield skipped(AREA, ("rights",), "the kinds must be known first")
         return
     yield from _kinds(config, served)
@@ -69,10 +77,10 @@ def _kinds(config: Config, served: Mapping[Source, Source | None]) -> Iterator[C
     absent = sorted(source.resource for source, choice in served.items()
                     if choice is None and source in may_be_absent)
     more = f"; not served, and not needed: {', '.join(absent)}" if absent else ""
-    yield ok(AREA, "kinds", ", ".join(listed) + more)
+    yield ok(AREA, _KINDS, ", ".join(listed) + more)
     for source, choice in served.items():
         if choice is None and source not in may_be_absent:
-            yield failure(AREA, "kinds", f"{source.resource} are not served by the API server",
+            yield failure(AREA, _KINDS, f"{source.resource} are not served by the API server",
                           mends.not_served(source.resource))
 
 

@@ -76,7 +76,8 @@ def _all(config: Config, stack: ExitStack, refused_s: float, timing: Timing,
                 for check in units.check(unit, config, config.unit_settings(number)[1], now)]
     checks += [*of_cluster, *of_units]
     if survey is not None:
-        survey.read_cluster(refused_s if _well(of_cluster) else 0.0)
+        if cluster.is_readable(of_cluster):
+            survey.read_cluster(refused_s if _well(of_cluster) else 0.0)
         if units.is_any_usable(of_units):
             survey.read_device()
         checks += service.check(survey, units_well=_well(of_units), cluster_well=_well(of_cluster))

@@ -28,6 +28,10 @@ from f5router.network.vxlan import NO_TRANSLATION, VxlanConfig
 _ONE_PARTITION_ACCESS = (11, 6)
 """First TMOS version whose users have a role for each partition."""
 _DEFAULT_CLIENT_SSL = "/Common/clientssl-default"
+_OF_F5 = frozenset(f"/Common/{name}" for name in (
+    "clientssl", "clientssl-insecure-compatible", "clientssl-secure", "crypto-server-default-clientssl",
+    "splitsession-default-clientssl", "wom-default-clientssl"))
+"""Profiles that every BIG-IP has, from which others inherit: they stay as they are."""
 _REMEDY = re.compile(r"; ((?:set|create|take|leave out|grant it with:) .*)$", re.DOTALL)
 """End of a sentence that has what is to be done."""
 
@@ -79,7 +83,7 @@ def not_served(resource: str) -> Mend:
 
 def not_listed(text: str) -> Mend:
     """Return what helps if a list of the cluster is not complete."""
-    if missing := re.match(r"the namespace '([^']+)' does not exist", text):
+    if missing := re.search(r"the namespace '([^']+)' does not exist", text):
         return Mend("correct --namespace, or create it", f"kubectl create namespace {quoted(missing[1])}")
     return Mend("see the rights of the account, and if the API server is well", "kubectl get --raw /healthz")
 
@@ -175,7 +179,8 @@ def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Mend:
         return _no_virtual(path, https=https)
     if "an http profile is missing" in text:
         return Mend(command=f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
-    if "a client SSL profile is missing" in text:
+    of_f5 = _OF_F5.issuperset(facts.client_ssl) and not facts.sni_defaults
+    if "a client SSL profile is missing" in text or ("sni-default" in text and of_f5):
         return Mend("add one with sni-default true, which serves Routes without a certificate of their own",
                     f"{_NEW_CLIENT_SSL}; tmsh modify ltm virtual {path} profiles add "
                     f"{{ {_DEFAULT_CLIENT_SSL} {{ context clientside }} }}")

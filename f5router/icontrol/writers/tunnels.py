@@ -99,11 +99,14 @@ def _own(addresses: Iterable[tuple[JSON, SelfIP]], folder: str) -> list[SelfIP]:
     return [address for _, address in addresses if ownership.owns(folder, address)]
 
 
-def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
-    """Return the keyword arguments of VirtualFacts for a virtual server's source addresses."""
+def translation_facts(client: Client, path: str, raw: JSON, *, members: bool) -> dict[str, Any]:
+    """Return the keyword arguments of VirtualFacts for a virtual server's source addresses.
+
+    Args: members: read those of a SNAT pool too.
+    """
     kind, pool = net_codec.decode_translation(path, raw).type, net_codec.translation_pool(raw)
     addresses: frozenset[str] = frozenset()
-    if kind == "snat" and pool:
+    if members and kind == "snat" and pool:
         addresses = net_codec.pool_addresses(get_if_there(client, item_path(SNAT_POOL, pool)) or {})
     return {"snat": kind, "snat_pool": pool, "snat_addresses": addresses}
 

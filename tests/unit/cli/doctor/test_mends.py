@@ -1,0 +1,123 @@
+"""Steps and commands that mend faults name the right object, in words that a shell takes as they are."""
+
+import shlex
+
+from f5router.cli.doctor import mends
+from f5router.cli.doctor.report import Mend
+from f5router.model.cluster import Key
+from f5router.model.device_facts import VirtualFacts
+from f5router.network.vxlan import VxlanConfig
+from tests.rows import rows
+
+OWN = VxlanConfig("10.3.89.213", "10.131.0.5/14")
+ROLE = Mend("role")
+WEB = VirtualFacts("/Common/web", snat="snat", snat_pool="/Common/few")
+PROFILES = ("/Common/a", "/Common/b")
+PLAIN = VirtualFacts("/Common/plain")
+HOSTILE = "/Common/x';reboot\x1b[31m"
+
+
+@rows(("mend", "words"), [
+    (mends.virtual(VirtualFacts(HOSTILE, http=False), "an http profile is missing", https=False), 10),
+    (mends.translation(HOSTILE), 10), (mends.server_ssl(HOSTILE), 6), (mends.partition(HOSTILE), 5),
+    (mends.role(HOSTILE, (14, 1)), 14), (mends.no_group(HOSTILE), 7),
+    (mends.sync(HOSTILE, waits=False, mine=True), 6),
+    (mends.ssh_login(mends.SSHSettings(host="h", port=22, username=HOSTILE)), 7),
+])
+def test_names_are_one_word_of_the_shell(mend, words):
+    """No name ends the command, or changes the terminal."""
+    assert len(shlex.split(mend.command)) == words
+    assert "/Common/x';reboot\\x1b[31m" in shlex.split(mend.command)
+    assert mend.command.isprintable()
+
+
+@rows(("text", "message", "words"), [
+    ("--f5-internal-address 10.3.89.213: no HostSubnet has this hostIP; create a HostSubnet with hostIP "
+     "10.3.89.213",
+     "--f5-internal-address 10.3.89.213: no HostSubnet has this hostIP",
+     "create a HostSubnet with hostIP 10.3.89.213: "
+     "ghost-hostsubnet create --name openshift-f5-node --host-ip 10.3.89.213"),
+    ("--f5-vxlan-gateway-cidr 10.1.0.1/14: it is no host address in 10.131.0.0/23, the subnet of HostSubnet "
+     "f5; set for example 10.131.0.1/14",
+     "--f5-vxlan-gateway-cidr 10.1.0.1/14: it is no host address in 10.131.0.0/23, the subnet of HostSubnet "
+     "f5",
+     "set for example 10.131.0.1/14: ghost-hostsubnet gateway --name f5"),
+    ("--f5-vxlan-gateway-cidr 10.1.0.1/14: it is not in the cluster network 10.2.0.0/16", None,
+     "compare it with the network of the cluster: ghost-hostsubnet show"),
+    ("--f5-internal-address 10.3.89.213: the BIG-IP is in the cluster network already, by tunnel "
+     "/Common/t; take VxLAN from one of the routers",
+     "--f5-internal-address 10.3.89.213: the BIG-IP is in the cluster network already, by tunnel "
+     "/Common/t",
+     "take VxLAN from one of the routers: tmsh list net tunnels tunnel"),
+    ("TMOS 11.4 cannot join the cluster network by VxLAN", None, "tmsh show sys version"),
+    ("VxLAN profile vxlan5000: port 4790 stays as it is", None, "oc apply -f docs/deploy/15-sdn-reader.yaml"),
+    ("Node n-1: no usable IPv4 address", None, "kubectl get node n-1 -o yaml"),
+    ("Nodes n-1, n-2 have the same address 10.0.0.1", None, "kubectl get node n-1 -o yaml"),
+    ("no Node is there: every pool is empty", None, "kubectl get nodes --show-labels"),
+    ("self IPs of the BIG-IP cannot be read (GET: 403)", None, "role"),
+    ("virtual server /Common/web, source address translation: snat /Common/few does not hold "
+     "10.131.0.5; set automap",
+     "virtual server /Common/web, source address translation: snat /Common/few does not hold 10.131.0.5",
+     "tmsh modify ltm snatpool /Common/few members add { 10.131.0.5 }"),
+    ("virtual server /Common/plain, source address translation: none; set automap",
+     "virtual server /Common/plain, source address translation: none",
+     "tmsh modify ltm virtual /Common/plain source-address-translation { type automap }"),
+])
+def test_the_way_to_the_pods(text, message, words):
+    shown, mend = mends.way(text, OWN, (WEB, PLAIN), ROLE)
+    assert shown == (message or text)
+    assert str(mend).endswith(words)
+
+
+@rows(("facts", "text", "command"), [
+    (VirtualFacts("/Common/v", client_ssl=PROFILES), "sni-default",
+     "tmsh modify ltm profile client-ssl /Common/a sni-default true"),
+    (VirtualFacts("/Common/v", client_ssl=PROFILES, sni_defaults=PROFILES),
+     "sni-default", "tmsh modify ltm profile client-ssl /Common/b sni-default false"),
+    (VirtualFacts("/Common/v"), "it is refused", "f5router plan"),
+])
+def test_a_virtual_server(facts, text, command):
+    assert mends.virtual(facts, text, https=True).command == command
+
+
+def test_a_login():
+    """The most tokens that a user may have is no wrong password."""
+    text = ("the user has 100 live tokens; they end within 20 minutes, or free all: "
+            "curl -u USER -X DELETE https://b")
+    message, mend = mends.login("admin", text)
+    assert (message, mend.command) == (
+        "the user has 100 live tokens; they end within 20 minutes", "curl -u USER -X DELETE https://b")
+
+
+@rows(("version", "access"), [
+    ((11, 5, 4), "partition-access all role admin"),
+    ((11, 6), "partition-access replace-all-with { all-partitions { role admin } }"),
+])
+def test_a_role(version, access):
+    assert mends.role("robot", version).command == f"tmsh modify auth user robot {access}"
+
+
+@rows(("routes", "command"), [
+    ((Key("shop", "a"), Key("shop", "b")), "f5router explain route shop/a"),
+    ((), "f5router plan"),
+    ((Key("shop", "-i-1.site"),), "f5router plan"),
+])
+def test_objects(routes, command):
+    assert mends.objects(routes).command == command
+
+
+@rows(("waits", "mine", "words"), [
+    (True, False, "see if it ends by itself: tmsh show cm sync-status"),
+    (False, True, "set --f5-config-sync=push, or: tmsh run cm config-sync to-group pair"),
+    (False, False, "on the unit whose configuration is to count, which replaces that of the others: "
+                   "tmsh run cm config-sync to-group pair"),
+])
+def test_sync(waits, mine, words):
+    assert str(mends.sync("pair", waits=waits, mine=mine)) == words
+
+
+def test_other_mends():
+    """A limit names the next value; a folder without a group is added to one."""
+    assert mends.more_secrets("--max-secrets", 5000).command == "f5router run --max-secrets=10000"
+    assert mends.no_group("/Shop").command == "tmsh modify sys folder /Shop device-group GROUP"
+    assert mends.not_served("services") == mends.KINDS
