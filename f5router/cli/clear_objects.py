@@ -1,8 +1,9 @@
-"""Clears the statuses of Ingresses and IngressRoutes that a router has written, for `f5router uninstall`.
+"""Clears the statuses of Ingresses and IngressRoutes that a router has written.
 
 Neither has a field for the name of its writer. An Ingress is the router's by its class, and if its entries
 are those that the router writes. An IngressRoute has one controller, which its class names. Both are looked
-for where the router does: by its labels, and in the namespaces that it serves.
+for where the router does: by its labels, and in the namespaces that it serves, for an IngressRoute that of
+the roots that reach it.
 """
 
 import logging
@@ -11,8 +12,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from f5router.app.ingress_reporter import load_balancer_entries, load_balancer_status
+from f5router.cli import clear_status
 from f5router.cli.clear_status import ClearConfig, Clearing
-from f5router.config.config import Config
 from f5router.kube.api import decode_contour, decode_ingress, fields
 from f5router.kube.api.connection import Connection, connect
 from f5router.kube.settings import WatchSettings
@@ -28,40 +29,54 @@ from f5router.kube.watch.sources import (
     Source,
     choose_served,
 )
+from f5router.model.cluster import Delta, Key
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import KubeError, KubeForbidden
 from f5router.model.json_types import JSON
 from f5router.model.printable import printable
 from f5router.sources.ingress_classes import Classes
-from f5router.sources.translator import INGRESS, INGRESS_ROUTE
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE
 
 log = logging.getLogger(__name__)
 
 
-def run(config: Config, settings: ClearConfig, facts: DeviceFacts, *, dry_run: bool) -> int:
+def run_all(settings: ClearConfig, *, dry_run: bool) -> int:
+    """Clear, or list, the statuses of the kinds asked for; returns 1 when something is left."""
+    watch = WatchSettings(selection=settings.scope, sources=settings.sources)
+    entries = load_balancer_entries(settings.hostname, DeviceFacts())
+    codes = [clear_status.run(settings, dry_run=dry_run)] if ROUTE in settings.sources.kinds else []
+    return max(*codes, run(settings, watch, entries, dry_run=dry_run, asked=True), 0)
+
+
+def run(settings: ClearConfig, watch: WatchSettings, entries: list[JSON], *, dry_run: bool,
+        asked: bool = False) -> int:
     """Clear, or list, the statuses of each kind that is served; returns 1 when something is left.
 
     A kind that may not be read costs a warning: a router that does not read it does not write it either.
+    Args:
+        entries: what the router writes into status.loadBalancer.ingress of an Ingress.
+        asked: somebody asked for these kinds by name: a kind that may not be read is left.
     """
-    connection, left = connect(config.kube), 0
-    entries = load_balancer_entries(config.status.canonical_hostname, facts)
+    connection, left = connect(settings.kube), 0
     finds: dict[str, Callable[[], Statuses | None]] = {
-        INGRESS: lambda: _ingresses(connection, config.watch, entries),
-        INGRESS_ROUTE: lambda: _ingress_routes(connection, config.watch)}
-    for kind in config.watch.sources.kinds:
+        INGRESS: lambda: _ingresses(connection, watch, entries),
+        INGRESS_ROUTE: lambda: _ingress_routes(connection, watch)}
+    for kind in watch.sources.kinds:
         if kind not in finds:
             continue
         try:
             statuses = finds[kind]()
-            written = statuses.find(config.watch) if statuses else []
+            written = statuses.find(watch) if statuses else []
         except KubeForbidden as exc:
             log.warning("statuses cannot be looked for", extra={"kind": kind, "error": str(exc)})
+            left += asked
             continue
         except KubeError as exc:
             log.error("objects cannot be listed", extra={"kind": kind, "error": str(exc)})
             left += 1
             continue
-        if statuses and written:
+        if statuses and (written or asked):
             left += _show(kind, written) if dry_run else _clear(kind, settings, statuses, written)
     return 1 if left else 0
 
@@ -94,15 +109,15 @@ class Statuses:
     """Returns the part of a status that this router wrote; None for nothing."""
     cleared: JSON
     """Fields of the status afterwards."""
+    serves: Callable[[Key], bool] = lambda key: True
+    """True for an object that this router serves, not another one for other namespaces."""
     subresource: str = ""
 
     def find(self, settings: WatchSettings) -> list[OwnedEntry]:
         """List the objects with a status of this router. Raises: KubeError."""
-        served = _namespaces(self.connection, settings)
-
         def decode(obj: JSON) -> tuple[OwnedEntry, ...]:
             key, status = fields.key(obj), self.own(obj)
-            if status is None or (served is not None and key.namespace not in served):
+            if status is None or not self.serves(key):
                 return ()
             return (OwnedEntry(key, fields.uid(obj), status),)
 
@@ -166,7 +181,9 @@ def _ingresses(connection: Connection, settings: WatchSettings, entries: list[JS
             return None
         return {"entries": ", ".join(str(text) for entry in entries for text in entry.values())}
 
-    return Statuses(connection, INGRESSES, served, own, load_balancer_status(()), "/status")
+    namespaces = _namespaces(connection, settings)
+    return Statuses(connection, INGRESSES, served, own, load_balancer_status(()),
+                    lambda key: namespaces is None or key.namespace in namespaces, "/status")
 
 
 def _ingress_routes(connection: Connection, settings: WatchSettings) -> Statuses | None:
@@ -182,4 +199,20 @@ def _ingress_routes(connection: Connection, settings: WatchSettings) -> Statuses
         return dict(zip(("currentStatus", "description"), ingress_route.status, strict=True))
 
     cleared = {"currentStatus": None, "description": None}
-    return Statuses(connection, INGRESS_ROUTES, INGRESS_ROUTES, own, cleared)
+    return Statuses(connection, INGRESS_ROUTES, INGRESS_ROUTES, own, cleared,
+                    _serves_ingress_route(connection, settings))
+
+
+def _serves_ingress_route(connection: Connection, settings: WatchSettings) -> Callable[[Key], bool]:
+    """Return what is true for an IngressRoute whose roots, or itself without one, are in namespaces served.
+
+    One that another router's root reaches as well is left to that router. Raises: KubeError.
+    """
+    namespaces = _namespaces(connection, settings)
+    if namespaces is None:
+        return lambda key: True
+    listed = list_values(connection, INGRESS_ROUTES,
+                         selectors=watched_kinds.selectors(settings, INGRESS_ROUTES))
+    known = IngressRoutes({}, settings.sources.ingress_routes)
+    known.apply(Delta(ingress_routes={each.key: each for each in listed}))
+    return lambda key: all(root.namespace in namespaces for root in known.roots(key) or [key])

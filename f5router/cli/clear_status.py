@@ -1,6 +1,8 @@
 """The command `f5router status clear`: removes all entries of a router name from the status of Routes.
 
-Meant for a router that is gone for good, or has a new name. A running router puts its entries back.
+Meant for a router that is gone for good, or has a new name. A running router puts its entries back. Statuses
+of Ingresses and IngressRoutes, which clear_objects.py removes, have no name of a router: only who asks for
+these kinds has them removed.
 """
 
 import logging
@@ -8,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from f5router.config import parsers
+from f5router.config import parsers, source_settings
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
 from f5router.kube.api.connection import connect
@@ -32,10 +34,12 @@ from f5router.model.errors import (
 )
 from f5router.model.printable import printable
 from f5router.model.selection import Selection
-from f5router.sources.translator import ROUTE
+from f5router.sources.translator import INGRESS, ROUTE, SourceSettings
 from f5router.status import condition
 
 log = logging.getLogger(__name__)
+
+ROUTES_ALONE = SourceSettings((ROUTE,))
 
 BACKOFF = Backoff(first_s=0.1, limit_s=5.0)
 TRIES = 8
@@ -55,12 +59,27 @@ class ClearConfig:
     log_format: str
     backoff: Backoff = BACKOFF
     """Waits before an object is tried again."""
+    sources: SourceSettings = ROUTES_ALONE
+    hostname: str = ""
+    """The router's canonical name, by which its Ingresses are known; "" for none."""
 
 
 def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
-         environ: Mapping[str, str]) -> ClearConfig:
+         environ: Mapping[str, str], sources: str = "routes") -> ClearConfig:
     """ClearConfig of the flags given and the environment. Raises: ConfigError: with all problems."""
     reader = Reader(flags, environ, read_text)
+    try:
+        kinds = source_settings.kinds(sources)
+    except ValueError as exc:
+        reader.problems.append(f"--sources: {exc}")
+        kinds = (ROUTE,)
+    hostname = reader.value("router-canonical-hostname") or ""
+    if INGRESS in kinds and not hostname:
+        reader.problem("the router's name in the status of Ingresses must be specified; without one it wrote "
+                       "the addresses of its virtual servers, which f5router uninstall removes",
+                       "router-canonical-hostname")
+    if scope.fields and kinds != (ROUTE,):
+        reader.problems.append("--fields: it selects Routes alone, so --sources must be routes")
     if not router_name:
         reader.problems.append("--router-name / ROUTER_SERVICE_NAME: a name must be specified")
     if scope.namespace:
@@ -73,6 +92,7 @@ def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
         kube=kube_settings(reader),
         rate_per_s=reader.value("status-rate"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
+        sources=source_settings.of_kinds(reader, kinds, ownership=True), hostname=hostname,
     )
     if reader.problems:
         raise ConfigError(reader.problems)
@@ -80,7 +100,7 @@ def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
 
 
 def run(settings: ClearConfig, *, dry_run: bool) -> int:
-    """Find, remove and print a summary; returns the exit status: 1 when something is left."""
+    """Find, remove and print a summary of Routes; returns the exit status: 1 when something is left."""
     connection, scope = connect(settings.kube), settings.scope
     selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
     try:

@@ -41,7 +41,8 @@ BAD_SETTINGS = 2
 
 _DETAILED = "--detailed-exitcode"
 
-_CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "log-level", "log-format")
+_CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "router-canonical-hostname", "ingress-class",
+                   "ingress-controller", "ingressroute-class", "log-level", "log-format")
 """Those that `status clear` has too."""
 
 _EXPLAIN_SETTINGS = ("config", "context", "master", "root-namespaces", "ingressroute-class",
@@ -167,25 +168,28 @@ def _confirmed(question: str) -> bool:
 
 @main.group()
 def status() -> None:
-    """Work on the status of Routes."""
+    """Work on the status of Routes, Ingresses and IngressRoutes."""
 
 
 @status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS)
 @click.option("--router-name", envvar="ROUTER_SERVICE_NAME", default="", metavar="NAME",
               help="Name of the router whose entries are removed, its --name.  [ROUTER_SERVICE_NAME]")
-@click.option("-n", "--namespace", default="", metavar="NAME", help="Only Routes of this namespace.")
-@click.option("--labels", default="", metavar="SELECTOR", help="Only Routes that this label selector takes.")
+@click.option("-n", "--namespace", default="", metavar="NAME", help="Only objects of this namespace.")
+@click.option("--sources", default="routes", metavar="KIND,...", show_default=True,
+              help="Kinds of objects: routes, ingress, ingressroutes. Statuses of the latter two name no "
+                   "router: those go that a router of these settings writes.")
+@click.option("--labels", default="", metavar="SELECTOR", help="Only objects that this label selector takes.")
 @click.option("--fields", default="", metavar="SELECTOR", help="Only Routes that this field selector takes.")
-@click.option("--dry-run", is_flag=True, help="Print the Routes; change nothing.")
-def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: bool,
+@click.option("--dry-run", is_flag=True, help="Print the objects; change nothing.")
+def clear(router_name: str, namespace: str, sources: str, labels: str, fields: str, dry_run: bool,
           **flags: str | None) -> None:
-    """Remove the entries of a router name from all Routes; a router that runs puts them back."""
+    """Remove what a router wrote into statuses; a router that runs puts it back."""
     with _reported():
-        statusclear = _loaded("f5router.cli.clear_status")
+        statusclear = _loaded("f5router.cli.clear_objects")
         scope = Selection(namespace or None, labels, fields)
-        settings = statusclear.load(router_name, scope, _named(flags), os.environ)
+        settings = statusclear.clear_status.load(router_name, scope, _named(flags), os.environ, sources)
         log_output.setup(settings.log_level, settings.log_format)
-        exit_status = statusclear.run(settings, dry_run=dry_run)
+        exit_status = statusclear.run_all(settings, dry_run=dry_run)
     sys.exit(exit_status)
 
 

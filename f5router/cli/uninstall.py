@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 
+from f5router.app.ingress_reporter import load_balancer_entries
 from f5router.app.settling import Settling
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_campaign, build_device, build_syncer, write_permit
@@ -94,8 +95,9 @@ def _clear(config: Config, statuses: clear_status.ClearConfig | None, device: De
     """Clear the statuses of all kinds, or list them; returns True if none is left."""
     if statuses is None:
         return True
+    entries = load_balancer_entries(config.status.canonical_hostname, device.facts)
     codes = [clear_status.run(statuses, dry_run=dry_run),
-             clear_objects.run(config, statuses, device.facts, dry_run=dry_run)]
+             clear_objects.run(statuses, config.watch, entries, dry_run=dry_run)]
     return not any(codes)
 
 

@@ -1,5 +1,6 @@
 """Settings of the kinds of objects that are served."""
 
+from f5router.config import parsers
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.sources.ingress_classes import ClassSettings
@@ -25,6 +26,16 @@ def load(reader: Reader, *, ownership: bool) -> SourceSettings:
         else:
             reader.warn("it selects Routes alone: neither Ingresses nor IngressRoutes are served", _FIELDS)
         kinds = (ROUTE,)
+    return of_kinds(reader, kinds, ownership=ownership)
+
+
+def kinds(text: str) -> tuple[str, ...]:
+    """Return the kinds that --sources names. Raises: ValueError."""
+    return tuple(_KINDS[word] for word in parsers.several(*_KINDS)(text))
+
+
+def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> SourceSettings:
+    """Return the settings of these kinds. Args: as of load()."""
     classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
     return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership))
 

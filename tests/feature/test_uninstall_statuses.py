@@ -103,6 +103,27 @@ def test_only_where_the_router_serves(cluster):
     assert statuses(cluster) == before
 
 
+def test_below_roots_of_other_namespaces(lab):
+    """A root's namespace decides, as for the router that runs; what another root reaches too is left."""
+    def space(name: str, shard: str) -> dict:
+        metadata = {"name": name, "labels": {"shard": shard}}
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+    def child(name: str, namespace: str = "parts") -> dict:
+        return manifests.ingress_route(name, manifests.forward("/", "web"), namespace=namespace)
+
+    def root(namespace: str, *names: str) -> dict:
+        entries = [manifests.delegate(f"/{name}", name, "parts") for name in names]
+        return manifests.ingress_route("root", *entries, namespace=namespace, fqdn=f"{namespace}.com")
+
+    lab.apply(space("blue", "blue"), space("parts", "none"), space("red", "red"),
+              *(obj | {"status": VALID} for obj in (
+                  root("blue", "a", "both"), root("red", "b", "both"), child("a"), child("b"), child("both"),
+                  child("orphan", "blue"), child("stray"))))
+    assert run(lab, namespace_labels="shard=blue", **FLAGS) == 0
+    assert set(statuses(lab)) == {"red/root", "parts/b", "parts/both", "parts/stray"}
+
+
 def test_refusals(cluster, caplog):
     """A conflict is tried again. A right that is missing is named with the command that grants it."""
     for resource in ("ingresses", "ingressroutes"):

@@ -16,6 +16,7 @@ from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.selection import Selection
 from mocks.kube import FakeKube
+from tests import manifests
 from tests.unit.kube import objects
 from tests.unit.kube.status.test_owned_entries import OTHER, OURS
 
@@ -196,6 +197,12 @@ def test_routes_cannot_be_listed(kube, clear, args, forbidden, said):
     pytest.param(["-n=Shop"], "--namespace: 'Shop' is not the name of a namespace", id="namespace"),
     pytest.param(["--status-rate=0"], "--status-rate / ROUTER_STATUS_RATE", id="rate"),
     pytest.param(["--config=/nowhere"], "--config: cannot read '/nowhere'", id="kubeconfig"),
+    pytest.param(["--sources=pods"], "--sources: 'pods': 'pods' is not one of routes, ingress, ",
+                 id="sources"),
+    pytest.param(["--sources=ingress"], "--router-canonical-hostname / ROUTER_CANONICAL_HOSTNAME: the",
+                 id="no canonical name"),
+    pytest.param(["--sources=ingressroutes", "--fields=spec.host=a.com"], "--fields: it selects Routes alone",
+                 id="fields of other kinds"),
     pytest.param(["--log-level=loud"], "--log-level / ROUTER_LOG_LEVEL", id="log level"),
 ])
 def test_bad_settings(kube, clear, args, said):
@@ -212,3 +219,63 @@ def test_settings():
     flags, environ = {"master": "api:6443"}, {"ROUTER_STATUS_RATE": "5"}
     settings = clear_status.load("public", Selection(), flags, environ)
     assert (settings.kube.master, settings.rate_per_s, settings.log_level) == ("https://api:6443", 5, "info")
+
+
+OTHERS = ("--sources=routes,ingress,ingressroutes", "--router-canonical-hostname=router.example.com")
+
+
+@pytest.fixture
+def others(kube):
+    """Ingresses and IngressRoutes of ours, beside one of each that others have written."""
+    valid = {"currentStatus": "valid", "description": "valid IngressRoute"}
+    theirs = manifests.ingress_route("theirs") | {"status": valid}
+    theirs["metadata"]["annotations"] = {"kubernetes.io/ingress.class": "other"}
+    kube.apply([manifests.ingress_class(), manifests.ingress_route("ours") | {"status": valid}, theirs,
+                ingress("ours", "router.example.com"), ingress("theirs", "b.com")])
+    return kube
+
+
+def ingress(name: str, hostname: str) -> dict:
+    status = {"loadBalancer": {"ingress": [{"hostname": hostname}]}}
+    return manifests.ingress(name, ("a.com", "/", "web", 80)) | {"status": status}
+
+
+def statuses(kube) -> list[str]:
+    """Kind and name of what has a status."""
+    ingresses = [f"Ingress {obj['metadata']['name']}" for obj in kube.list("Ingress")
+                 if obj["status"]["loadBalancer"].get("ingress")]
+    return [*ingresses, *(f"IngressRoute {obj['metadata']['name']}" for obj in kube.list("IngressRoute")
+                          if obj.get("status"))]
+
+
+def test_other_kinds_that_are_asked_for(others, clear):
+    """First listed, then cleared; without the flag they stay."""
+    everything = ["Ingress ours", "Ingress theirs", "IngressRoute ours", "IngressRoute theirs"]
+    assert clear("--dry-run", *OTHERS).stdout.splitlines()[-5:] == [
+        "router public: 5 Routes have its entry; nothing is changed",
+        "Ingress\tshop/ours\trouter.example.com",
+        "Ingress: 1 have a status of this router; nothing is changed",
+        "IngressRoute\tshop/ours\tvalid", "IngressRoute: 1 have a status of this router; nothing is changed"]
+    assert clear("-n=bank", *OTHERS).exit_code == clear().exit_code == 0
+    assert statuses(others) == everything
+    result = clear(*OTHERS)
+    assert (result.exit_code, left(others)) == (0, set())
+    assert statuses(others) == ["Ingress theirs", "IngressRoute theirs"]
+    assert clear(*OTHERS).stdout.splitlines()[1].startswith("Ingress: 0 had a status of this router")
+
+
+def test_one_kind_alone(others, clear):
+    """Routes keep theirs; IngressRoutes need no name of the router in the DNS."""
+    before = left(others)
+    result = clear("--sources=ingressroutes")
+    assert (result.exit_code, result.stdout.count("\n")) == (0, 1)
+    assert statuses(others) == ["Ingress ours", "Ingress theirs", "IngressRoute theirs"]
+    assert left(others) == before
+
+
+def test_a_kind_that_was_asked_for_and_may_not_be_read(others, clear):
+    others.forbid("ingressroutes", ["list"])
+    result = clear(*OTHERS)
+    assert result.exit_code == 1
+    assert "grant it with" in result.stderr
+    assert statuses(others) == ["Ingress theirs", "IngressRoute ours", "IngressRoute theirs"]
