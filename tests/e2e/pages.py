@@ -27,20 +27,20 @@ class Block:
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """All of a page, in order."""
+    """All of a page, in order, also those within lists."""
     section = heading = ""
     lines = iter((DOCS / page).read_text().splitlines())
     for line in lines:
         if line.startswith("#"):
             heading = line.lstrip("# ")
             section = heading if line.startswith("## ") else section
-        elif fence := re.fullmatch(r"```(\w*)", line):
+        elif fence := re.fullmatch(r"( *)```(\w*)", line):
             text: list[str] = []
             for inner in lines:
-                if inner == "```":
+                if inner == f"{fence[1]}```":
                     break
-                text.append(inner)
-            yield Block(section, heading, fence[1], "\n".join(text))
+                text.append(inner.removeprefix(fence[1]))
+            yield Block(section, heading, fence[2], "\n".join(text))
 
 
 class Shell:
