@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from . import errors, patches
+from . import errors, patches, protobuf
 from .calls import Call
 from .causes import invalid, required, subdomain_rules
 from .defaults import with_defaults, with_status_defaults
@@ -164,6 +164,11 @@ def body_of(call: Call) -> dict:
 
 
 def _json(call: Call) -> dict:
+    if call.content_type == protobuf.MEDIA_TYPE and call.kind.kind == "Secret":
+        try:
+            return protobuf.secret(call.body)
+        except (ValueError, KeyError) as exc:
+            raise errors.bad_request(f"error decoding the body: {exc}") from exc
     if call.content_type not in ("", *JSON_TYPES, patches.APPLY):
         raise errors.unsupported_media(JSON_TYPES)
     try:

@@ -95,8 +95,8 @@ PLACES: dict[tuple[str, str], Place] = {
     ("from-haproxy.md", "oc patch ingresscontroller/default"): NotRun(
         "the fake API server has no kinds of OpenShift's operators"),
     ("from-original-router.md", "f5router adopt --dry-run"): Typed(),
-    ("helm/f5router/README.md", "helm install f5router"): NotRun("the fake reads no protobuf"),
-    ("helm/f5router/README.md", "helm upgrade f5router"): NotRun("the fake reads no protobuf"),
+    ("helm/f5router/README.md", "helm install f5router"): Elsewhere("tests/e2e/test_release.py"),
+    ("helm/f5router/README.md", "helm upgrade f5router"): Elsewhere("tests/e2e/test_release.py"),
     ("helm/f5router/README.md", "args:"): By("test_settings_of_the_chart"),
     ("high-availability.md", "kubectl apply -f docs/deploy/replicas/10-lease.yaml"): By("test_two_replicas"),
     ("high-availability.md", "kubectl get lease f5router"): By("test_two_replicas"),

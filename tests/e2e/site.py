@@ -21,8 +21,8 @@ ENDPOINTS = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": 
 class Site(Lab):
     """Both fakes, docs/deploy loaded into the API, and the pod."""
 
-    def __init__(self, stack, folder: Path):
-        super().__init__(stack, folder, ssh=True)
+    def __init__(self, stack, folder: Path, **bigip):
+        super().__init__(stack, folder, ssh=True, **bigip)
         self.virtuals()
         self.key = folder / "router.pem"
         self.ssh_flags()

@@ -68,3 +68,18 @@ rules:
 {{ include "f5router.binding" (list $root (index . 1) (index . 2) $kind
      (printf "%s%s" (include "f5router.fullname" $root) (index . 1))) }}
 {{- end -}}
+
+{{- /* Refuse to let a router with election start beside one without it. Rendered without a cluster, nothing is
+       known of the old Deployment, and nothing is refused. */ -}}
+{{- define "f5router.guard" -}}
+{{- $old := lookup "apps/v1" "Deployment" .Release.Namespace (include "f5router.fullname" .) -}}
+{{- if and $old (gt (int .Values.replicaCount) 1) (eq (dig "spec" "strategy" "type" "" $old) "Recreate") -}}
+{{- $status := dig "status" (dict) $old -}}
+{{- $updated := int (dig "updatedReplicas" 0 $status) -}}
+{{- $elects := contains "ROUTER_LEADER_ELECT" (dig "spec" "template" "spec" (dict) $old | toJson) -}}
+{{- $seen := eq (int64 (dig "observedGeneration" 0 $status)) (int64 (dig "metadata" "generation" 0 $old)) -}}
+{{- if not (and $elects $seen (gt $updated 0) (eq $updated (int (dig "replicas" 0 $status)))) -}}
+{{- fail (printf "%s: a router without election may still run, and would undo the work of the new ones. First upgrade with --set leaderElection.enabled=true --set replicaCount=1 --wait, then with replicaCount=%d" (include "f5router.fullname" .) (int .Values.replicaCount)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
