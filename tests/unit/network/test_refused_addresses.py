@@ -58,25 +58,25 @@ V4_IN_V6 = {
 }
 
 
+KNOWN = "169.254.169.254", "127.0.0.1", "224.0.0.5", "100.100.100.200", "255.255.255.255"
+
+
 @pytest.mark.parametrize("form", V4_IN_V6)
-@given(data=st.data())
-def test_an_ipv4_address_in_an_ipv6_address(form, data):
+@given(bad=st.sampled_from(KNOWN) | st.ip_addresses(v=4, network="169.254.0.0/16").map(str),
+       own=st.ip_addresses(v=4, network="10.0.0.0/8").map(str))
+def test_an_ipv4_address_in_an_ipv6_address(form, bad, own):
     """Whatever is refused by itself is refused in it, and so is an address of the device."""
-    known = "169.254.169.254", "127.0.0.1", "224.0.0.5", "100.100.100.200", "255.255.255.255"
-    bad = data.draw(st.sampled_from(known) | st.ip_addresses(v=4, network="169.254.0.0/16").map(str))
     inside = str(IPv6(V4_IN_V6[form](int(IPv4(bad)))))
     assert reason(inside, frozenset())
-    own = data.draw(st.ip_addresses(v=4, network="10.0.0.0/8").map(str))
     inside = str(IPv6(V4_IN_V6[form](int(IPv4(own)))))
     assert reason(inside, frozenset({own}))
 
 
-@pytest.mark.parametrize("first", range(256))
-def test_every_first_octet(first):
+def test_every_first_octet():
     """An IPv4 address is judged as it is in an IPv6 address, which is looked at in another way."""
-    for rest in ("0.0.0", "1.2.3", "254.169.254", "255.255.255", "63.129.16", "100.100.200", "0.0.192"):
-        address = f"{first}.{rest}"
-        assert reason(address, frozenset()) == reason(str(IPv6(f"::ffff:{address}")), frozenset())
+    rests = "0.0.0", "1.2.3", "254.169.254", "255.255.255", "63.129.16", "100.100.200", "0.0.192"
+    for address in (f"{first}.{rest}" for first in range(256) for rest in rests):
+        assert reason(address, frozenset()) == reason(str(IPv6(f"::ffff:{address}")), frozenset()), address
 
 
 @given(st.sampled_from(["10.128.0.0/14", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fd01::/48",
