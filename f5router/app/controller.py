@@ -198,9 +198,10 @@ class Controller:
         self.on_change(change)
 
     def _first_load(self) -> Figures:
-        total, routes = self.reconciler.first_load, self.reconciler.engine.routes()
-        return Figures(self._written, total, {
-            "changes": counted(self._written, total), "routes": counted(len(self._served), len(routes))})
+        total, fields = self.reconciler.first_load, dict[str, object]()
+        if self._served:  # from the end of the first portion on
+            fields["routes"] = counted(len(self._served), len(self.reconciler.engine.routes()))
+        return Figures(self._written, total, {"changes": counted(self._written, total), **fields})
 
     def _is_pause(self, exc: Exception) -> bool:
         """True if the device is well: the router stops or follows, or the device is busy with its save."""

@@ -63,14 +63,24 @@ _EPILOG = (
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="f5router")
 def main() -> None:
-    """Programs an F5 BIG-IP from OpenShift Routes."""
+    """Programs an F5 BIG-IP from OpenShift Routes.
+
+    First, `f5router doctor` checks the settings, the cluster and the BIG-IP, and `f5router plan` shows what
+    would change. `f5router run` is the router itself.
+
+    `f5router COMMAND --help` shows the settings that most need, `f5router COMMAND --help-all` shows all.
+    """
 
 
-@main.command(cls=SettingsCommand, epilog=_EPILOG)
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Keep the BIG-IP in step with the Routes.")
 @click.option("--once", is_flag=True, help="Make one pass and end.")
 @click.pass_context
 def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
-    """Keep the BIG-IP as the Routes say, until SIGTERM or SIGINT."""
+    """Keep the BIG-IP in step with the Routes, until SIGTERM or SIGINT.
+
+    Exit status: 0 at the end; with --once, 0 if everything is in place; 1 otherwise; 2 for settings that
+    cannot work.
+    """
     with _reported():
         config = _configured(flags)
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
@@ -130,7 +140,10 @@ def doctor(output: str, **flags: str | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
 @click.pass_context
 def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
-    """Take over from the original F5 router, and remove what it left."""
+    """Take over from the original F5 router, and remove what it left.
+
+    Exit status: 0 if nothing of it is left; 1 otherwise; 2 for settings that cannot work.
+    """
     with _reported():
         config = _configured(flags)
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
@@ -171,7 +184,8 @@ def status() -> None:
     """Work on the status of Routes, Ingresses and IngressRoutes."""
 
 
-@status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS)
+@status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS,
+                short_help="Remove what a router wrote into statuses.")
 @click.option("--router-name", envvar="ROUTER_SERVICE_NAME", default="", metavar="NAME",
               help="Name of the router whose entries are removed, its --name.  [ROUTER_SERVICE_NAME]")
 @click.option("-n", "--namespace", default="", metavar="NAME", help="Only objects of this namespace.")
@@ -183,7 +197,10 @@ def status() -> None:
 @click.option("--dry-run", is_flag=True, help="Print the objects; change nothing.")
 def clear(router_name: str, namespace: str, sources: str, labels: str, fields: str, dry_run: bool,
           **flags: str | None) -> None:
-    """Remove what a router wrote into statuses; a router that runs puts it back."""
+    """Remove what a router wrote into statuses; a router that runs puts it back.
+
+    Exit status: 0 if nothing is left; 1 otherwise; 2 for settings that cannot work.
+    """
     with _reported():
         statusclear = _loaded("f5router.cli.clear_objects")
         scope = Selection(namespace or None, labels, fields)
@@ -198,14 +215,16 @@ def get() -> None:
     """List what the router serves, as the cluster asks for it and the BIG-IP has it; change nothing."""
 
 
-@get.command(cls=SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS)
+@get.command(cls=SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS,
+             short_help="List Routes and their status.")
 @click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "yaml"]), default="table",
               show_default=True, help="Form of the list.")
 @click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only those of this namespace.")
 def routes(output: str, shown: str, **flags: str | None) -> None:
     """List Routes, also those of Ingresses and IngressRoutes, with their status.
 
-    Exit status: 0; 1 if the cluster or the BIG-IP cannot be read; 2 for settings that cannot work.
+    Exit status: 0 with a list; 1 if the cluster or the BIG-IP cannot be read; 2 for settings that cannot
+    work.
     """
     with _reported():
         status = _loaded("f5router.cli.look").get_routes(_quiet(flags), namespace=shown, output=output)
@@ -220,9 +239,10 @@ def explain() -> None:
     """
 
 
-@explain.command(cls=SettingsCommand, epilog=_EPILOG)
+@explain.command(cls=SettingsCommand, epilog=_EPILOG,
+                 short_help="Show a Route up to its pods, and the first broken link.")
 @click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
-              help="Form of the chain; dot is that of Graphviz.")
+              help="Form of the chain; dot is a graph for Graphviz.")
 @click.argument("given", metavar="NAMESPACE/NAME")
 def route(given: str, output: str, **flags: str | None) -> None:
     """Show a Route from admission to its pods, and the first broken link."""
@@ -243,14 +263,15 @@ def _explained(kind: str, metavar: str, text: str) -> None:
         click.argument("given", metavar=metavar)(command))
 
 
-_explained("ingress", "NAMESPACE/NAME", "Show likewise what an Ingress stands for.")
-_explained("service", "NAMESPACE/NAME", "Show likewise the Routes that name a Service.")
-_explained("host", "HOST", "Show likewise all Routes of a host.")
-_explained("node", "NAME", "Show the way to the pods of a Node, and the Routes with members on it.")
-_explained("request", "URL", "Show who answers a request, by the rules and records that are on the BIG-IP.")
+_explained("ingress", "NAMESPACE/NAME", "Show each Route of an Ingress, and its first broken link.")
+_explained("service", "NAMESPACE/NAME", "Show each Route of a Service, and its first broken link.")
+_explained("host", "HOST", "Show each Route of a host, and its first broken link.")
+_explained("node", "NAME", "Show the way to the pods of a Node, and their Routes.")
+_explained("request", "URL", "Show who answers a request, as the BIG-IP is programmed.")
 
 
-@explain.command(cls=SettingsCommand, settings=_EXPLAIN_SETTINGS)
+@explain.command(cls=SettingsCommand, settings=_EXPLAIN_SETTINGS,
+                 short_help="Show an IngressRoute from its roots to the Services.")
 @click.argument("name", metavar="NAMESPACE/NAME")
 def ingressroute(name: str, **flags: str | None) -> None:
     """Show an IngressRoute from its roots to the Services, and where and why a branch is cut.
@@ -271,6 +292,10 @@ def complete(shell: str) -> None:
     """Print what a shell reads to complete commands, flags and values.
 
     In bash: source <(f5router completion bash)
+
+    In zsh: source <(f5router completion zsh)
+
+    In fish: f5router completion fish | source
     """
     click.echo(completion.script(main, shell))
 

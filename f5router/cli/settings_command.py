@@ -34,7 +34,7 @@ class SettingsCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [param.get_help_record(ctx) for param in self.get_params(ctx)
-               if not isinstance(param, SettingFlag)]
+               if not isinstance(param, SettingFlag | click.Argument)]  # usage has the arguments
         with formatter.section("Options"):
             formatter.write_dl([record for record in own if record])
         if not ctx.meta.get(ALL):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import click
 import requests
 
+from f5router.logs.progress import Fields, Figures, Progress
 from mocks.demo import asking, changes, expected, tables
 from mocks.demo.calls import Log, Traffic
 from mocks.demo.network import Network, read_network
@@ -50,13 +51,16 @@ def main(once: bool) -> None:
 def show(lab: Lab) -> None:
     """Start, converge, change. Raises: DemoError: something is not as expected."""
     say("Starting a fake OpenShift cluster and a fake BIG-IP")
-    lab.start_servers()
+    with Progress("starting", still_waiting):
+        lab.start_servers()
     click.echo(f"  cluster  {lab.cluster.url}, three namespaces with Routes, an "
                "Ingress, IngressRoutes, Services and pods")
     click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, with the virtual servers "
                "ose-vserver and https-ose-vserver")
     say("Giving the BIG-IP a subnet of the pod network")
-    for command, said in lab.join_network():
+    with Progress("waiting for the subnet", still_waiting):
+        commands = lab.join_network()
+    for command, said in commands:
         click.echo(f"  $ {command}\n{said}")
     say("Starting the router")
     log = Log(lab.bigip, lab.device)
@@ -119,10 +123,12 @@ def converge(lab: Lab, log: Log, expectation: expected.State) -> tuple[Traffic, 
             problems[:] = [str(exc)]
             return None
         problems[:] = expected.differences(*seen, expectation)
+        progress.update(lambda: Figures(fields={"differences": len(problems)}))
         return None if problems else seen
 
     try:
-        rows, network = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP has not converged")
+        with Progress("waiting until the BIG-IP is in step", still_waiting) as progress:
+            rows, network = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP has not converged")
     except DemoError as exc:
         raise DemoError(f"{exc}:\n{tables.indent(problems)}") from exc
     wait_until(lambda: log.quiet_s > QUIET_S, CONVERGE_LIMIT_S, "The router goes on writing")
@@ -171,6 +177,11 @@ def fail(lab: Lab, problem: Exception) -> None:
     if lab.router:
         click.echo(f"\nThe end of {lab.router.log}:\n{lab.router.tail()}", err=True)
     click.echo(f"\nAll files are left in {lab.folder}", err=True)
+
+
+def still_waiting(fields: Fields) -> None:
+    """A line where there is no terminal for a bar."""
+    click.echo("  still waiting: " + ", ".join(f"{name} {value}" for name, value in fields.items()), err=True)
 
 
 def say(text: str) -> None:

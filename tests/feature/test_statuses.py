@@ -1,5 +1,6 @@
 """Messages to application teams: status.ingress and Events, whatever happens to the router or others."""
 
+import re
 import threading
 from dataclasses import replace
 from itertools import pairwise
@@ -127,6 +128,22 @@ def test_statuses_of_a_load(lab):
     assert all(before <= after for before, after in pairwise(passes))
     assert len({len(each) for each in passes}) > 3
     assert len(passes[-1]) == 12
+
+
+def test_the_log_of_a_load(lab, caplog):
+    """From the first portion on, it has how many Routes are served."""
+    caplog.set_level("INFO")
+    lab.timing = replace(lab.timing, portion=5, load_portion=5)
+    lab.apply(*(manifests.route(f"r{number}", host=f"r{number}.example.com") for number in range(12)))
+    router = lab.router()
+    lab.converge_events(router, seen=("shop", "r11"))
+    lab.bigip.on_write = lambda entry: lab.later(10)
+    while not router.reconciler.loaded:
+        router.attempt_pass()
+    lab.bigip.on_write = None
+    shown = [getattr(record, "routes", "") for record in caplog.records if record.message == "first load"]
+    assert shown[0] == ""
+    assert re.fullmatch(r"\d+ of 12", shown[-1])
 
 
 # --- the BIG-IP is away ------------------------------------------------------------------

@@ -323,6 +323,19 @@ def test_short_help(f5router, command):
     assert f"{len(OPTIONS) - len(ESSENTIAL)} more settings: --help-all" in text
 
 
+@pytest.mark.parametrize("group", ["explain", "get", "status"])
+def test_help_of_groups(f5router, group):
+    """Each command in a whole sentence."""
+    commands = f5router(group, "--help").output.partition("Commands:\n")[2].splitlines()
+    assert commands
+    assert [text for text in commands if not text.endswith(".") or text.endswith("...")] == []
+
+
+def test_arguments_are_no_options(f5router):
+    """They are in the line of usage."""
+    assert f5router("explain", "route", "--help").output.count("NAMESPACE/NAME") == 1
+
+
 def test_help_needs_no_settings(f5router):
     """Help of the group: the commands, in whole sentences."""
     result = f5router("--help", env=dict.fromkeys(ENV))
