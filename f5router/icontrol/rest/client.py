@@ -16,10 +16,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import tenacity
-
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
+from f5router.icontrol.rest.repetition import Repetition
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.slow_requests import SlowRequests
@@ -34,7 +33,6 @@ from f5router.icontrol.rest.transport import (
 )
 from f5router.icontrol.settings import ClientSettings, Login, Renewable
 from f5router.model import tmos
-from f5router.model.backoff import Backoff
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -57,9 +55,6 @@ ROOT = "/mgmt/tm/"
 SAVE = "/mgmt/tm/sys/config"
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, after which it answers with an error."""
-
-BACKOFF = Backoff(first_s=0.2, limit_s=5.0)
-"""Pauses between repetitions of a read, or of a write that was not sent."""
 
 Result = TypeVar("Result")
 
@@ -120,7 +115,9 @@ class Client:
         self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
-        self._beside, self._repeats = "", threading.Event()  # set while repeats are no news
+        self._beside = ""
+        self._repetition = Repetition(
+            settings.retry_s, clock=clock, sleep=self._sleep, given_up=self._given_up)
         self.before_write: Callable[[], None] = lambda: None
         """Called before each write, but not before the removal of an uploaded file. Raises: BigIPError."""
 
@@ -317,29 +314,7 @@ class Client:
         return self._repeat(_was_not_sent, call)
 
     def _repeat(self, worth_repeating: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
-        """Call until it succeeds, fails with an error not worth repeating, or retry_s is over."""
-        end = self._clock() + self._settings.retry_s
-        result: Result = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(worth_repeating),
-            wait=lambda state: BACKOFF.jittered_s(state.attempt_number),
-            # Not tenacity's stop_after_delay: that has a clock of its own.
-            stop=lambda _: self._given_up.is_set() or self._clock() >= end,
-            before_sleep=self._log_repeat,
-            sleep=self._pause, reraise=True,
-        )(lambda: self._insist(call))
-        self._repeats.clear()
-        return result
-
-    def _log_repeat(self, state: tenacity.RetryCallState) -> None:
-        """Log that a request is repeated: once, until one succeeds."""
-        level = logging.DEBUG if self._repeats.is_set() else logging.INFO
-        self._repeats.set()
-        log.log(level, "BIG-IP request repeated", extra={
-            "wait_s": round(state.upcoming_sleep, 1),
-            "error": str(state.outcome and state.outcome.exception())})
-
-    def _pause(self, seconds: float) -> None:
-        self._sleep(seconds)
+        return self._repetition.repeat(lambda: self._insist(call), worth_repeating)
 
     def _insist(self, call: Callable[[], Result]) -> Result:
         """Call, and once more after a 403 if the device answers a harmless read.
