@@ -178,8 +178,10 @@ class Client:
         """Create an object, or run a command."""
         return self._write("POST", path, body)
 
-    def patch(self, path: str, body: JSON, params: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Change what body names; a list in it replaces the whole list."""
+    def patch(
+        self, path: str, body: JSON | bytes, params: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Change what body names; a list in it replaces the whole list. Bytes are a body as it is sent."""
         return self._write("PATCH", path, body, params)
 
     def delete(self, path: str) -> None:
@@ -289,13 +291,13 @@ class Client:
         return version
 
     def _write(
-        self, method: str, path: str, body: JSON | None = None,
+        self, method: str, path: str, body: JSON | bytes | None = None,
         params: Mapping[str, str] | None = None, **how: Any,
     ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
         if ROOT + path != REMOVAL:
             self.before_write()
-        data = None if body is None else encode_body(body)
+        data = body if body is None or isinstance(body, bytes) else encode_body(body)
         query = encode_query(params)
 
         def call() -> dict[str, Any]:

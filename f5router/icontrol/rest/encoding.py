@@ -1,7 +1,7 @@
 """Encoding of what iControl REST is sent: paths, queries and bodies."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from f5router.model.json_types import JSON
@@ -41,3 +41,8 @@ def encode_body(body: JSON) -> bytes:
     except UnicodeEncodeError as exc:
         reason = exc.reason
     raise ValueError(f"the body cannot be sent: {reason}")  # without exc, which holds the body
+
+
+def encode_list(member: str, items: Iterable[bytes]) -> bytes:
+    """Encode an object whose only member is a list. Args: items: results of encode_body."""
+    return b'{"%s": [%s]}' % (member.encode(), b", ".join(items))

@@ -11,9 +11,9 @@ device takes at once is not documented either: a list may be some times as long 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from f5router.icontrol.codec import policy_codec
+from f5router.icontrol.rest.encoding import encode_body, encode_list
 from f5router.model import names
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Foreign, Policy, Rule
@@ -34,8 +34,9 @@ GROWTH = 4
 LIST_S = 15.0
 """Seconds that a list may take; the device stops waiting after 60 (bigip-behaviour.md A6)."""
 
-Bodies = dict[str, dict[str, Any]]
-"""Encoded Rules of a policy by name, without default_noop."""
+Bodies = dict[str, bytes]
+"""Rules of a policy by name, without default_noop, as they are sent: each is encoded once for all lists, and
+takes a fraction of the memory of its members."""
 
 
 def encoded(rules: Iterable[Rule]) -> Bodies | None:
@@ -44,7 +45,10 @@ def encoded(rules: Iterable[Rule]) -> Bodies | None:
     for rule in rules:
         if isinstance(rule.conditions, Foreign) or isinstance(rule.action, Foreign):
             return None
-        bodies[rule.name] = policy_codec.encode_rule(rule)
+        try:
+            bodies[rule.name] = encode_body(policy_codec.encode_rule(rule))
+        except ValueError:  # text that is no valid Unicode
+            return None
     return bodies
 
 
@@ -88,7 +92,9 @@ class RuleList:
         """What is in the draft by now."""
         self.sent: list[Change[Rule]] = []
         """Changes that the device took in lists."""
-        self._noop = policy_codec.encode_noop(known.policy)
+        self._next = self.bodies
+        """What is in the draft once it has taken the last list."""
+        self._noop = encode_body(policy_codec.encode_noop(known.policy))
         self._pace = pace
         self._suspects = 0
         """Number of next Changes of which the device refuses some."""
@@ -119,13 +125,14 @@ class RuleList:
         count = min(waiting, most, self._pace.most - self.length)
         return count if count >= least else 0
 
-    def body(self, changes: Sequence[Change[Rule]]) -> dict[str, Any]:
-        """Encode the list that brings some Changes."""
-        return {"rules": [*_applied(self.bodies, changes).values(), self._noop]}
+    def body(self, changes: Sequence[Change[Rule]]) -> bytes:
+        """Encode the list that brings some Changes. Raises: ValueError: one cannot be encoded."""
+        self._next = _applied(self.bodies, changes)
+        return encode_list("rules", [*self._next.values(), self._noop])
 
     def took(self, changes: Sequence[Change[Rule]], seconds: float) -> None:
-        """Note that the device took a list."""
-        self.bodies = _applied(self.bodies, changes)
+        """Note that the device took the last list, which brought some Changes."""
+        self.bodies = self._next
         self.sent += changes
         self._saved += len(changes) - 1
         self._suspects = max(self._suspects - len(changes), 0)
@@ -166,4 +173,4 @@ def _apply(bodies: Bodies, change: Change[Rule]) -> None:
     if change.new is None:
         bodies.pop(change.obj.name, None)
     else:
-        bodies[change.obj.name] = policy_codec.encode_rule(change.new)
+        bodies[change.obj.name] = encode_body(policy_codec.encode_rule(change.new))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import encode_body, item_path
+from f5router.icontrol.rest.encoding import encode_body, encode_list, item_path
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -110,6 +110,13 @@ def test_encode():
             encode_body(bad)
         assert not secrets_in(caught.value)
         assert type(caught.value) is ValueError
+
+
+def test_encode_a_list():
+    """As if it were encoded as a whole."""
+    items = [{"a": "ä"}, {"b": [1]}]
+    assert encode_list("rules", map(encode_body, items)) == encode_body({"rules": items})
+    assert encode_list("rules", []) == encode_body({"rules": []})
 
 
 def test_replies():

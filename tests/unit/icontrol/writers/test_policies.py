@@ -1,5 +1,6 @@
 """Rules of a draft in lists: what is written, and with how many requests."""
 
+import json
 from types import SimpleNamespace
 from urllib.parse import unquote
 
@@ -50,7 +51,7 @@ class Device:
         elif name:
             self.single(name, body)
         else:
-            self._list({rule["name"]: rule for rule in body["rules"]})
+            self._list({rule["name"]: rule for rule in json.loads(body)["rules"]})
 
     def _list(self, rules):
         self.lists.append(len(rules))
