@@ -76,8 +76,8 @@ class Survey:
             yield
 
     def _reading(self) -> Figures:
-        return Figures(fields={"path": self.device.client.newest.removeprefix("/mgmt/tm/"),
-                               "calls": self.device.counts.total()})
+        return Figures(fields={"calls": self.device.counts.total(),
+                               "path": self.device.client.newest.removeprefix("/mgmt/tm/")})
 
     @property
     def is_complete(self) -> bool:

@@ -240,5 +240,5 @@ def test_a_bar_while_it_reads(lab, capsys, monkeypatch):
         log_output.setup("info", "text")
         preflight.plan(lab.config(), output="json")
     assert json.loads(capsys.readouterr().out)["changes"]
-    assert re.search("reading the cluster.*reading the BIG-IP .* calls ", screens[0].text, re.DOTALL)
+    assert re.search(r"the cluster.*the BIG-IP .* calls \d+, path", screens[0].text, re.DOTALL)
     assert not any("reading" in row for row in screens[0].rows), screens[0].output
