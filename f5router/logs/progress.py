@@ -4,6 +4,7 @@ import contextlib
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -58,6 +59,8 @@ class Progress:
         self._what, self._show, self._wants_bar = what, show, bar
         self._period_s, self._clock = period_s, clock
         self._stack = ExitStack()
+        self._drawing = threading.RLock()
+        """Held by who draws or writes a line: rich computes and writes in two steps."""
         self._bar: Bar | None = None
         self._due_at: float | None = None
 
@@ -75,14 +78,33 @@ class Progress:
             bar = _bar(console)
             bar.add_task(printable(self._what), total=None, text="")
             # From before its beginning until after its end: no line is written beside it.
-            above = cast(TextIO, FileProxy(console, sys.stderr))
+            above = cast(TextIO, _Above(console, sys.stderr, self._drawing))
             self._stack.enter_context(log_output.redirected(sys.stderr, above))
+            self._stack.enter_context(contextlib.redirect_stderr(above))
             with contextlib.suppress(OSError):  # the terminal is gone
-                bar.start()
-                self._bar = bar
-                self._stack.enter_context(contextlib.suppress(OSError))
-                self._stack.callback(bar.stop)
+                self._begin(bar)
         return self
+
+    def _begin(self, bar: Bar) -> None:
+        """Draw the bar, again and again until the stack ends."""
+        ended = threading.Event()
+
+        def redraw() -> None:
+            while not ended.wait(REDRAW_S):
+                with self._drawing, contextlib.suppress(OSError):
+                    if not ended.is_set():
+                        bar.refresh()
+
+        def end() -> None:
+            ended.set()
+            with self._drawing, contextlib.suppress(OSError):
+                bar.stop()
+
+        with self._drawing:
+            bar.start()
+        self._bar = bar
+        self._stack.callback(end)
+        threading.Thread(target=redraw, daemon=True, name="progress").start()
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None,
                  traceback: TracebackType | None) -> None:
@@ -107,12 +129,29 @@ def _bar(console: Console) -> Bar:
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
         BarColumn(BAR_WIDTH), TimeElapsedColumn(),
         TextColumn("{task.fields[text]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
-        console=console, transient=True, expand=True, redirect_stdout=False, refresh_per_second=1 / REDRAW_S)
+        console=console, transient=True, expand=True, redirect_stdout=False, redirect_stderr=False,
+        auto_refresh=False)
 
 
 def _draw(bar: Bar, figures: Figures) -> None:
     text = ", ".join(f"{name} {value}" for name, value in figures.fields.items())
     bar.update(bar.task_ids[0], completed=figures.done, total=figures.total or None, text=printable(text))
+
+
+class _Above(FileProxy):
+    """Writes whole lines above the bar."""
+
+    def __init__(self, console: Console, file: TextIO, drawing: threading.RLock):
+        super().__init__(console, file)
+        self._drawing = drawing
+
+    def write(self, text: str) -> int:
+        with self._drawing:
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._drawing:
+            super().flush()
 
 
 class _Console(Console):
