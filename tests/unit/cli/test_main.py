@@ -402,7 +402,8 @@ def test_garbage_is_collected_once_a_command_is_loaded(name):
     assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0
 
 
-def test_ssh_is_imported_late():
-    """A router that uploads by REST does not load it."""
-    code = "import sys, f5router.app.launch, f5router.cli.adopt; sys.exit('paramiko' in sys.modules)"
+def test_ssh_and_the_bar_are_imported_late():
+    """A router that uploads by REST, in a pod, loads neither."""
+    code = ("import sys, f5router.app.launch, f5router.cli.adopt; "
+            "sys.exit('paramiko' in sys.modules or 'rich.progress' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0
