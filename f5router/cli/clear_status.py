@@ -104,7 +104,9 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
     connection, scope = connect(settings.kube), settings.scope
     selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
     try:
-        source = choose_served(connection, ROUTES) or ROUTES
+        if (source := choose_served(connection, ROUTES)) is None:
+            print(f"router {settings.router_name}: this cluster has no Routes")
+            return 0
         given = {name: text for name, text in selectors.items() if text}
         entries = entry_cleanup.find_entries(
             connection, source, settings.router_name, namespace=scope.namespace, selectors=given)

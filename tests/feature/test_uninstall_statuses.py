@@ -97,9 +97,10 @@ def test_only_where_the_router_serves(cluster):
     assert run(cluster, namespace_labels="shard=blue", **FLAGS) == 0
     del before["bank/bank"]
     assert statuses(cluster) == before
-    cluster.kube.withdraw("contour.heptio.com", "networking.k8s.io")
+    groups = "contour.heptio.com", "networking.k8s.io", "route.openshift.io"
+    cluster.kube.withdraw(*groups)
     assert run(cluster, **FLAGS) == 0
-    cluster.kube.serve("contour.heptio.com", "networking.k8s.io")
+    cluster.kube.serve(*groups)
     assert statuses(cluster) == before
 
 
