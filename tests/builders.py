@@ -275,5 +275,13 @@ def signed(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expi
         .not_valid_after(end)
         .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        # What RFC 5280 asks for and Python 3.13 checks.
+        .add_extension(x509.KeyUsage(
+            digital_signature=True, content_commitment=False, key_encipherment=not ca,
+            data_encipherment=False, key_agreement=False, key_cert_sign=ca, crl_sign=ca, encipher_only=False,
+            decipher_only=False), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
