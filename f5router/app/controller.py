@@ -14,6 +14,7 @@ from f5router.app import file_watch
 from f5router.app.debounce import EventSignal
 from f5router.app.failover_watch import FailoverWatch
 from f5router.app.file_watch import FileWatch
+from f5router.app.first_load import FirstLoad
 from f5router.app.held_deletes import HeldBack
 from f5router.app.inquiries import Inquiries
 from f5router.app.monitor import Monitor
@@ -31,7 +32,6 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.generations import Place
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
-from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.plan.change import AnyChange
@@ -87,10 +87,7 @@ class Controller:
         self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
-        self.progress = Progress.logged(log, "first load", clock=clock)
-        self._written = 0
-        self._served: set[Key] = set()
-        """Writes of the first load, and Routes that it has served."""
+        self.first_load = FirstLoad(reconciler, clock=clock)
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
         self._contended = False
@@ -164,7 +161,7 @@ class Controller:
             self.failover.record()
         self.monitor.record(report)
         if not self._loaded:
-            self._served.update(key for key, verdict in report.verdicts.items() if verdict.admitted)
+            self.first_load.record_pass(report)
         self.held_deletes.log_changes()
         self.reporter.passed(report)
         if report.outcome.done or report.outcome.failed:
@@ -175,7 +172,7 @@ class Controller:
         return report
 
     def _write(self, most: int | None) -> Report:
-        full = self._observation_due()
+        full = self.reconciler.needs_observation()
         if full:
             if self.device.unconfirmed:
                 self.settling.record_write()  # some of it may have been written
@@ -192,16 +189,9 @@ class Controller:
         self.settling.record_write()
         self.hint.record(change)
         if not self._loaded:
-            self._written += 1
-            self.progress.update(self._first_load)
+            self.first_load.record_write()
         self.monitor.wrote(change)
         self.on_change(change)
-
-    def _first_load(self) -> Figures:
-        total, fields = self.reconciler.first_load, dict[str, object]()
-        if self._served:  # from the end of the first portion on
-            fields["routes"] = counted(len(self._served), len(self.reconciler.engine.routes()))
-        return Figures(self._written, total, {"changes": counted(self._written, total), **fields})
 
     def _is_pause(self, exc: Exception) -> bool:
         """True if the device is well: the router stops or follows, or the device is busy with its save."""
@@ -345,7 +335,7 @@ class Controller:
         self._contended = self._contended or bool(report.outcome.not_sent)
         if not self._loaded and self.reconciler.loaded:
             self._loaded = True
-            self._served.clear()
+            self.first_load.end()
             self.monitor.health.loaded()
             self.settling.record_write()  # the router before may have ended between a write and its saving
             self.on_loaded(frozenset(self.reconciler.engine.routes()))
@@ -388,12 +378,9 @@ class Controller:
     def _events_due(self) -> float | None:
         return self.signal.due(hold_off_s=self.config.hold_off_s, limit_s=self.config.hold_off_limit_s)
 
-    def _observation_due(self) -> bool:
-        return self.reconciler.needs_observation()
-
     def _check_drift(self, now: float) -> None:
         """Read the device again beside the loop if that is due, and compare some of what was read."""
-        if self._observation_due():
+        if self.reconciler.needs_observation():
             return
         try:
             hinted = self.hint.check(now)
@@ -410,4 +397,4 @@ class Controller:
 
     def _pass_due(self, now: float) -> bool:
         times = (self._events_due(), self.reconciler.next_retry())
-        return self._observation_due() or any(time is not None and time <= now for time in times)
+        return self.reconciler.needs_observation() or any(time is not None and time <= now for time in times)

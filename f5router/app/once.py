@@ -28,7 +28,7 @@ def converge(
     if not wait_synced(controller.cluster, sync_timeout_s, refused_s=refused_s, stop=stop):
         return [*controller.cluster.missing()]
     controller.reconciler.members.patience_s = math.inf  # there are no others that a request could hold up
-    with controller.progress:
+    with controller.first_load.progress:
         reason = _make_passes(controller, stop, timing)
     if not reason and controller.held_deletes.wait(stop, sync_timeout_s):
         reason = _make_passes(controller, stop, timing)

@@ -6,7 +6,6 @@ test holds `Engine.objects` equal to a build from the whole cluster (tests/refer
 """
 
 import functools
-import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 from f5router.admission import admission
@@ -285,7 +284,7 @@ class Engine:
 
     def _refresh_warnings(self, services: Iterable[Key]) -> None:
         """Mark Routes whose warnings may differ; with node ports these depend on endpoints too."""
-        for pool_key in itertools.chain.from_iterable(map(self._pools.of_service, services)):
+        for pool_key in [key for service in services for key in self._pools.of_service(service)]:
             self._mark_users(pool_key)
 
     def _apply_nodes(self, delta: Delta) -> bool:

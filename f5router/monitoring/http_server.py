@@ -19,7 +19,6 @@ import contextlib
 import hmac
 import http.client
 import io
-import ipaddress
 import logging
 import socket
 import socketserver
@@ -36,7 +35,7 @@ from urllib.parse import parse_qs, urlsplit
 from f5router.config.options import OPTIONS
 from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
-from f5router.monitoring import health
+from f5router.monitoring import health, host_names
 from f5router.monitoring.connection_limits import ConnectionLimits
 from f5router.monitoring.health import Check
 from f5router.monitoring.serving_tls import Contexts
@@ -52,8 +51,6 @@ POLL_S = 0.25
 TLS_HANDSHAKE = b"\x16"
 """First byte of a connection that begins TLS, and never of one with HTTP. Source: RFC 8446, 5.1."""
 TEXT = "text/plain; charset=utf-8"
-PRIVATE = (".localhost", ".local", ".svc")
-"""Domains that nobody owns in the public DNS."""
 ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 """Headers of every answer, errors too: no cache keeps it, and no browser takes text for a page."""
 
@@ -127,7 +124,7 @@ class Pages:
 
         A site whose name somebody points at this machine must not read it: only names of this machine count.
         """
-        if self.login or (self.local and _is_own_name(host)):
+        if self.login or (self.local and host_names.is_own(host)):
             return None
         return Answer(403, b"the status page needs a login, or an address of this machine alone: set "
                            b"--stats-user and --stats-password, or --listen-addr 127.0.0.1:1936\n")
@@ -139,7 +136,7 @@ class Pages:
         """
         if refusal := self._refusal(authorization, clear=clear):
             return refusal
-        if self.local and not self.login and _is_foreign_name(host):
+        if self.local and not self.login and host_names.is_foreign(host):
             return Answer(403, b"metrics are not shown under this name: use an address or localhost, or set "
                                b"--stats-user and --stats-password\n")
         body, content_type = self.metrics(accept)
@@ -162,32 +159,6 @@ def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: 
             return Answer(404, b"404 page not found\n")
     good, body = health.report(title, checks, verbose=verbose)
     return Answer(200 if good else 500, body.encode())
-
-
-def _is_own_name(host: str) -> bool:
-    """True if a Host header has a name of this machine alone."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
-def _is_foreign_name(host: str) -> bool:
-    """True if a Host header has a name whose owner may point it at any machine, and so at this one.
-
-    An address is no such name, nor is one without a dot or below a domain that is not in the public DNS.
-    Sources: RFC 6761, 6.3; RFC 6762, 3; Kubernetes, "DNS for Services and Pods".
-    """
-    try:
-        name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
-    except ValueError:
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return "." in name and not name.endswith(PRIVATE)
-    return False
 
 
 def _is(login: tuple[str, str], authorization: str) -> bool:

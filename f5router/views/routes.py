@@ -239,7 +239,6 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
     route = evaluated.route
     kind, name = _source(route)
     verdict = known.verdict or replace(PENDING, message=record.waits_for or "it is not programmed yet")
-    status = status_of(known.verdict)
     pool = _pool(record, locator or Locator(()), health or {})
     if pool is not None and connections is not None:
         pool = replace(pool, connections=connections[0], opened=connections[1])
@@ -247,7 +246,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         namespace=route.key.namespace, id=route.key.name, kind=kind, name=name,
         field=route.origin.field if route.origin else "",
         host=evaluated.host, path=route.path, path_match=route.path_match.value,
-        termination=evaluated.termination, insecure=evaluated.insecure, status=status,
+        termination=evaluated.termination, insecure=evaluated.insecure, status=status_of(known.verdict),
         reason=verdict.reason, message=verdict.message, since=_time(known.since), created=route.created,
         services=tuple(ServiceView(target.service, target.port, weight)
                        for target, weight in pools.backends(route).items()),

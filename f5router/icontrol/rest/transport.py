@@ -212,9 +212,8 @@ class Transport:
         """Authorities of the connections, in PEM; "" for those of the settings."""
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
         self._beside = {lane: threading.BoundedSemaphore(1) for lane in BESIDE}
-        self._counting = threading.Lock()
+        self._counting, self.newest = threading.Lock(), ""
         self.counts: collections.Counter[str] = collections.Counter()
-        self.newest = ""
         self._opened: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._adapter = _Adapter(settings, permit, self._opened)
         self._pool: HTTPConnectionPool | None = None

@@ -1,0 +1,40 @@
+"""Progress of the first load."""
+
+import logging
+from collections.abc import Callable
+
+from f5router.logs.progress import Figures, Progress, counted
+from f5router.model.cluster import Key
+from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import Report
+
+log = logging.getLogger(__name__)
+
+
+class FirstLoad:
+    """Counts what the first load has written, and the Routes that it has served; the control loop uses it."""
+
+    def __init__(self, reconciler: Reconciler, *, clock: Callable[[], float]):
+        self.progress = Progress.logged(log, "first load", clock=clock)
+        self._reconciler = reconciler
+        self._written = 0
+        self._served: set[Key] = set()
+
+    def record_write(self) -> None:
+        """Count a confirmed write."""
+        self._written += 1
+        self.progress.update(self._figures)
+
+    def record_pass(self, report: Report) -> None:
+        """Take the Routes that a pass has served."""
+        self._served.update(key for key, verdict in report.verdicts.items() if verdict.admitted)
+
+    def end(self) -> None:
+        """Forget what was served."""
+        self._served.clear()
+
+    def _figures(self) -> Figures:
+        total, fields = self._reconciler.first_load, dict[str, object]()
+        if self._served:  # from the end of the first portion on
+            fields["routes"] = counted(len(self._served), len(self._reconciler.engine.routes()))
+        return Figures(self._written, total, {"changes": counted(self._written, total), **fields})
