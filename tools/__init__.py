@@ -1,1 +1,1 @@
-"""Programs that build what a release has besides the code: the site, and the manual pages."""
+"""Programs for make: they build the site and the manual pages, and show that a long step goes on."""
