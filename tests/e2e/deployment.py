@@ -82,7 +82,12 @@ def pod_spec(*, vxlan: bool = False) -> dict:
 
 
 def container(*, vxlan: bool = False) -> dict:
-    (box,) = pod_spec(vxlan=vxlan)["containers"]
+    return box_of(document("Deployment", "f5router", vxlan=vxlan))
+
+
+def box_of(workload: dict) -> dict:
+    """The container of a Deployment."""
+    (box,) = workload["spec"]["template"]["spec"]["containers"]
     return box
 
 
@@ -116,26 +121,27 @@ def role(granted: list[tuple[str, str, str]], name: str = "f5router") -> dict:
 
 
 class Pod:
-    """The container of the Deployment, started; its log is in a file."""
+    """The container of a Deployment, started; its log is in a file."""
 
-    def __init__(self, folder: Path, kube: FakeKube, secrets: dict[str, dict[str, str]], ssh_port: int, *,
-                 box: dict | None = None, built: Image | None = None, copied: bool = False,
+    def __init__(self, folder: Path, kube: FakeKube, workload: dict, secrets: dict[str, dict[str, str]],
+                 ssh_port: int, *, built: Image | None = None, copied: bool = False,
                  more: Mapping[str, str] = MappingProxyType({})):
         """Arguments:
+        workload: the Deployment, whose container, mounts and account are these.
         secrets: texts by name of the Secret and of the file.
         ssh_port: of the BIG-IP.
         more: variables that an administrator adds.
         copied: begin as a copy; the writes of its import are not noticed.
-        box: container as the Deployment has it; that of the YAML if not given.
         """
         self._log, self._folder = folder / "log", folder
-        mounts = self._mounted(secrets)
+        self.box = box_of(workload)
+        mounts = self._mounted(workload["spec"]["template"]["spec"]["volumes"], secrets)
         replaced = {"ROUTER_EXTERNAL_HOST_SSH_PORT": ("22", str(ssh_port)),
                     "ROUTER_LISTEN_ADDR": (":1936", "127.0.0.1:0")}
-        variables = _variables(box or container(), replaced) | more | {
+        variables = _variables(self.box, replaced) | more | {
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
-        account = self._account(kube)
-        arguments = [str(account), *(box or container())["args"]]
+        account = self._account(kube, workload)
+        arguments = [str(account), *self.box["args"]]
         if built is None:
             command = [sys.executable, "-c", START, *arguments]
             environment = image.variables() | {
@@ -143,7 +149,7 @@ class Pod:
         else:
             (entry,) = map(json.loads, image.instructions("ENTRYPOINT"))
             command, environment = built.command(
-                [*entry, *(box or container())["args"]], user=random.choice(USERS), environment=variables,
+                [*entry, *self.box["args"]], user=random.choice(USERS), environment=variables,
                 mounts={**mounts, ACCOUNT: account}), None
         with self._log.open("wb") as log:
             self.process = nursery.Forked(
@@ -152,23 +158,25 @@ class Pod:
                 command, env=environment, cwd="/", stdout=log, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL)
 
-    def _mounted(self, values: dict[str, dict[str, str]]) -> dict[str, Path]:
-        """Lay out the Secrets; folders by mount path. The keys must be those of the YAML."""
-        volumes = {volume["name"]: volume["secret"]["secretName"] for volume in pod_spec()["volumes"]}
+    def _mounted(self, volumes: list[dict], values: dict[str, dict[str, str]]) -> dict[str, Path]:
+        """Lay out the Secrets; folders by mount path. The keys must be those of the YAML, if it has them."""
+        names = {volume["name"]: volume["secret"]["secretName"] for volume in volumes}
+        documented = {obj["metadata"]["name"]: obj["stringData"] for obj in documents()
+                      if obj["kind"] == "Secret"}
         mounts = {}
-        for mount in container()["volumeMounts"]:
-            secret = volumes.pop(mount["name"])
-            assert values[secret].keys() == document("Secret", secret)["stringData"].keys()
+        for mount in self.box["volumeMounts"]:
+            secret = names.pop(mount["name"])
+            assert values[secret].keys() == documented.get(secret, values[secret]).keys()
             assert mount["readOnly"]
             mounts[mount["mountPath"]] = folder(self._folder / secret, values[secret])
-        assert not volumes
+        assert not names
         return mounts
 
-    def _account(self, kube: FakeKube) -> Path:
+    def _account(self, kube: FakeKube, workload: dict) -> Path:
         """The mounted token, with the rights that the loaded objects give."""
-        namespace = document("Deployment", "f5router")["metadata"]["namespace"]
         return folder(self._folder / "account", account_files(
-            kube, namespace, pod_spec()["serviceAccountName"]))
+            kube, workload["metadata"]["namespace"],
+            workload["spec"]["template"]["spec"]["serviceAccountName"]))
 
     # --- what it says ----------------------------------------------------------------------
 
@@ -184,7 +192,7 @@ class Pod:
     def get(self, probe: str | dict, scheme: str = "http", **options) -> requests.Response:
         """Ask for a path, or as a probe of the YAML does. Args: options: of requests."""
         if not isinstance(probe, str):
-            (port,) = container()["ports"]
+            (port,) = self.box["ports"]
             assert probe["httpGet"]["port"] == port["name"]
             probe = probe["httpGet"]["path"]
         self.until(lambda: any("address" in line for line in self.lines()))

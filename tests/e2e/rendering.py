@@ -29,7 +29,7 @@ EVERYTHING = TWO_REPLICAS | {
     "imagePullSecrets": [{"name": "registry"}],
     "args": {"f5_internal_address": "10.3.89.213", "f5_vxlan_gateway_cidr": "10.131.0.5/14",
              "namespace": "shop", "hostname_template": '${name}.example.com "<&>"', "f5_http_vserver": "",
-             "f5_timeout": 90, "status_rate": 0.5, "max_pool_members": 5_000_000},
+             "f5_timeout": 90, "status_rate": 0.5, "max_pool_members": 10_000},
     "bigip_secret": {"create": True, "url": "https://b.example.com", "username": "u", "password": "p: \"#"},
     "serviceAccount": {"annotations": {"a": "b"}},
     "ingressClass": {"isDefaultIngressController": True},

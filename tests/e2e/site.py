@@ -50,18 +50,20 @@ class Site(Lab):
                    manifests.route("lost", host="lost.example.com", service="none"))
 
     def start(self, *, vxlan: bool = False, built: Image | None = None, copied: bool = True,
-              more: Mapping[str, str] = MappingProxyType({}), box: dict | None = None) -> Pod:
+              more: Mapping[str, str] = MappingProxyType({}), workload: dict | None = None,
+              secrets: Mapping[str, dict[str, str]] = MappingProxyType({})) -> Pod:
         """Start the pod.
 
         Args:
             copied: begin as a copy.
             more: variables that an administrator adds.
-            box: container, if not that of the Deployment.
+            workload: Deployment, if not that of docs/deploy.
+            secrets: those that it needs besides.
         """
-        secrets = deployment.secrets(self.bigip, self.key.read_text())
-        pod = Pod(self._folder, self.kube, secrets, self.bigip.ssh_port, built=built,
-                  copied=copied and built is None,
-                  box=box or deployment.container(vxlan=vxlan), more=more)
+        pod = Pod(self._folder, self.kube,
+                  workload or deployment.document("Deployment", "f5router", vxlan=vxlan),
+                  {**deployment.secrets(self.bigip, self.key.read_text()), **secrets}, self.bigip.ssh_port,
+                  built=built, copied=copied and built is None, more=more)
         self._stack.callback(pod.end)
         return pod
 

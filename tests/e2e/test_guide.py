@@ -101,10 +101,10 @@ class Guide:
 
     def start(self) -> None:
         """Do what the cluster does with the Deployment."""
-        spec = self.kube.get("Deployment", "f5router", "f5router")["spec"]["template"]["spec"]
+        workload = self.kube.get("Deployment", "f5router", "f5router")
         secrets = {name: {key: text.rstrip("\n") for key, text in deployment.decoded(
             self.kube.get("Secret", "f5router", name)).items()} for name in ("bigip-login", "bigip-files")}
-        self.pod = Pod(self.folder, self.kube, secrets, self.bigip.ssh_port, box=spec["containers"][0])
+        self.pod = Pod(self.folder, self.kube, workload, secrets, self.bigip.ssh_port)
         self._stack.callback(self.pod.end)
         self.pod.until(lambda: self.pod.get("/readyz").status_code == 200)
 

@@ -90,7 +90,7 @@ def test_every_value_has_an_effect():
     assert box["image"] == "registry.example.com/f5router:1"
     assert settings(box).items() >= {
         "hostname-template": '${name}.example.com "<&>"', "f5-http-vserver": "", "f5-timeout": "90",
-        "status-rate": "0.5", "max-pool-members": "5000000", "name": "f5router",
+        "status-rate": "0.5", "max-pool-members": "10000", "name": "f5router",
         "metrics-tls-cert-file": "/etc/metrics-tls/tls.crt"}.items()
     assert {"name": "STATS_USERNAME", "value": "prometheus"} in box["env"]
     assert {"pages", "metrics-tls"} <= {volume["name"] for volume in spec["volumes"]}

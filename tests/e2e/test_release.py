@@ -80,8 +80,7 @@ def test_from_the_chart_to_a_route_and_to_its_fault(release):
     installed = release.type(INSTALL)
     assert installed.returncode == 0, installed.stderr
     assert "kubectl rollout status deployment/f5router" in installed.stdout
-    (box,) = release.deployment()["spec"]["template"]["spec"]["containers"]
-    pod = release.start(box=box)
+    pod = release.start(workload=release.deployment())
     pod.until(lambda: pod.get("/readyz").status_code == 200)
 
     example = release.type(f"kubectl apply -n hello -f {FOLDER / 'example.yaml'}")

@@ -1,6 +1,7 @@
 """The Helm chart: its schema has every setting of the router, its page every value, and no others."""
 
 import configparser
+import inspect
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ import yaml
 
 from f5router.config.option import LATER, Option
 from f5router.config.options import OPTIONS
+from f5router.model import client_tls
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "docs" / "helm" / "f5router"
@@ -23,19 +25,31 @@ ELSEWHERE = {
 SECRET_VARIABLES = {"STATS_USERNAME", "STATS_PASSWORD", "DEFAULT_CERTIFICATE"}
 
 
+DEFINITIONS = {
+    "duration.<locals>.parse": "duration", "milliseconds": "time", "partition_path": "folder",
+    "partition": "folder", "virtual_server": "object", "namespace": "namespace",
+    "canonical_hostname": "hostname", "internal_address": "address", "gateway": "gateway",
+    "client_tls_version": "clientTLSVersion", "tls_version": "tlsVersion", "log_level": "logLevel"}
+"""Form of a text in the schema, by the parser of the router."""
+
+
 def schema_of(option: Option) -> dict:
     """Return what the schema has for a setting."""
     parse = option.parse.__qualname__
-    if option.name == "sources":
-        return SCHEMA["properties"]["args"]["properties"]["sources"]
+    if parse == "several.<locals>.parse":
+        return SCHEMA["properties"]["args"]["properties"][option.name.replace("-", "_")]
+    if parse in DEFINITIONS:
+        return {"$ref": f"#/definitions/{DEFINITIONS[parse]}"}
     if option.boolean:
         return {"type": "boolean"}
     if "|" in option.metavar:
         return {"enum": option.metavar.split("|")}
-    if parse.startswith("integer."):
-        return {"type": "integer"}
-    if parse.startswith("number."):
-        return {"type": ["number", "string"], "pattern": "^[0-9]+([.][0-9]+)?$"}
+    if parse.startswith(("integer.", "number.")):
+        limits = inspect.getclosurevars(option.parse).nonlocals
+        bounds = {"minimum": limits["low"], "maximum": limits["high"]}
+        if parse.startswith("integer."):
+            return {"type": "integer", **bounds}
+        return {"type": ["number", "string"], "pattern": "^[0-9]+([.][0-9]+)?$", **bounds}
     return {"type": "string"}
 
 
@@ -46,6 +60,10 @@ def test_the_schema_has_every_setting():
         if option.name not in ELSEWHERE and option.group != LATER}
     refused = SCHEMA["properties"]["extraEnv"]["items"]["properties"]["name"]["not"]["enum"]
     assert refused == sorted({option.env for option in OPTIONS.values() if option.env} - SECRET_VARIABLES)
+
+
+def test_the_versions_of_tls():
+    assert SCHEMA["definitions"]["clientTLSVersion"]["enum"] == ["", *client_tls.VERSIONS.values()]
 
 
 def leaves(values: dict, before: str = "") -> dict[str, object]:
