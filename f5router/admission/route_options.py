@@ -44,7 +44,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class RouteOption:
     """A row of the table."""
 
     key: str
@@ -130,38 +130,39 @@ _POSITIVE_TEXT = f"a whole number, 1 to {MAX_COUNT}"
 _LIMIT_TEXT = f"a whole number, 2 to {MAX_COUNT}, for 0 and 1 would let nobody in"
 
 OPTIONS = (
-    Option(f"{HAPROXY}balance", "balance", _one_of(*balancing.ALGORITHMS),
-           "roundrobin, leastconn, random or source"),
-    Option(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
-    Option(f"{LIMITS}.concurrent-tcp", "most_connections", parse_limit, _LIMIT_TEXT),
-    Option(f"{LIMITS}.rate-tcp", "connection_rate", parse_limit, _LIMIT_TEXT),
-    Option(f"{LIMITS}.rate-http", "request_rate", parse_positive, _POSITIVE_TEXT, HTTP),
-    Option(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
-    Option(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),
-    Option(f"{HAPROXY}disable_cookies", "disable_cookies", parse_boolean, "true or false", HTTP),
-    Option(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
-           HTTP),
-    Option(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
-    Option(f"{HAPROXY}set-forwarded-headers", "forwarded", _one_of(*forwarded_headers.POLICIES),
-           "append, replace, if-none or never", HTTP),
-    Option(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
-           "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between them",
-           TLS),
-    Option(f"{HAPROXY}rewrite-target", "rewrite", path_rewrite.parse, path_rewrite.TEXT, HTTP),
-    Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
-           time_units.TEXT),
-    Option(f"{CIS}balance", "balance", parse_method, f"one of {', '.join(balancing.METHODS)}",
-           unless=f"{HAPROXY}balance"),
-    Option(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
-           unless=f"{HAPROXY}pod-concurrent-connections"),
-    Option(f"{CIS}rewrite-target-url", "rewrite", path_rewrite.parse_url,
-           "a path that begins with /; another host is not supported", HTTP,
-           unless=f"{HAPROXY}rewrite-target"),
-    Option(APP_ROOT, "app_root", path_rewrite.parse_app_root, "a path below /", HTTP),
-    Option(HEALTH, "health", health.parse, health.EXPECTED, unless=f"{ROUTER}haproxy.health.check.interval"),
-    Option(PROFILE, "server_profile", allowed_objects.parse_path, "a full path such as /Common/name",
-           frozenset({"reencrypt"})),
-    Option(SECURE, "verify_pods", parse_boolean, "true or false", frozenset({"reencrypt"})),
+    RouteOption(f"{HAPROXY}balance", "balance", _one_of(*balancing.ALGORITHMS),
+                "roundrobin, leastconn, random or source"),
+    RouteOption(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
+    RouteOption(f"{LIMITS}.concurrent-tcp", "most_connections", parse_limit, _LIMIT_TEXT),
+    RouteOption(f"{LIMITS}.rate-tcp", "connection_rate", parse_limit, _LIMIT_TEXT),
+    RouteOption(f"{LIMITS}.rate-http", "request_rate", parse_positive, _POSITIVE_TEXT, HTTP),
+    RouteOption(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
+    RouteOption(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),
+    RouteOption(f"{HAPROXY}disable_cookies", "disable_cookies", parse_boolean, "true or false", HTTP),
+    RouteOption(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
+                HTTP),
+    RouteOption(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
+    RouteOption(f"{HAPROXY}set-forwarded-headers", "forwarded", _one_of(*forwarded_headers.POLICIES),
+                "append, replace, if-none or never", HTTP),
+    RouteOption(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
+                "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between "
+                "them", TLS),
+    RouteOption(f"{HAPROXY}rewrite-target", "rewrite", path_rewrite.parse, path_rewrite.TEXT, HTTP),
+    RouteOption(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
+                time_units.TEXT),
+    RouteOption(f"{CIS}balance", "balance", parse_method, f"one of {', '.join(balancing.METHODS)}",
+                unless=f"{HAPROXY}balance"),
+    RouteOption(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
+                unless=f"{HAPROXY}pod-concurrent-connections"),
+    RouteOption(f"{CIS}rewrite-target-url", "rewrite", path_rewrite.parse_url,
+                "a path that begins with /; another host is not supported", HTTP,
+                unless=f"{HAPROXY}rewrite-target"),
+    RouteOption(APP_ROOT, "app_root", path_rewrite.parse_app_root, "a path below /", HTTP),
+    RouteOption(HEALTH, "health", health.parse, health.EXPECTED,
+                unless=f"{ROUTER}haproxy.health.check.interval"),
+    RouteOption(PROFILE, "server_profile", allowed_objects.parse_path, "a full path such as /Common/name",
+                frozenset({"reencrypt"})),
+    RouteOption(SECURE, "verify_pods", parse_boolean, "true or false", frozenset({"reencrypt"})),
 )
 
 KEYS = frozenset({LIMITS, *(option.key for option in OPTIONS)})

@@ -21,7 +21,7 @@ from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import Login, Renewable, SSHSettings
 from f5router.icontrol.unit import Unit
-from f5router.icontrol.uploads.leftovers import Origin
+from f5router.icontrol.uploads.leftovers import UploadOrigin
 from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -97,7 +97,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
     if several:
         client.before_write = failovers[0].require_active
     uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)
-    files = FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep)
+    files = FileWriter(client, uploader, origin=UploadOrigin(config.folder), sleep=time.sleep)
     unit = Unit(settings.host, client, files, failovers[0], folder=config.folder,
                 policy_model=config.policy_model, node_partition=config.node_partition,
                 max_in_flight=settings.max_in_flight,

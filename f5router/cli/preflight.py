@@ -20,7 +20,7 @@ from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
 from f5router.plan.change import Plan
 from f5router.plan.preview import Preview, RejectedRoute
-from f5router.plan.problems import Problem
+from f5router.plan.problems import GroupedProblem
 from f5router.reconcile import previous_objects
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING
@@ -62,7 +62,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
         findings += Findings(warnings=_mass(*reconciler.guard.figures))
     refused = reconciler.verdicts.problems(written=False)
     return Preview(
-        plan, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
+        plan, (*(GroupedProblem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)),
         previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings,
         _causes(reconciler, plan or ())), device
@@ -100,7 +100,7 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
                f"grant it with: oc apply -f {SHIPPED}")
 
 
-def _rejected(reconciler: Reconciler, refused: Iterable[Problem]) -> Iterable[RejectedRoute]:
+def _rejected(reconciler: Reconciler, refused: Iterable[GroupedProblem]) -> Iterable[RejectedRoute]:
     """Routes that would not be served: for what is in them, or because of a problem."""
     texts: dict[Key, str] = {key: problem.text for problem in refused for key in problem.routes}
     for key in sorted(reconciler.engine.routes()):

@@ -36,7 +36,7 @@ class TLS:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ServingKeyPair:
     """Content of both files."""
 
     certificate: bytes
@@ -99,12 +99,12 @@ def _openssl(name: str) -> str:
     return cipher if exchange == "RSA" else f"{exchange.replace('_', '-')}-{cipher}"
 
 
-def read(tls: TLS) -> Pair:
+def read(tls: TLS) -> ServingKeyPair:
     """Raises: OSError: see reason."""
-    return Pair(Path(tls.cert_file).read_bytes(), Path(tls.key_file).read_bytes())
+    return ServingKeyPair(Path(tls.cert_file).read_bytes(), Path(tls.key_file).read_bytes())
 
 
-def context(tls: TLS, pair: Pair) -> ssl.SSLContext:
+def context(tls: TLS, pair: ServingKeyPair) -> ssl.SSLContext:
     """Build the TLS context of connections with this certificate. Raises: ssl.SSLError: see reason."""
     tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls_context.minimum_version = _VERSIONS[tls.minimum]

@@ -17,7 +17,7 @@ from f5router.model.cluster import (
 )
 from f5router.network import node_ports
 from f5router.network.node_ports import NodePortConfig
-from f5router.network.pool_members import Candidate, ServiceView
+from f5router.network.pool_members import Candidate, ServiceEndpoints
 
 V = TypeVar("V")
 
@@ -131,9 +131,9 @@ class ClusterState:
                 if service.namespace == namespace for endpoint_slice in slices.values()))
         return self._addresses[namespace]
 
-    def view(self, service: Key, own_addresses: frozenset[str]) -> ServiceView:
+    def view(self, service: Key, own_addresses: frozenset[str]) -> ServiceEndpoints:
         """Return what decides about the members of a Service. Args: own_addresses: those of the BIG-IP."""
-        return ServiceView(self.services.get(service), tuple(self.slices.get(service, {}).values()),
+        return ServiceEndpoints(self.services.get(service), tuple(self.slices.get(service, {}).values()),
                            self.slices_listed, self.candidates, own_addresses)
 
 

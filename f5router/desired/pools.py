@@ -14,7 +14,7 @@ from f5router.model.monitors import interval_s
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.model.small import compact
 from f5router.network import node_ports, pool_members, weights
-from f5router.network.pool_members import Choice, LeftOut, ServiceView
+from f5router.network.pool_members import Choice, LeftOut, ServiceEndpoints
 
 QUEUE_MS = 5000
 """How long a connection waits for a pod that is at its limit, in milliseconds. Source: openshift/router: as
@@ -260,7 +260,7 @@ class PoolBuilder:
     So thousands of Routes to one Service, each with a pool of its own, cost little more than one.
     """
 
-    def __init__(self, view_of: Callable[[Key], ServiceView], config: PoolConfig):
+    def __init__(self, view_of: Callable[[Key], ServiceEndpoints], config: PoolConfig):
         """Args: view_of: returns what is known of a Service."""
         self._view_of, self._config = view_of, config
         self._choose = (node_ports if config.nodeport else pool_members).choose

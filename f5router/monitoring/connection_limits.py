@@ -25,7 +25,7 @@ LIFE_S = 15.0
 
 
 @dataclass(slots=True)
-class _Connection:
+class _OpenConnection:
     client: str
     ends_at: float
     socket: socket.socket
@@ -38,7 +38,7 @@ class ConnectionLimits:
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock
         self._lock = threading.Lock()
-        self._connections: dict[socket.socket, _Connection] = {}
+        self._connections: dict[socket.socket, _OpenConnection] = {}
         """By the accepted socket, the oldest first."""
 
     def admit(self, accepted: socket.socket, address: str) -> bool:
@@ -50,7 +50,7 @@ class ConnectionLimits:
             if len(self._connections) >= MOST_THREADS:
                 return False
             client = client_of(address)
-            self._connections[accepted] = _Connection(client, self._clock() + LIFE_S, accepted)
+            self._connections[accepted] = _OpenConnection(client, self._clock() + LIFE_S, accepted)
             self._make_room(client)
             return True
 
@@ -117,7 +117,7 @@ def client_of(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False).network_address)
 
 
-def _close(connection: _Connection) -> None:
+def _close(connection: _OpenConnection) -> None:
     """Shut a connection down; its thread notices, and closes the socket.
 
     Not SSLSocket.shutdown, which takes the TLS state away from the thread that reads.

@@ -18,7 +18,7 @@ EXCERPT = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckResult:
     """Result of one check."""
 
     name: str
@@ -113,24 +113,25 @@ class Health:
         """Record a pass that ended early."""
         self._unreached = str(error) or type(error).__name__
 
-    def live(self) -> list[Check]:
+    def live(self) -> list[CheckResult]:
         """Return the checks of /healthz."""
-        return [Check("controller", self.heartbeat.problem())]
+        return [CheckResult("controller", self.heartbeat.problem())]
 
-    def ready(self) -> list[Check]:
+    def ready(self) -> list[CheckResult]:
         """Return the checks of /readyz."""
         held, election = self._held(), self._election()
         unread = "the BIG-IP has not been read" if self.follows and not self.warmed_up else ""
         unloaded = "" if self._loaded or self.follows else "the first load is not complete"
         return [
-            Check("process-running", "the router is stopping" if self.stopping() else ""),
-            Check("cluster-listed", *map(excerpt, map("; ".join, (self._missing(), self._degraded())))),
-            Check("bigip-reached", excerpt(self._unreached), excerpt("; ".join(self._slow()))),
-            Check("bigip-active", excerpt(self._standby())),
-            Check("has-synced", unread or unloaded),
-            *((Check("leader-election", excerpt(self._refusal()), excerpt(election)),) if election else ()),
-            *((Check("config-sync", note=excerpt(sync)),) if (sync := self._sync()) else ()),
-            *((Check("deletes", note=excerpt(held)),) if held else ()),
+            CheckResult("process-running", "the router is stopping" if self.stopping() else ""),
+            CheckResult("cluster-listed", *map(excerpt, map("; ".join, (self._missing(), self._degraded())))),
+            CheckResult("bigip-reached", excerpt(self._unreached), excerpt("; ".join(self._slow()))),
+            CheckResult("bigip-active", excerpt(self._standby())),
+            CheckResult("has-synced", unread or unloaded),
+            *((CheckResult("leader-election", excerpt(self._refusal()), excerpt(election)),)
+              if election else ()),
+            *((CheckResult("config-sync", note=excerpt(sync)),) if (sync := self._sync()) else ()),
+            *((CheckResult("deletes", note=excerpt(held)),) if held else ()),
         ]
 
 
@@ -139,7 +140,7 @@ def excerpt(text: str) -> str:
     return printable(" ".join(text.split()))[:EXCERPT]
 
 
-def report(name: str, checks: Sequence[Check], *, verbose: bool) -> tuple[bool, str]:
+def report(name: str, checks: Sequence[CheckResult], *, verbose: bool) -> tuple[bool, str]:
     """Return whether all checks pass, and the body of the reply.
 
     Source: k8s.io/apiserver/pkg/server/healthz, which OpenShift's router uses; unlike there the reason

@@ -37,7 +37,7 @@ from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
 from f5router.monitoring import health, host_names
 from f5router.monitoring.connection_limits import ConnectionLimits
-from f5router.monitoring.health import Check
+from f5router.monitoring.health import CheckResult
 from f5router.monitoring.serving_tls import Contexts
 
 log = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Reply to a request."""
+class Response:
+    """Response to a request."""
 
     status: int
     body: bytes
@@ -72,15 +72,15 @@ class StatusPage(Protocol):
 
     def serves(self, path: Sequence[str]) -> bool: ...
 
-    def answer(self, path: Sequence[str], query: Mapping[str, list[str]]) -> Answer: ...
+    def answer(self, path: Sequence[str], query: Mapping[str, list[str]]) -> Response: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
     """The pages of the server."""
 
-    live: Callable[[], Sequence[Check]]
-    ready: Callable[[], Sequence[Check]]
+    live: Callable[[], Sequence[CheckResult]]
+    ready: Callable[[], Sequence[CheckResult]]
     metrics: Callable[[str], tuple[bytes, str]]
     """Given an Accept header: body and content type."""
     login: tuple[str, str] | None = None
@@ -92,7 +92,7 @@ class Pages:
     here by a name of somebody else reads the metrics."""
 
     def answer(self, target: str, accept: str, authorization: str, *, host: str = "",
-               clear: bool = False) -> Answer:
+               clear: bool = False) -> Response:
         """Return the reply to a GET.
 
         Args:
@@ -104,7 +104,7 @@ class Pages:
             url = urlsplit(target)
         except ValueError as exc:  # "http://[::1"
             log.debug("request target not understood", extra={"reason": str(exc)})
-            return Answer(400, b"bad request\n")
+            return Response(400, b"bad request\n")
         query = parse_qs(url.query, keep_blank_values=True)
         verbose, path = "verbose" in query, [name for name in url.path.split("/") if name]
         match path:
@@ -115,21 +115,21 @@ class Pages:
             case ["healthz", *names]:
                 return _checked("healthz", self.live(), names, verbose=verbose)
         if self.status is None or not self.status.serves(path):
-            return Answer(404, b"404 page not found\n")
+            return Response(404, b"404 page not found\n")
         refusal = self._refusal(authorization, clear=clear) or self._status_refusal(host)
         return refusal or self.status.answer(path, query)
 
-    def _status_refusal(self, host: str) -> Answer | None:
+    def _status_refusal(self, host: str) -> Response | None:
         """Return why the status page is not shown without a login; None if it may be.
 
         A site whose name somebody points at this machine must not read it: only names of this machine count.
         """
         if self.login or (self.local and host_names.is_own(host)):
             return None
-        return Answer(403, b"the status page needs a login, or an address of this machine alone: set "
-                           b"--stats-user and --stats-password, or --listen-addr 127.0.0.1:1936\n")
+        return Response(403, b"the status page needs a login, or an address of this machine alone: set "
+                             b"--stats-user and --stats-password, or --listen-addr 127.0.0.1:1936\n")
 
-    def _metrics(self, accept: str, authorization: str, host: str, *, clear: bool) -> Answer:
+    def _metrics(self, accept: str, authorization: str, host: str, *, clear: bool) -> Response:
         """Return the metrics: also to a proxy beside the router, which passes the Host of its client on.
 
         Source: Go, net/http/httputil, NewSingleHostReverseProxy, which kube-rbac-proxy uses.
@@ -137,28 +137,28 @@ class Pages:
         if refusal := self._refusal(authorization, clear=clear):
             return refusal
         if self.local and not self.login and host_names.is_foreign(host):
-            return Answer(403, b"metrics are not shown under this name: use an address or localhost, or set "
-                               b"--stats-user and --stats-password\n")
+            return Response(403, b"metrics are not shown under this name: use an address or localhost, or "
+                                 b"set --stats-user and --stats-password\n")
         body, content_type = self.metrics(accept)
-        return Answer(200, body, content_type)
+        return Response(200, body, content_type)
 
-    def _refusal(self, authorization: str, *, clear: bool) -> Answer | None:
+    def _refusal(self, authorization: str, *, clear: bool) -> Response | None:
         """Return the reply to a client without the login; None if it has it, or none is needed."""
         if self.login and clear:
-            return Answer(403, b"metrics need a password, which is accepted over HTTPS only\n")
+            return Response(403, b"metrics need a password, which is accepted over HTTPS only\n")
         if self.login and not _is(self.login, authorization):
-            return Answer(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
+            return Response(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
         return None
 
 
-def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: bool) -> Answer:
+def _checked(title: str, checks: Sequence[CheckResult], names: list[str], *, verbose: bool) -> Response:
     """Return the reply for all checks, or for the named one."""
     if names:
         checks = [check for check in checks if [check.name] == names]
         if not checks:
-            return Answer(404, b"404 page not found\n")
+            return Response(404, b"404 page not found\n")
     good, body = health.report(title, checks, verbose=verbose)
-    return Answer(200 if good else 500, body.encode())
+    return Response(200 if good else 500, body.encode())
 
 
 def _is(login: tuple[str, str], authorization: str) -> bool:
@@ -221,7 +221,7 @@ class Handler(BaseHTTPRequestHandler):
                 clear=bool(self.server.contexts) and not isinstance(self.connection, ssl.SSLSocket))
         except Exception:  # a probe must get an answer, and the log the reason
             log.exception("request failed")
-            answer = Answer(500, b"internal error\n")
+            answer = Response(500, b"internal error\n")
         self.send_response(answer.status)
         length = () if answer.stream else (("Content-Length", str(len(answer.body))),)
         for name, value in (("Content-Type", answer.content_type), *length, *answer.headers):

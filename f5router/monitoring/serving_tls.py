@@ -8,7 +8,7 @@ import logging
 import ssl
 import threading
 
-from f5router.config.metrics_tls import CERT, KEY, TLS, Pair, context, read, reason
+from f5router.config.metrics_tls import CERT, KEY, TLS, ServingKeyPair, context, read, reason
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 
@@ -25,14 +25,14 @@ class Contexts:
         """Raises: ConfigError: the files cannot be used."""
         self._tls, self._lock = tls, threading.Lock()
         try:
-            self._seen: Pair | str = read(tls)
+            self._seen: ServingKeyPair | str = read(tls)
             self._context = context(tls, self._seen)
         except OSError as exc:
             raise ConfigError([f"{OPTIONS[CERT].label}, {OPTIONS[KEY].label}: {reason(exc)}"]) from exc
 
     def current(self) -> ssl.SSLContext:
         """Return the context for one connection. Reads both files: a few KiB, little beside a handshake."""
-        seen: Pair | str
+        seen: ServingKeyPair | str
         try:
             seen = read(self._tls)
         except OSError as exc:
@@ -43,7 +43,7 @@ class Contexts:
             self._load(seen)
         return self._context
 
-    def _load(self, seen: Pair | str) -> None:
+    def _load(self, seen: ServingKeyPair | str) -> None:
         """Use another certificate. Args: seen: or why it cannot be read.
 
         Nothing is done if another thread saw a newer one.
@@ -61,7 +61,7 @@ class Contexts:
         log.info("changed certificate of metrics and health is served", extra=shown)
 
 
-def _build(tls: TLS, pair: Pair) -> ssl.SSLContext | str:
+def _build(tls: TLS, pair: ServingKeyPair) -> ssl.SSLContext | str:
     """Return the context, or why there is none."""
     try:
         return context(tls, pair)

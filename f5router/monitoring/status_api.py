@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.monitoring.event_stream import Listeners
-from f5router.monitoring.http_server import Answer
+from f5router.monitoring.http_server import Response
 from f5router.views.changes import ChangeView
 from f5router.views.device import DeviceView
 from f5router.views.nodes import NodeView
@@ -50,7 +50,7 @@ FILES = {
 Query = Mapping[str, list[str]]
 
 
-class Source(Protocol):
+class ViewSource(Protocol):
     """Source of the answers; any thread may ask. Each raises Unanswered."""
 
     @property
@@ -76,14 +76,14 @@ class BadQuery(ValueError):
 class StatusAPI:
     """Answers requests for the page and for its API."""
 
-    def __init__(self, source: Source, listeners: Listeners):
+    def __init__(self, source: ViewSource, listeners: Listeners):
         self._source, self._listeners = source, listeners
 
     def serves(self, path: Sequence[str]) -> bool:
         """True for the paths of the page and its API."""
         return not path or (len(path) == 1 and path[0] in FILES) or list(path[:2]) == ["api", "v1"]
 
-    def answer(self, path: Sequence[str], query: Query) -> Answer:
+    def answer(self, path: Sequence[str], query: Query) -> Response:
         """Return the reply to a path that is served."""
         match path:
             case []:
@@ -91,7 +91,8 @@ class StatusAPI:
             case [name]:
                 return _file(name)
             case ["api", "v1", "events"]:
-                return Answer(200, b"", "text/event-stream; charset=utf-8", SECURITY, self._listeners.stream)
+                return Response(
+                    200, b"", "text/event-stream; charset=utf-8", SECURITY, self._listeners.stream)
         try:
             body = self._body([unquote(name) for name in path[2:]], query)
         except BadQuery as exc:
@@ -226,14 +227,14 @@ def _time(seconds: float | None) -> str:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _json(status: int, body: object, *headers: tuple[str, str]) -> Answer:
+def _json(status: int, body: object, *headers: tuple[str, str]) -> Response:
     r"""Return a reply in ASCII: what a browser may take for markup is written as \u003c."""
     text = json.dumps(body, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return Answer(status, text.encode(), "application/json", (*SECURITY, *headers))
+    return Response(status, text.encode(), "application/json", (*SECURITY, *headers))
 
 
-def _file(name: str) -> Answer:
+def _file(name: str) -> Response:
     body = (resources.files("f5router.monitoring") / "page" / name).read_bytes()
-    return Answer(200, body, FILES[name], SECURITY)
+    return Response(200, body, FILES[name], SECURITY)

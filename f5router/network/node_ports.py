@@ -14,7 +14,7 @@ from f5router.model.ltm import PoolMember
 from f5router.model.problem import NO_ENDPOINTS, NO_NODE_PORT, PORT_NOT_FOUND, WARNING, Problem
 from f5router.network import node_addresses, pool_members
 from f5router.network.diagnostics import Findings
-from f5router.network.pool_members import Candidate, Choice, ServiceView
+from f5router.network.pool_members import Candidate, Choice, ServiceEndpoints
 
 NOT_READY, UNSCHEDULABLE = "not-ready", "unschedulable"
 STATES = (NOT_READY, UNSCHEDULABLE)
@@ -45,7 +45,7 @@ def candidates(nodes: Mapping[Key, Node], config: NodePortConfig | None) -> dict
     return {key.name: candidate(node, config) for key, node in nodes.items()} if config else {}
 
 
-def choose(port: str, view: ServiceView, most: int) -> Choice:
+def choose(port: str, view: ServiceEndpoints, most: int) -> Choice:
     """Choose Nodes, at the node ports of a Service port.
 
     Nodes that are excluded stay while there are no others: they may serve still, nothing certainly
@@ -70,7 +70,7 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
     return pool_members.limit(read, total - len(read), refused, most)
 
 
-def ports(port: str, view: ServiceView) -> list[ServicePort]:
+def ports(port: str, view: ServiceEndpoints) -> list[ServicePort]:
     """Return the TCP ports of a Service that a Route's targetPort selects, with or without a node port.
 
     The same ports as with pods for members: by the name, or by the number that the pods' port has.
@@ -82,14 +82,14 @@ def ports(port: str, view: ServiceView) -> list[ServicePort]:
         port in ("", service_port.name) or port in _pod_ports(service_port, view))]
 
 
-def _pod_ports(port: ServicePort, view: ServiceView) -> set[str]:
+def _pod_ports(port: ServicePort, view: ServiceEndpoints) -> set[str]:
     """Return numbers of the pods' ports behind a Service port, from endpoints where there are any."""
     numbers = {str(pod_port.port) for slice_ in view.slices for pod_port in slice_.ports
                if pod_port.name == port.name and pod_port.protocol == port.protocol}
     return numbers or ({port.target_port} if port.target_port.isdigit() else set())
 
 
-def _chosen(service: Service, view: ServiceView) -> list[tuple[str, bool]]:
+def _chosen(service: Service, view: ServiceEndpoints) -> list[tuple[str, bool]]:
     """Return addresses of Nodes that accept the Service's connections, and whether they are wanted.
 
     Their family is that of the cluster IP, as for the first node ports.
@@ -107,7 +107,7 @@ def _address(node: Candidate, version: int) -> str:
     return node.ipv4 if version == 4 else node.ipv6 if version == 6 else node.ipv4 or node.ipv6
 
 
-def places(view: ServiceView) -> set[str]:
+def places(view: ServiceEndpoints) -> set[str]:
     """Return names of Nodes with a ready pod of the Service; "" stands for pods without a known Node."""
     return set().union(*(slice_.nodes for slice_ in view.slices))
 
@@ -125,7 +125,7 @@ def findings(candidates: Mapping[str, Candidate], config: NodePortConfig | None)
     return Findings((f"no Node {chosen}: every pool is empty",))
 
 
-def warnings(field: str, port: str, view: ServiceView) -> Iterator[Problem]:
+def warnings(field: str, port: str, view: ServiceEndpoints) -> Iterator[Problem]:
     """Yield why a Route to an existing Service has no members, or perhaps the wrong ones.
 
     Args: field: the one that names the Service.

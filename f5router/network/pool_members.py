@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceView:
+class ServiceEndpoints:
     """A Service with its endpoints."""
 
     service: Service | None = None
@@ -79,7 +79,7 @@ class Choice(NamedTuple):
     left_out: LeftOut = _NONE
 
 
-def choose(port: str, view: ServiceView, most: int) -> Choice:
+def choose(port: str, view: ServiceEndpoints, most: int) -> Choice:
     """Choose from the TCP endpoints of a Service port, without those that are refused.
 
     Endpoints that are ready come first. Those that are draining have the room that is left, and keep their
@@ -187,7 +187,7 @@ def refusal_warning(field: str, name: str, refused: Mapping[str, str]) -> str:
     return f"{field}: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
 
 
-def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Iterator[Problem]:
+def warnings(field: str, port: str, view: ServiceEndpoints, *, served: bool) -> Iterator[Problem]:
     """Yield why a Route to an existing Service has no pods.
 
     Args:
@@ -209,7 +209,7 @@ def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Itera
         yield Problem(NO_ENDPOINTS, f"{field}: Service {name} has no ready endpoints")
 
 
-def protocol_warnings(field: str, port: str, view: ServiceView) -> Iterator[str]:
+def protocol_warnings(field: str, port: str, view: ServiceEndpoints) -> Iterator[str]:
     """Yield that pods want another protocol than the BIG-IP speaks to them.
 
     Source: openshift/router, haproxy-config.template (proto h2); Kubernetes, KEP-3726.
@@ -224,7 +224,7 @@ def protocol_warnings(field: str, port: str, view: ServiceView) -> Iterator[str]
                "all the same")
 
 
-def _has_port(wanted: str, view: ServiceView) -> bool:
+def _has_port(wanted: str, view: ServiceEndpoints) -> bool:
     """True if the endpoints have the port; without endpoints, if the Service has it."""
     if pod_ports := [port for slice_ in view.slices for port in slice_.ports]:
         return any(wanted in (port.name, str(port.port)) for port in pod_ports)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from f5router.model.cluster import Key
 from f5router.model.objects import Ref
 from f5router.plan.change import Plan
-from f5router.plan.problems import Problem
+from f5router.plan.problems import GroupedProblem
 
 IN_STEP, FAILED, CHANGES = 0, 1, 2
 """Exit statuses."""
@@ -28,7 +28,7 @@ class Preview:
 
     plan: Plan | None
     """None where the cluster or the BIG-IP could not be read."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[GroupedProblem, ...] = ()
     """Reasons for which `run --once` would fail, as far as they are known before anything is written."""
     rejected: tuple[RejectedRoute, ...] = ()
     lost: Mapping[Key, str] = field(default_factory=lambda: MappingProxyType({}))

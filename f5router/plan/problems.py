@@ -8,11 +8,11 @@ from f5router.model.cluster import Key
 from f5router.model.objects import Ref
 
 NAMED_MOST = 3
-"""Most Routes that the sentence of a Problem names; the others are counted."""
+"""Most Routes that the sentence of a GroupedProblem names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class GroupedProblem:
     """One cause, whatever the number of objects and Routes that it concerns."""
 
     text: str
@@ -27,7 +27,7 @@ class Problem:
 
 
 def grouped(refused: Mapping[Ref, str], unserved: Mapping[Key, str],
-            blocked: Collection[Ref] = ()) -> list[Problem]:
+            blocked: Collection[Ref] = ()) -> list[GroupedProblem]:
     """Group objects and Routes by cause; Problems that affect Routes come first.
 
     Args:
@@ -41,8 +41,9 @@ def grouped(refused: Mapping[Ref, str], unserved: Mapping[Key, str],
     routes: dict[str, list[Key]] = {}
     for key in sorted(unserved):
         routes.setdefault(unserved[key], []).append(key)
-    problems = [Problem(text, tuple(_roots(objects.get(text, []), blocked)), tuple(routes.get(text, ())))
-             for text in {*objects, *routes}]
+    problems = [
+        GroupedProblem(text, tuple(_roots(objects.get(text, []), blocked)), tuple(routes.get(text, ())))
+        for text in {*objects, *routes}]
     return sorted(problems, key=lambda problem: (not problem.routes, problem.routes, problem.text))
 
 

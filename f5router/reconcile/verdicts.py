@@ -10,7 +10,7 @@ from f5router.model.objects import Ref
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
 from f5router.plan.change import Stage, stage
-from f5router.plan.problems import Problem, grouped
+from f5router.plan.problems import GroupedProblem, grouped
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
@@ -84,7 +84,7 @@ class Verdicts:
                 reasons[key] = verdict.message
         return reasons
 
-    def problems(self, *, written: bool = True) -> list[Problem]:
+    def problems(self, *, written: bool = True) -> list[GroupedProblem]:
         """Return why anything is not in place: refused objects, whoever needs them, and unserved Routes.
 
         The network to the pods is left to `network_findings`.

@@ -63,7 +63,7 @@ class Link(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BrokenLink:
     """A broken link, and why."""
 
     link: Link
@@ -187,7 +187,7 @@ class RouteView:
     """None for a Route that is not served."""
     objects: tuple[ObjectView, ...]
     """All other objects that it needs."""
-    problems: tuple[Problem, ...]
+    problems: tuple[BrokenLink, ...]
     """Broken links in the order from the client to the pods; () if none is known."""
 
 
@@ -363,18 +363,18 @@ def _member(wanted: PoolMember | None, there: PoolMember | None, node: NodeView 
 # --- problems ----------------------------------------------------------------------------
 
 
-def _problems(shown: RouteView) -> list[Problem]:
+def _problems(shown: RouteView) -> list[BrokenLink]:
     """Return the broken links in the order from the client to the pods."""
     broken = []
     if shown.status in (Status.REJECTED, Status.DEVICE_REJECTED):
-        broken.append(Problem(Link.ROUTE, f"{shown.reason}: {shown.message}"))
+        broken.append(BrokenLink(Link.ROUTE, f"{shown.reason}: {shown.message}"))
     if shown.status == Status.REJECTED:
         return broken  # nothing of it is on the device
-    broken += [Problem(Link.VIRTUAL_SERVER, f"{server.path} is not there")
+    broken += [BrokenLink(Link.VIRTUAL_SERVER, f"{server.path} is not there")
               for server in shown.virtual_servers if not server.exists]
     if shown.certificate and shown.certificate.problem:
-        broken.append(Problem(Link.CERTIFICATE, shown.certificate.problem))
-    broken += [Problem(Link.RULE, f"{rule.name} in {rule.container}: {_why(rule.state, rule.problem)}")
+        broken.append(BrokenLink(Link.CERTIFICATE, shown.certificate.problem))
+    broken += [BrokenLink(Link.RULE, f"{rule.name} in {rule.container}: {_why(rule.state, rule.problem)}")
               for rule in shown.rules if rule.state != State.IN_PLACE]
     return broken + (_pool_problems(shown.pool) if shown.pool else [])
 
@@ -384,17 +384,17 @@ def _why(state: State, problem: str) -> str:
                        State.DIFFERS: "it differs on the BIG-IP"}.get(state, state.value)
 
 
-def _pool_problems(pool: PoolView) -> list[Problem]:
+def _pool_problems(pool: PoolView) -> list[BrokenLink]:
     broken = []
     if pool.state in (State.MISSING, State.REFUSED):
-        broken.append(Problem(Link.POOL, f"{pool.path}: {_why(pool.state, pool.problem)}"))
+        broken.append(BrokenLink(Link.POOL, f"{pool.path}: {_why(pool.state, pool.problem)}"))
     elif not pool.members:
-        broken.append(Problem(Link.POOL, f"{pool.path} has no members: no pod of its Services is ready"))
+        broken.append(BrokenLink(Link.POOL, f"{pool.path} has no members: no pod of its Services is ready"))
     for member in pool.members:
         name = f"{member.address} port {member.port}"
         if member.state == State.MISSING:
-            broken.append(Problem(Link.MEMBER, f"{name} is not on the BIG-IP"))
+            broken.append(BrokenLink(Link.MEMBER, f"{name} is not on the BIG-IP"))
         elif member.health == DOWN:
-            broken.append(Problem(Link.MEMBER, f"{name} is down for the BIG-IP's monitor"))
+            broken.append(BrokenLink(Link.MEMBER, f"{name} is down for the BIG-IP's monitor"))
     faulty = {member.node: member.node_problem for member in pool.members if member.node_problem}
-    return broken + [Problem(Link.NODE, f"{node}: {problem}") for node, problem in faulty.items()]
+    return broken + [BrokenLink(Link.NODE, f"{node}: {problem}") for node, problem in faulty.items()]

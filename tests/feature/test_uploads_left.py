@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from f5router.icontrol.uploads.leftovers import FOLDERS, Origin
+from f5router.icontrol.uploads.leftovers import FOLDERS, UploadOrigin
 from mocks.bigip.store import DiskFile
 from tests import manifests
 from tests.builders import identity
@@ -74,7 +74,7 @@ def test_a_removal_that_is_refused_for_long_is_made_up_after_a_reading(lab, runn
 @pytest.mark.parametrize("way", [REST, SSH])
 def test_the_first_pass_removes_what_an_earlier_run_left(device, way):
     """Ours alone, in each folder, also those of the other way; without any certificate of a Route."""
-    ours, others = Origin("/Common", process=2**22 + 1), Origin("/Other")
+    ours, others = UploadOrigin("/Common", process=2**22 + 1), UploadOrigin("/Other")
     stay = {f"{folder}/{others.new_name('key')}" for folder in FOLDERS} | {"/var/tmp/admins.key"}
     left = {f"{folder}/{ours.new_name('key')}" for folder in FOLDERS}
     device.bigip.store.disk.update({path: DiskFile(b"x") for path in stay | left})
@@ -84,7 +84,7 @@ def test_the_first_pass_removes_what_an_earlier_run_left(device, way):
 
 def test_plan_removes_nothing(device):
     """It changes nothing at all."""
-    path = f"{FOLDERS[0]}/{Origin('/Common', process=2**22 + 1).new_name('key')}"
+    path = f"{FOLDERS[0]}/{UploadOrigin('/Common', process=2**22 + 1).new_name('key')}"
     device.bigip.store.disk[path] = DiskFile(b"x")
     command = device.command(cert_upload=REST)
     command[command.index("run")] = "plan"

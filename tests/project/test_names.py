@@ -1,6 +1,7 @@
-"""Names of the code: a variable says what it holds."""
+"""Names of the code: a variable says what it holds, and a class of the package has its name alone."""
 
 import ast
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,3 +60,25 @@ def test_the_rule_recognises_what_it_forbids():
     assert sorted(empty_names(ast.parse(EXAMPLE)), key=lambda text: int(text.split(":")[0])) == [
         "2: found", "3: one", "4: made", "4: one", "4: part", "5: found", "5: one", "6: made", "7: part",
         "8: one", "10: one", "10: part", "11: found", "13: made"]
+
+
+def shared_class_names(trees: dict[str, ast.AST]) -> dict[str, list[str]]:
+    """Return names of several classes, with the files that have one of them."""
+    files = defaultdict(list)
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                files[node.name].append(name)
+    return {name: places for name, places in files.items() if len(places) > 1}
+
+
+def test_no_two_classes_have_one_name():
+    """A reader who meets a class need not ask which one."""
+    package = ROOT / "f5router"
+    assert shared_class_names({
+        str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in package.rglob("*.py")}) == {}
+
+
+def test_the_rule_recognises_a_name_that_is_there_twice():
+    first, second = ast.parse("class A:\n    class B: ..."), ast.parse("class B: ...\nclass C: ...")
+    assert shared_class_names({"x.py": first, "y.py": second}) == {"B": ["x.py", "y.py"]}

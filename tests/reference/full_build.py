@@ -27,7 +27,7 @@ from f5router.model.ltm import Object
 from f5router.model.objects import Ref
 from f5router.model.steps import finish
 from f5router.network import node_ports, static_routes, vxlan
-from f5router.network.pool_members import ServiceView
+from f5router.network.pool_members import ServiceEndpoints
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -99,8 +99,8 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         objects.update(host_objects.objects)
     candidates = node_ports.candidates(snapshot.nodes, config.nodeport)
 
-    def view_of(service: Key) -> ServiceView:
-        return ServiceView(
+    def view_of(service: Key) -> ServiceEndpoints:
+        return ServiceEndpoints(
             snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
             snapshot.slices_listed, candidates, facts.own_addresses)
 

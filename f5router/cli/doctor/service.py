@@ -14,7 +14,7 @@ from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, PartitionMissing, Standby
 from f5router.model.ltm import Attachment, ClientSSL, Record, Rule
 from f5router.network.diagnostics import Findings
-from f5router.plan.problems import Problem
+from f5router.plan.problems import GroupedProblem
 
 AREA = "service"
 NEAR = 0.8
@@ -91,7 +91,7 @@ def _virtual_servers(survey: Survey) -> Iterator[Check]:
                       mends.compression(text, filter(None, (facts.http, facts.https))))
 
 
-def _text(problem: Problem) -> str:
+def _text(problem: GroupedProblem) -> str:
     """Return a problem of a virtual server without the remedy, and the number of Routes."""
     count, text = len(problem.routes), problem.text.partition("; ")[0]
     return f"{text} ({count} Route{'' if count == 1 else 's'} not served)" if count else text

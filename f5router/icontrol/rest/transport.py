@@ -101,7 +101,7 @@ class Reply:
             return self.body.decode("latin-1")
 
 
-class _Connection(HTTPSConnection):
+class _GuardedConnection(HTTPSConnection):
     """A connection that sends no write without permission.
 
     The permission is asked for when the connection is there, before the headers and again before the body,
@@ -110,7 +110,7 @@ class _Connection(HTTPSConnection):
     served.
     """
 
-    def __init__(self, *args: Any, permit: WritePermit, opened: "weakref.WeakSet[_Connection]",
+    def __init__(self, *args: Any, permit: WritePermit, opened: "weakref.WeakSet[_GuardedConnection]",
                  **kwargs: Any):
         super().__init__(*args, **kwargs)
         # Without VERIFY_X509_STRICT, the default since Python 3.13: certificates of devices often lack the
@@ -157,7 +157,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
     """
 
     def __init__(self, settings: ClientSettings, permit: WritePermit,
-                 opened: "weakref.WeakSet[_Connection]"):
+                 opened: "weakref.WeakSet[_GuardedConnection]"):
         """Args: opened: gets all connections that are made."""
         super().__init__(pool_connections=1, pool_maxsize=settings.max_in_flight + len(BESIDE))
         self._permit = permit
@@ -182,7 +182,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
             pool.ca_certs = pool.ca_cert_dir = None
             pool.conn_kw["ca_cert_data"] = certificates
         pool.ConnectionCls = functools.partial(  # type: ignore[assignment]  # called as the class would be
-            _Connection, permit=self._permit, opened=self._opened)
+            _GuardedConnection, permit=self._permit, opened=self._opened)
         if self._permit.delivery_s < math.inf:
             # The kernel goes on to deliver what was sent, for minutes, even after the process has ended.
             limit_ms = int(self._permit.delivery_s * 1000)
@@ -214,7 +214,7 @@ class Transport:
         self._beside = {lane: threading.BoundedSemaphore(1) for lane in BESIDE}
         self._counting, self.newest = threading.Lock(), ""
         self.counts: collections.Counter[str] = collections.Counter()
-        self._opened: weakref.WeakSet[_Connection] = weakref.WeakSet()
+        self._opened: weakref.WeakSet[_GuardedConnection] = weakref.WeakSet()
         self._adapter = _Adapter(settings, permit, self._opened)
         self._pool: HTTPConnectionPool | None = None
         _check_trust(settings)

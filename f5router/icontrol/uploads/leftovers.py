@@ -51,7 +51,7 @@ def _is_running(process: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class UploadOrigin:
     """Owner of uploads.
 
     Attributes:
@@ -92,7 +92,7 @@ class Leftovers:
     """
 
     def __init__(
-        self, client: Client, origin: Origin, in_use: Callable[[], Collection[str]], *,
+        self, client: Client, origin: UploadOrigin, in_use: Callable[[], Collection[str]], *,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._client, self._origin, self._in_use, self._clock = client, origin, in_use, clock

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
-from f5router.icontrol.uploads.leftovers import Leftovers, Origin
+from f5router.icontrol.uploads.leftovers import Leftovers, UploadOrigin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import tmos
@@ -37,7 +37,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile | CRLFile]):
     kinds = (CertFile.KIND, KeyFile.KIND, CRLFile.KIND)
 
     def __init__(
-        self, client: Client, uploader: "SSHUploader | None", *, origin: Origin,
+        self, client: Client, uploader: "SSHUploader | None", *, origin: UploadOrigin,
         sleep: Callable[[float], None],
     ):
         """Args: uploader: None to upload files by REST."""

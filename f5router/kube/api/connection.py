@@ -22,7 +22,7 @@ from urllib3.exceptions import HTTPError
 from f5router import __version__
 from f5router.kube.api import api_errors
 from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
-from f5router.kube.api.documents import Document, Splitter, Unreadable
+from f5router.kube.api.documents import Document, Splitter, UnreadableDocument
 from f5router.kube.api.http_client import http_client
 from f5router.kube.api.outages import Outages
 from f5router.kube.api.watch_counts import WatchCounts
@@ -135,7 +135,7 @@ def value(document: Document, request: str) -> object:
     """Return a document's value. Raises: KubeInvalid: it cannot be read; KubeUnreachable: it is no JSON."""
     try:
         return document.load()
-    except Unreadable as exc:
+    except UnreadableDocument as exc:
         raise KubeInvalid(f"{request}: an object {exc}") from exc
     except ValueError as exc:
         raise KubeUnreachable(f"{request}: the reply is not JSON") from exc

@@ -38,7 +38,7 @@ _NOTHING_BETWEEN = b", \t\r\n"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-class Unreadable(ValueError):
+class UnreadableDocument(ValueError):
     """A document that is JSON, or its beginning, and cannot be used; the text says why."""
 
 
@@ -52,9 +52,9 @@ class Document:
     """Why it cannot be used; "" if no reason is known."""
 
     def load(self) -> object:
-        """Return the value. Raises: Unreadable; ValueError: it is no JSON."""
+        """Return the value. Raises: UnreadableDocument; ValueError: it is no JSON."""
         if self.problem:
-            raise Unreadable(self.problem)
+            raise UnreadableDocument(self.problem)
         return loads(self.text)
 
     def members(self, *path: str) -> JSON:
@@ -68,7 +68,7 @@ class Document:
 def loads(text: bytes) -> object:
     """Return the value of a JSON text, with finite numbers and without lone surrogates.
 
-    Raises: Unreadable: it cannot be used; ValueError: it is no JSON.
+    Raises: UnreadableDocument: it cannot be used; ValueError: it is no JSON.
     """
     try:
         value = _DECODER.decode(text.decode())
@@ -77,11 +77,11 @@ def loads(text: bytes) -> object:
     except json.JSONDecodeError:
         raise
     except RecursionError:
-        raise Unreadable("is nested too deep") from None
+        raise UnreadableDocument("is nested too deep") from None
     except UnicodeError:
-        raise Unreadable("holds text that is not Unicode") from None
+        raise UnreadableDocument("holds text that is not Unicode") from None
     except ValueError:
-        raise Unreadable("holds a number that is out of range") from None
+        raise UnreadableDocument("holds a number that is out of range") from None
     return value
 
 

@@ -14,7 +14,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
 
-class _Connection(HTTPSConnection):
+class _TLSConnection(HTTPSConnection):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         if self.ca_certs:  # else the public ones, which urllib3 loads into a context of its own
@@ -23,7 +23,7 @@ class _Connection(HTTPSConnection):
 
 
 class _Pool(HTTPSConnectionPool):
-    ConnectionCls = _Connection
+    ConnectionCls = _TLSConnection
 
 
 def http_client(configuration: Configuration) -> RESTClientObject:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from f5router.kube.api import api_errors, fields
 from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
-from f5router.kube.api.documents import Document, Unreadable
+from f5router.kube.api.documents import Document, UnreadableDocument
 from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES
 from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.sources import Source, choose_served, is_served
@@ -46,7 +46,7 @@ HEALTHY_S = 5.0
 """A watch that lasted this long, or delivered an event, did not fail."""
 
 
-class Target(Protocol):
+class Receiver(Protocol):
     """Receiver of the objects: a Store, or a substitute."""
 
     def put(self, field: str, obj: Key, values: tuple[Any, ...], /) -> bool: ...
@@ -74,7 +74,7 @@ class Listener:
 class Reflector:
     """Keeps the objects of one kind up to date until stop(); run() is the body of its thread."""
 
-    def __init__(self, connection: Connection, source: Source, store: Target, *, namespace: str | None,
+    def __init__(self, connection: Connection, source: Source, store: Receiver, *, namespace: str | None,
                  selectors: Mapping[str, str], timing: WatchTiming, listener: Listener,
                  clock: Callable[[], float], sleep: Callable[[float], object]):
         """Args: selectors: labelSelector and fieldSelector, if any."""
@@ -301,7 +301,7 @@ class Reflector:
         """Handle an event. Raises: KubeError: an ERROR event, or no event at all: the watch cannot go on."""
         try:
             event = fields.mapping(document.load())
-        except Unreadable as exc:
+        except UnreadableDocument as exc:
             metadata = document.members("object", "metadata")
             self._put(log_unreadable(self._source, metadata, exc), ())
             self._version = fields.resource_version({"metadata": metadata}) or self._version
@@ -331,13 +331,13 @@ def decode_document(source: Source, document: Document) -> tuple[Key | None, tup
     """
     try:
         return decode_object(source, document.load())
-    except Unreadable as exc:
+    except UnreadableDocument as exc:
         return log_unreadable(source, document.members("metadata"), exc), ()
     except ValueError as exc:
         raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
 
 
-def log_unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None:
+def log_unreadable(source: Source, metadata: JSON, reason: UnreadableDocument) -> Key | None:
     """Warn about an object that is ignored as a whole. Returns its key, None if that is unknown."""
     try:
         key = fields.key({"metadata": metadata})

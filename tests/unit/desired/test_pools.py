@@ -14,7 +14,7 @@ from f5router.model.balancing import Defaults
 from f5router.model.cluster import Backend, Delta, Key, Origin
 from f5router.model.ltm import PoolMember
 from f5router.model.route_options import RouteOptions
-from f5router.network.pool_members import LeftOut, ServiceView
+from f5router.network.pool_members import LeftOut, ServiceEndpoints
 from tests.builders import FACTS, Settings, endpoints, route, service
 
 WEB, API = Key("shop", "web"), Key("shop", "api")
@@ -29,7 +29,7 @@ def weighted(port="", **weights):
 
 def view_of(**addresses):
     """Return a view of Services, made of the addresses of each one's pods."""
-    return lambda key: ServiceView(
+    return lambda key: ServiceEndpoints(
         service(key.name), (endpoints(*addresses.get(key.name, ()), service=key.name),))
 
 
@@ -157,7 +157,7 @@ def test_each_service_has_a_port_of_its_own():
     assert settings.weights == ((Target("web", "http"), 500), (Target("web", "admin"), 1000),
                                 (Target("api", ""), 500))
     ports = (("http", 8080), ("admin", 9090))
-    pool = PoolBuilder(lambda of: ServiceView(service(of.name, ports=ports), (
+    pool = PoolBuilder(lambda of: ServiceEndpoints(service(of.name, ports=ports), (
         endpoints(f"10.1.{1 + (of == API)}.1", service=of.name, ports=ports),)), Settings())
     assert pool.build(key, settings).pool.members == {
         PoolMember("10.1.1.1", 8080, 2), PoolMember("10.1.1.1", 9090, 4),
@@ -175,7 +175,7 @@ def test_a_pod_that_ends_loses_its_persistent_clients_too():
     def view(key):
         ready = ("10.1.1.1",) if key.name == "web" else ("10.1.1.2", "10.1.2.1")
         leaving = frozenset({"10.1.1.2", "10.1.1.3"} if key.name == "web" else ())
-        return ServiceView(service(key.name), (
+        return ServiceEndpoints(service(key.name), (
             replace(endpoints(*ready, service=key.name), draining=leaving),))
 
     pool = PoolBuilder(view, Settings()).build(OWN, PoolSettings(weighted(web=1, api=1))).pool
@@ -244,7 +244,7 @@ def test_the_room_that_each_service_has(web, api, most, sizes):
     def view(key):
         number, (ready, ending) = (1, web) if key.name == "web" else (2, api)
         pods = [f"10.{number}.1.{last}" for last in range(ready + ending)]
-        return ServiceView(service(key.name), (
+        return ServiceEndpoints(service(key.name), (
             replace(endpoints(*pods[:ready], service=key.name), draining=frozenset(pods[ready:])),))
 
     members = PoolBuilder(view, Settings(max_pool_members=most)).build(

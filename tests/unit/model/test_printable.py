@@ -12,7 +12,7 @@ from f5router.monitoring import health
 from f5router.plan import rendering
 from f5router.plan.change import Change
 from f5router.plan.preview import Preview, RejectedRoute
-from f5router.plan.problems import Problem
+from f5router.plan.problems import GroupedProblem
 from f5router.status import condition
 from f5router.status.condition import Verdict
 from ghost_hostsubnet import manifest, output
@@ -52,7 +52,7 @@ def test_plan():
     """Changes, Routes, problems and warnings; in JSON with escapes."""
     path, key = f"/Common/{HOSTILE}", Key("shop", HOSTILE)
     preview = Preview(
-        (Change("create", None, Pool(path)),), (Problem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
+        (Change("create", None, Pool(path)),), (GroupedProblem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
         (RejectedRoute(key, HOSTILE, HOSTILE), RejectedRoute(Key("a", "b"), "Why", HOSTILE)), {key: HOSTILE},
         (HOSTILE,))
     table = rendering.as_text(preview).plain

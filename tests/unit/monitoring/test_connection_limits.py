@@ -21,7 +21,7 @@ from f5router.monitoring.connection_limits import (
     ConnectionLimits,
     client_of,
 )
-from f5router.monitoring.health import Check
+from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import HEAD_BYTES, Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
@@ -48,7 +48,8 @@ def tls(tmp_path_factory) -> TLS:
 
 
 def pages() -> Pages:
-    return Pages(lambda: [Check("a")], lambda: [Check("a")], lambda accept: (b"metrics\n", "text/plain"))
+    return Pages(lambda: [CheckResult("a")], lambda: [CheckResult("a")],
+                 lambda accept: (b"metrics\n", "text/plain"))
 
 
 @pytest.fixture(params=["HTTP", "TLS"])

@@ -6,7 +6,7 @@ import pytest
 
 from f5router.model.errors import Unreachable
 from f5router.monitoring import health
-from f5router.monitoring.health import Check, Health, Heartbeat
+from f5router.monitoring.health import CheckResult, Health, Heartbeat
 from tests.waiting import ends_elsewhere
 
 
@@ -22,7 +22,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def problems(checks: list[Check]) -> dict[str, str]:
+def problems(checks: list[CheckResult]) -> dict[str, str]:
     return {check.name: check.problem for check in checks if check.problem}
 
 
@@ -119,9 +119,9 @@ def test_slow_requests_are_a_remark(clock):
 
 
 @pytest.mark.parametrize(("checks", "verbose", "expected"), [
-    ([Check("a")], False, (True, "ok")),
-    ([Check("a"), Check("b")], True, (True, "[+]a ok\n[+]b ok\nreadyz check passed\n")),
-    ([Check("a"), Check("b", "why")], False,
+    ([CheckResult("a")], False, (True, "ok")),
+    ([CheckResult("a"), CheckResult("b")], True, (True, "[+]a ok\n[+]b ok\nreadyz check passed\n")),
+    ([CheckResult("a"), CheckResult("b", "why")], False,
      (False, "[+]a ok\n[-]b failed: why\nreadyz check failed\n")),
 ])
 def test_report(checks, verbose, expected):

@@ -10,13 +10,13 @@ import pytest
 from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
 from f5router.monitoring import http_server
-from f5router.monitoring.health import Check
+from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import Pages, Server
 from tests.rows import rows
 from tests.waiting import DEADLINE_S
 
-GOOD = [Check("one"), Check("two")]
-BAD = [Check("one"), Check("two", "it is not there")]
+GOOD = [CheckResult("one"), CheckResult("two")]
+BAD = [CheckResult("one"), CheckResult("two", "it is not there")]
 LIST = "[+]one ok\n[-]two failed: it is not there\n{} check failed\n"
 LOCAL = Address("127.0.0.1", 0)
 LOGIN = "Basic YWRtaW46c2VjcmV0OndvcmQ="  # admin:secret:word

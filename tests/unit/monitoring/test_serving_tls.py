@@ -18,7 +18,7 @@ from f5router.config.metrics_tls import context, read
 from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
 from f5router.monitoring import serving_tls
-from f5router.monitoring.health import Check
+from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
@@ -32,7 +32,7 @@ BASIC = {"Authorization": "Basic " + base64.b64encode(":".join(LOGIN).encode()).
 
 
 def server(tls: TLS | None, login=None, **limits) -> Server:
-    good = [Check("one")]
+    good = [CheckResult("one")]
     return Server(LOCAL, Pages(lambda: good, lambda: good, lambda accept: (b"metrics\n", "text/x"), login),
                   Contexts(tls) if tls else None, **limits)
 

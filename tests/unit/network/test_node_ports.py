@@ -10,7 +10,7 @@ from f5router.model.cluster import EndpointSlice, Key, ServicePort
 from f5router.network import node_ports
 from f5router.network.diagnostics import Findings
 from f5router.network.node_ports import NodePortConfig
-from f5router.network.pool_members import Candidate, ServiceView
+from f5router.network.pool_members import Candidate, ServiceEndpoints
 from tests.builders import endpoints, node, service
 
 WEB = service(node_port=30080, ports=(("http", 8080), ("admin", 9090)), type="NodePort")
@@ -19,13 +19,13 @@ N1, N2 = node("n1", "10.1.0.1"), node("n2", "10.1.0.2", "2001:db8::2")
 N3 = node("n3", "2001:db8::3", "10.1.0.3")
 
 
-def view(*nodes, of=WEB, slices=(BOTH,), listed=True, exclude=()) -> ServiceView:
+def view(*nodes, of=WEB, slices=(BOTH,), listed=True, exclude=()) -> ServiceEndpoints:
     by_key = {node.key: node for node in nodes or (N1, N2)}
-    return ServiceView(of, tuple(slices), listed, node_ports.candidates(by_key,
+    return ServiceEndpoints(of, tuple(slices), listed, node_ports.candidates(by_key,
                                                                         NodePortConfig(exclude=exclude)))
 
 
-def names(port: str, seen: ServiceView) -> set[str]:
+def names(port: str, seen: ServiceEndpoints) -> set[str]:
     return {member.name for member in node_ports.choose(port, seen, 1000).members}
 
 
@@ -79,7 +79,7 @@ def test_tcp_and_udp_of_one_name_and_number():
 @pytest.mark.parametrize("kind", ["ClusterIP", "ExternalName", "", "Other"])
 def test_other_types_have_none(kind):
     assert names("", view(of=replace(WEB, type=kind))) == set()
-    assert node_ports.choose("", ServiceView(), 1000).members == frozenset()
+    assert node_ports.choose("", ServiceEndpoints(), 1000).members == frozenset()
 
 
 def test_load_balancer():
@@ -195,7 +195,7 @@ NODES = st.lists(st.builds(node, NAMES, ADDRESSES, ready=st.booleans(), unschedu
 def test_members(nodes, places, local, exclude):
     """Always addresses of known Nodes at the Service's node port; none excluded beside one that is not."""
     slices = (EndpointSlice(Key("shop", "s"), "web", nodes=frozenset(places)),)
-    members = names("http", ServiceView(replace(WEB, local=local), slices, True, node_ports.candidates(
+    members = names("http", ServiceEndpoints(replace(WEB, local=local), slices, True, node_ports.candidates(
         {node.key: node for node in nodes}, NodePortConfig("", tuple(exclude)))))
     allowed = [node for node in nodes if node.internal_ips != ("127.0.0.1",)
                and (not local or node.key.name in places)]

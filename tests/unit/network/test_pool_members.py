@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from f5router.model.cluster import EndpointSlice
 from f5router.network import node_ports, pool_members
 from f5router.network.node_ports import NodePortConfig
-from f5router.network.pool_members import MOST_READ, ServiceView
+from f5router.network.pool_members import MOST_READ, ServiceEndpoints
 from tests.builders import endpoints, node, service
 
 ADDRESSES = [f"10.1.{number // 250}.{number % 250 + 1}" for number in range(2000)]
@@ -36,9 +36,9 @@ def many(count: int, *, name: str = "web-1", omitted: int = 0, first: int = 0) -
 ])
 def test_limit(parts, most, count, total):
     """So many at most; a warning has the full number when some are left out."""
-    choice = pool_members.choose("", ServiceView(slices=parts), most)
+    choice = pool_members.choose("", ServiceEndpoints(slices=parts), most)
     assert (len(choice.members), choice.left_out.total) == (count, total)
-    assert choice == pool_members.choose("", ServiceView(slices=parts[::-1]), most)
+    assert choice == pool_members.choose("", ServiceEndpoints(slices=parts[::-1]), most)
 
 
 def leaving(*addresses: str, ready: tuple[str, ...] = (), name: str = "web-1") -> EndpointSlice:
@@ -59,7 +59,7 @@ def leaving(*addresses: str, ready: tuple[str, ...] = (), name: str = "web-1") -
 ])
 def test_draining(parts, most, ready, draining):
     """Draining endpoints keep their connections; new ones go to them only if nobody else is there."""
-    members = pool_members.choose("", ServiceView(slices=parts), most).members
+    members = pool_members.choose("", ServiceEndpoints(slices=parts), most).members
     assert {member.address for member in members if member.state == "enabled"} == ready
     assert {member.address for member in members if member.state == "forced_offline"} == draining
     assert len(members) == len(ready | draining)
@@ -68,20 +68,20 @@ def test_draining(parts, most, ready, draining):
 def test_several_ports():
     """Each port of an endpoint is a member; the one that the Route names is the only one that counts."""
     slice_ = endpoints(*ADDRESSES[:4], ports=(("http", 8080), ("admin", 9090)))
-    assert pool_members.choose("http", ServiceView(slices=(slice_,)), 4).left_out.total == 0
-    assert pool_members.choose("", ServiceView(slices=(slice_,)), 4).left_out.total == 8
+    assert pool_members.choose("http", ServiceEndpoints(slices=(slice_,)), 4).left_out.total == 0
+    assert pool_members.choose("", ServiceEndpoints(slices=(slice_,)), 4).left_out.total == 8
 
 
 def of_pods(addresses, most):
     half = len(addresses) // 2
     parts = (endpoints(*addresses[:half], name="web-1"), endpoints(*addresses[half:], name="web-2"))
-    return pool_members.choose("http", ServiceView(slices=parts), most).members
+    return pool_members.choose("http", ServiceEndpoints(slices=parts), most).members
 
 
 def of_nodes(addresses, most):
     web = service("web", node_port=30080, type="NodePort")
     by_key = {node.key: node for node in (node(f"n{address}", address) for address in addresses)}
-    view = ServiceView(web, (), True, node_ports.candidates(by_key, NodePortConfig()))
+    view = ServiceEndpoints(web, (), True, node_ports.candidates(by_key, NodePortConfig()))
     return node_ports.choose("", view, most).members
 
 
@@ -105,7 +105,7 @@ def test_one_that_comes_or_goes_changes_one_member(choose, addresses, other, mos
 def test_one_more_where_not_all_are_looked_at(addresses, most):
     """The same about the bound of what is looked at."""
     more = endpoints("10.99.0.1", name="web-0")
-    before = pool_members.choose("", ServiceView(slices=(many(addresses),)), most).members
-    after = pool_members.choose("", ServiceView(slices=(many(addresses), more)), most).members
+    before = pool_members.choose("", ServiceEndpoints(slices=(many(addresses),)), most).members
+    after = pool_members.choose("", ServiceEndpoints(slices=(many(addresses), more)), most).members
     assert len(after - before) <= 1
     assert len(before - after) <= 1

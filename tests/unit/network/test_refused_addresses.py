@@ -10,7 +10,7 @@ from f5router.kube.api import decode
 from f5router.model.cluster import EndpointSlice
 from f5router.model.device_facts import DeviceFacts
 from f5router.network import pool_members, refused_addresses
-from f5router.network.pool_members import ServiceView
+from f5router.network.pool_members import ServiceEndpoints
 from f5router.network.refused_addresses import OWN, reason
 from tests.rows import rows
 
@@ -113,7 +113,8 @@ def test_what_upstream_filters_is_no_member(text):
 
 
 def chosen(slice_: EndpointSlice) -> set[str]:
-    return {member.address for member in pool_members.choose("", ServiceView(slices=(slice_,)), 1000).members}
+    endpoints = ServiceEndpoints(slices=(slice_,))
+    return {member.address for member in pool_members.choose("", endpoints, 1000).members}
 
 
 def test_what_could_not_be_read():

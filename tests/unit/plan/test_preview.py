@@ -9,11 +9,12 @@ from f5router.model.ltm import Pool
 from f5router.plan import rendering
 from f5router.plan.change import Change
 from f5router.plan.preview import Preview, RejectedRoute
-from f5router.plan.problems import Problem
+from f5router.plan.problems import GroupedProblem
 
 ONE, TWO = Pool("/Common/one"), Pool("/Common/two")
 CREATE, UPDATE, DELETE = Change("create", None, ONE), Change("update", ONE, ONE), Change("delete", TWO, None)
-ROUTE, PROBLEM = RejectedRoute(Key("shop", "a"), "HostAlreadyClaimed", "taken"), Problem("it is missing")
+ROUTE = RejectedRoute(Key("shop", "a"), "HostAlreadyClaimed", "taken")
+PROBLEM = GroupedProblem("it is missing")
 NOTHING, SOME = (), (CREATE, CREATE, UPDATE, DELETE)
 
 
@@ -66,7 +67,7 @@ def test_no_empty_parts():
 def test_a_route_refers_to_its_problem():
     """A text that concerns many Routes is shown once."""
     keys = tuple(Key("shop", f"r{n}") for n in range(5))
-    problem = Problem("an http profile is missing", (), keys)
+    problem = GroupedProblem("an http profile is missing", (), keys)
     rejected = tuple(RejectedRoute(key, "DeviceRejected", problem.text) for key in keys)
     table = rendering.as_text(Preview(SOME, (PROBLEM, problem), rejected)).plain
     assert table.count(problem.text) == 1

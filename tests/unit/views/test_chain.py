@@ -8,10 +8,10 @@ from f5router.views.nodes import NodeView, WayView
 from f5router.views.routes import (
     DOWN,
     UP,
+    BrokenLink,
     Link,
     MemberView,
     PoolView,
-    Problem,
     RouteView,
     RuleView,
     ServiceView,
@@ -35,7 +35,7 @@ ROUTE = RouteView(
 
 
 def view(*problems: tuple[Link, str], **fields) -> RouteView:
-    listed = tuple(Problem(link, text) for link, text in problems)
+    listed = tuple(BrokenLink(link, text) for link, text in problems)
     return dataclasses.replace(ROUTE, problems=listed, **fields)
 
 

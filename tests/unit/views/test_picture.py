@@ -5,7 +5,7 @@ import dataclasses
 import pydot
 
 from f5router.views import chain, picture
-from f5router.views.routes import Link, Problem
+from f5router.views.routes import BrokenLink, Link
 from tests.unit.views.test_chain import POOL, ROUTE, member
 
 
@@ -28,7 +28,7 @@ def test_a_route():
 
 
 def test_a_broken_link_is_red():
-    problem = Problem(Link.POOL, "no members")
+    problem = BrokenLink(Link.POOL, "no members")
     ((boxes, _),) = graph(dataclasses.replace(ROUTE, problems=(problem,)))
     assert [box.get("label").split("\\n")[0].strip('"') for box in boxes.values()
             if box.get("color") == "red"] == ["pool"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import ClientSettings
-from f5router.icontrol.uploads.leftovers import AGE_S, FOLDERS, REMOVE_S, Leftovers, Origin
+from f5router.icontrol.uploads.leftovers import AGE_S, FOLDERS, REMOVE_S, Leftovers, UploadOrigin
 from f5router.icontrol.uploads.rest_upload import LATE_S, TOGETHER, RESTUploader
 from f5router.model import file_names
 from f5router.model.cluster import Key
@@ -89,11 +89,11 @@ def uploader(client, clock):
 
 def origin(
     folder: str = "/P", host: str = "pod-1", process: int = 7, *, at: float = NOW, running=(),
-) -> Origin:
-    return Origin(folder, host, process, lambda: at, lambda number: number in running)
+) -> UploadOrigin:
+    return UploadOrigin(folder, host, process, lambda: at, lambda number: number in running)
 
 
-def left(client, clock, *, who: Origin | None = None, in_use=()) -> Leftovers:
+def left(client, clock, *, who: UploadOrigin | None = None, in_use=()) -> Leftovers:
     return Leftovers(client, who or origin(), lambda: in_use, clock=clock)
 
 

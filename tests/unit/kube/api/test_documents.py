@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.kube.api import documents
-from f5router.kube.api.documents import Document, Splitter, Unreadable
+from f5router.kube.api.documents import Document, Splitter, UnreadableDocument
 
 TEXTS = st.text(st.sampled_from('ab"\\[]{}:,\n é\U0001f600'), max_size=8) | st.just("items")
 VALUES = st.recursive(
@@ -76,7 +76,7 @@ def test_one_that_is_nested_too_deep(items, size):
     text = b'{"a":1}' + (b"," if items else b"\n") + bad + (b"," if items else b"\n") + b'{"b":2}'
     result = split(Splitter(items=items), b'{"items":[' + text + b"]}" if items else text, [size])
     assert [result[0].load(), result[2].load()] == [{"a": 1}, {"b": 2}]
-    with pytest.raises(Unreadable, match="is nested 3001 levels deep, at most 100 are read"):
+    with pytest.raises(UnreadableDocument, match="is nested 3001 levels deep, at most 100 are read"):
         result[1].load()
     assert result[1].members("metadata") == {"name": "bad", "labels": None}
 
@@ -94,7 +94,7 @@ def test_one_that_is_too_large(fill):
     many = fill * (documents.MOST_BYTES // len(fill) + 1) + b"0"
     text = b'{"items":[{"metadata":{"name":"big"},"spec":[' + many + b']},{"a":1}]}'
     result = split(Splitter(items=True), text, [65536])
-    with pytest.raises(Unreadable, match="is larger than 10 MiB"):
+    with pytest.raises(UnreadableDocument, match="is larger than 10 MiB"):
         result[0].load()
     assert len(result[0].text) == documents.MOST_BYTES
     assert result[0].members("metadata") == {"name": "big"}
@@ -114,7 +114,7 @@ def test_one_that_is_too_large(fill):
     pytest.param(b"[" * 50_000 + b"]" * 50_000, "too deep", id="deep"),
 ])
 def test_what_cannot_be_used(text, problem):
-    with pytest.raises(Unreadable, match=problem):
+    with pytest.raises(UnreadableDocument, match=problem):
         documents.loads(text)
 
 
@@ -133,4 +133,4 @@ def test_what_is_odd_but_good(text, value):
 def test_what_is_no_json(text):
     with pytest.raises(ValueError, match=r"cut off|Expecting|opened") as caught:
         read(Splitter(), text, [3])
-    assert not isinstance(caught.value, Unreadable)
+    assert not isinstance(caught.value, UnreadableDocument)
