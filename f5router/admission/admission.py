@@ -75,7 +75,7 @@ class EvaluatedRoute:
     route: Route
     """The Route with its Host, given or made by the router."""
     rejection: Rejection | None = None
-    """Why it is invalid by itself; it may hold its host all the same."""
+    """Why it is invalid by itself; it may still hold its host."""
     claims: bool = True
     """True if it claims its host."""
     key_pair: TLSKeyPair | None = field(default=None, repr=False)

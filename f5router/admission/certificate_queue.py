@@ -23,7 +23,7 @@ TURN_S = 0.001
 
 START_S, AT_ONCE_S = 1.0, 0.02
 """How long the loop checks by itself: when it takes its first changes, and each time it takes some later.
-Of usual certificates 4,000 and 80 Routes are checked so."""
+That is enough for usual certificates of 4,000 Routes, and of 80."""
 
 NEWS_S = 0.5
 """Period at which verdicts are announced while more are to come: a pass for each would delay the others."""

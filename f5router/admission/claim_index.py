@@ -97,9 +97,9 @@ class ClaimIndex:
     def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
         """Return Hosts that must be resolved together for the verdicts of those touched, and of the wildcard.
 
-        A wildcard contends with its spec.host, and is lost to any older Host of another namespace. Of
-        those the oldest Host of all tells, or, when that is of the wildcard's namespace, the oldest one of
-        the others.
+        A wildcard contends with its spec.host, and loses to any older Host of another namespace. It is
+        enough to look at the oldest Host of all or, when that is of the wildcard's namespace, at the oldest
+        one of the others.
         """
         hosts = self._subdomains.get(subdomain, _NONE)
         wildcards = [route for route in hosts.get(f"*.{subdomain}", _NONE).values() if route.claims]

@@ -1,7 +1,7 @@
 """The annotation `health` of Container Ingress Services, its parsing, and checks with thresholds.
 
-The request goes to the pods of the Route alone. It may only ask, and has no character that has a meaning in a
-configuration of the BIG-IP. What it does not allow would be a check of something else.
+The request goes to the pods of the Route alone. It may only read, and has no character with a meaning in a
+configuration of the BIG-IP. Any other request is refused: without it the check would be another one.
 Sources: clouddocs, Container Ingress Services, Route annotations (its examples have `HTTP GET /` as request);
 tmsh reference, ltm monitor http; K2167 (requests of monitors: \\r\\n for ends of lines); RFC 9110 5.1, 9.2.1.
 """

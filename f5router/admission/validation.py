@@ -26,7 +26,7 @@ _IN_SECRET = {
     "spec.tls.certificate": "spec.tls.externalCertificate: tls.crt",
     "spec.tls.key": "spec.tls.externalCertificate: tls.key",
 }
-"""What messages name instead, where a Secret has the certificate."""
+"""Names of fields in messages, where a Secret has the certificate."""
 
 MOST_ALTERNATES = 3
 """Services beside spec.to. Source: openshift/library-go, validateRoute."""

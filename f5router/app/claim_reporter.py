@@ -3,7 +3,7 @@
 Losers have a status or an Event of their own. A winner has an Event if an Ingress or IngressRoute is one of
 the two; between Routes it has none, as with openshift/router. The Event names the winner's Hosts, not the
 losers, whose tenants may be others. A tenant can make any number of losers: each Host is named once, and an
-object of which MOST_HOSTS are named has no further Event.
+object with MOST_HOSTS named Hosts gets no further Event.
 """
 
 from collections.abc import Callable, Iterable

@@ -32,7 +32,7 @@ class IngressRouteReporter:
         self._events = ObjectEvents(events, hint="; f5router explain shows them")
         self.counts, self._wall = StatusCounts(), wall
         self._refused: dict[Key, str] = {}
-        """What the BIG-IP refused, by virtual Route."""
+        """Messages of the BIG-IP about refused objects, by virtual Route."""
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
@@ -82,7 +82,7 @@ class IngressRouteReporter:
     def _is_selected(self, key: Key) -> bool:
         """True if the namespace of an object is selected, or that of a root that reaches it.
 
-        What others select is theirs to report.
+        Other routers report the objects that they select.
         """
         roots = self._source.roots(key)
         return any(self._selects(root.namespace) for root in roots or (key,))

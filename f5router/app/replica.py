@@ -127,7 +127,7 @@ class Replica:
             self.campaign.stand()
 
     def hand_over(self, timeout_s: float) -> None:
-        """End all writes, and let another router lead at once. What is under way has some time to end."""
+        """End all writes, and let another router lead at once. Requests under way have some time to end."""
         if self.campaign is None:
             return
         self._reporter.stop()

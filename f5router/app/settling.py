@@ -82,7 +82,7 @@ class Settling:
     def finish(self, *, timeout_s: float | None = None) -> bool:
         """Remove LTM nodes that were left behind, and save, at once; False if that is not finished in time.
 
-        Args: timeout_s: how long to wait for saves, if not for ever; then only some nodes are removed.
+        Args: timeout_s: how long to wait for saves, if not forever; then only some nodes are removed.
         """
         begin = self._clock()
         if not self.saver.wait(timeout_s):

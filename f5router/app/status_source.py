@@ -1,7 +1,7 @@
 """Source of the status page: gathers from the control loop and its parts; any thread may ask.
 
 The loop answers with records that it collects in steps of a millisecond (`inquiries`), and only when somebody
-asks. What is expensive is made of these records in the thread that asks, and kept until something changes.
+asks. The thread that asks makes the expensive parts of these records, and keeps them until something changes.
 """
 
 import datetime

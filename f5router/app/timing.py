@@ -44,7 +44,7 @@ class Timing:
     portion: int = 500
     """Rough number of objects in a pass while other changes come in, from each namespace in turn."""
     load_portion: int = 4000
-    """The same while none do: of some 1,200 Routes. What it has served is reported before the next one."""
+    """The same while none do: of some 1,200 Routes. Their statuses are written before the next one."""
 
     backoff: Backoff = field(default_factory=lambda: Backoff(first_s=1.0, limit_s=60.0))
     """Waits after passes that failed in a row."""

@@ -123,7 +123,7 @@ def while_active(permit: WritePermit, failover: Callable[[], Failover]) -> Write
 def _uploader(config: Config, ssh: SSHSettings, permit: WritePermit,
               before_write: Callable[[], None], login: Renewable[Login], timing: Timing,
               clock: Callable[[], float]) -> "SSHUploader | None":
-    """Return what uploads over SSH, if the Config says so; else none of it is loaded: 8 MB, 0.1 s."""
+    """Return the uploader over SSH, if the Config asks for it; otherwise its 8 MB are not loaded in 0.1 s."""
     if config.cert_upload != "ssh":
         return None
     from f5router.icontrol.uploads.ssh_upload import SSHUploader
@@ -152,7 +152,7 @@ def build_campaign(config: Config, wake: Callable[[], None], stack: ExitStack) -
 
 
 def write_permit(config: Config, campaign: Campaign | None) -> WritePermit:
-    """Return the permission to write: for ever, or as long as the Lease is held."""
+    """Return the permission to write: forever, or as long as the Lease is held."""
     if campaign is None or config.lease is None:
         return ALWAYS
     timing = config.lease.timing

@@ -1,8 +1,8 @@
 """The command `f5router adopt`: takes the place of the original router, then removes what it left.
 
-The takeover is a pass of the running router, so the Routes are served at every step. What only the
-original needed is removed after it: when all of it is in place, and the connections that began with the
-original's iRule have had their time. Every step may be done again: after a crash the next run goes on.
+The takeover is a pass of the running router, so the Routes are served at every step. Objects that only the
+original needed are removed after it, when everything is in place and the connections that began with the
+original's iRule have had their time. Every step can be repeated: after a crash the next run goes on.
 """
 
 import dataclasses
@@ -69,7 +69,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
 
 def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Timing) -> int:
     with ExitStack() as stack:
-        # What goes has been shown by --dry-run; the original's objects would look like a mass of deletes.
+        # --dry-run has shown what goes; the original's objects would look like a mass of deletes.
         router = build_controller(dataclasses.replace(config, allow_mass_delete=True), stack, timing=timing)
         router.watch_stop(stop)
         reasons = once.converge(router, stop)

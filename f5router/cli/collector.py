@@ -19,8 +19,8 @@ _ARENA_MAX = -8
 def relieve() -> None:
     """Leave all objects so far alone, and look at others more rarely; let all threads share one heap.
 
-    The C library has a heap for each of several threads. What they leave free there, others cannot use: that
-    was 10 MiB with 6,000 Routes. They do not get in each other's way, as Python runs one at a time.
+    The C library has a heap for each of several threads. Memory that one leaves free there is lost to the
+    others: 10 MiB with 6,000 Routes. They do not get in each other's way, as Python runs one at a time.
     """
     with contextlib.suppress(AttributeError, OSError):  # another C library than glibc
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)

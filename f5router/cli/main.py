@@ -316,7 +316,7 @@ def _loaded(name: str) -> ModuleType:
     """Return the module of a command, imported only now.
 
     All that is loaded stays, so the garbage collector is spared it, now and as long as the process runs: the
-    start takes a quarter less. What comes later stays for the most part, too, see `collector`.
+    start takes a quarter less. Most later objects stay, too, see `collector`.
     """
     gc.disable()
     try:

@@ -26,7 +26,7 @@ from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING
 
 LEFT_OVER = "Not needed any more"
-"""Cause of a delete of which nothing shows whose it was."""
+"""Cause of the delete of an object whose owner is not known."""
 
 
 def plan(config: Config, *, output: str, detailed: bool = False, refused_s: float = REFUSED_S) -> int:

@@ -120,7 +120,7 @@ REFUSED = {
     "ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION": (
         _FALSE, "addresses of loopback, link-local and metadata services never become pool members"),
 }
-"""Variable to the texts that pass all the same, and why others do not."""
+"""Variable to the texts that pass nevertheless, and why others do not."""
 
 
 def problems(given: Callable[[str], str]) -> list[str]:

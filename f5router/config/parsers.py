@@ -188,7 +188,7 @@ def password(text: str) -> str:
 def host(text: str) -> Host:
     """Host name or IP address, optionally with https:// before it and a port behind it.
 
-    What could be a user name or password in it is never repeated in the message.
+    The message never repeats a part that could be a user name or password.
     """
     if "@" in text:
         raise ValueError("user name and password do not belong here")

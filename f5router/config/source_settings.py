@@ -14,8 +14,8 @@ _KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE}
 def load(reader: Reader, *, ownership: bool) -> SourceSettings:
     """Return the settings.
 
-    A selector of fields selects Routes, by fields that no other kind has: whoever has one serves Routes
-    alone, unless he names other kinds, which is a problem.
+    A selector of fields selects Routes, by fields that no other kind has. With one, only Routes are served,
+    and naming other kinds is a problem.
 
     Args: ownership: of admission.AdmissionPolicy.
     """

@@ -17,9 +17,9 @@ class Contributions:
         """Args: objects: are kept equal to the union."""
         self._objects = objects
         self._count: dict[Ref, int] = {}
-        """Of objects that several parts contribute."""
+        """How many parts contribute an object, where several do."""
         self._versions: dict[Ref, list[tuple[Object, int]]] = {}
-        """Versions of the objects of which there are several, the newest last, with how many have each."""
+        """Versions of objects that differ between parts, the newest last, each with the number of parts."""
 
     def swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> set[Ref]:
         """Replace what a part contributes; returns the refs of objects that now differ."""

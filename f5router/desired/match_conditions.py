@@ -45,7 +45,7 @@ def root() -> frozenset[Condition]:
 def covers(route: Route, other: Route) -> bool:
     """True if the conditions of a Route's path match every request for that of another Route too.
 
-    Of two paths one covers the other, or no request matches both.
+    One of two paths covers the other, or no request matches both.
     """
     prefix, text = route.path or "/", other.path or "/"
     if route.path_match is PathMatch.EXACT:

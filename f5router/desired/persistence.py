@@ -48,7 +48,7 @@ def warnings(options: RouteOptions, *, source: bool, insecure: str, works: bool)
 
     Args:
         insecure: insecureEdgeTerminationPolicy.
-        works: True if the device can tell the iRules the pool of a request.
+        works: True if Rules can set the pool of a request for the iRules.
     """
     cookie = {f"{HAPROXY}disable_cookies": options.disable_cookies,
               f"{ROUTER}cookie_name": options.cookie_name, f"{ROUTER}cookie-same-site": options.same_site}

@@ -54,7 +54,7 @@ class PoolKey(NamedTuple):
     route: str = ""
     """Name of the Route, which is in the namespace of the Service; "" if Routes may share the pool."""
     ending: str = ""
-    """Of the pool's name: names.LIMITED or names.RATED, if the Route has limits for its clients."""
+    """End of the pool's name: names.LIMITED or names.RATED, if the Route has limits for its clients."""
 
 
 @dataclass(frozen=True, slots=True)

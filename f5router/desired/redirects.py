@@ -8,9 +8,9 @@ from f5router.model.ltm import CheckedRedirect, Redirect
 def build(host: str, status: int, facts: DeviceFacts) -> tuple[Redirect | CheckedRedirect, str]:
     """Build the action that sends a Host's requests to port 443, with their path and query.
 
-    An exact Host stands in the location itself, whatever the request calls it: what the policy compared
-    and HTTP::host may be different ones where a request has two of them, or an absolute target. Whatever
-    stands for the path goes behind a slash. Of a wildcard the name is in the request alone.
+    The location has an exact Host itself, not the name in the request: the name that the policy compared
+    and HTTP::host may differ where a request has two of them, or an absolute target. A slash goes before
+    anything that stands for the path. For a wildcard, only the request has the name.
     Source: openshift/router, haproxy-config.template (redirect scheme https).
 
     Args: status: status of the answer; where it is not possible it is 302.

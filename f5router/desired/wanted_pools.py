@@ -39,7 +39,7 @@ class WantedPools:
         self._settings: dict[PoolKey, PoolSettings] = {}
         self._of_service = Groups[Key, PoolKey]()
         self._shares: dict[PoolKey, Mapping[Target, Share]] = {}
-        """What a pool has of each Service."""
+        """Share of each Service in a pool."""
 
     # --- which pools -------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class Calls:
         """True while a wake is queued that no wait has taken: one is enough."""
         self._given_up = False
         self.attend: Callable[[], None] = lambda: None
-        """Handles urgent work. What it raises is kept for `settle`, until no request is in flight."""
+        """Handles urgent work. Its exception is kept for `settle`, until no request is in flight."""
         self.urgent_ended: Callable[[], None] = lambda: None
         """Called from the thread of an urgent request when it has ended."""
         self.preempted: Callable[[], bool] = lambda: False

@@ -214,7 +214,7 @@ class Device:
         Args:
             earlier_failures: objects that were refused before and are not in this Plan.
             deferred: objects that are not deleted now, or refused; their dependencies stay with them.
-            should_retain: given what failed, tells which previous objects must stay.
+            should_retain: given what failed, returns which previous objects must stay.
             on_change: called for each Change that the device confirmed.
             newest: returns the current Change of a pool just before it is sent, None if none is left.
             soon: False for an object tried so often that less specific ones no longer wait for it.

@@ -31,7 +31,7 @@ class Figures:
     total: float = 0
     """0 if it is not known."""
     fields: Fields = field(default_factory=dict)
-    """What a line shows, by name."""
+    """Fields of a line, by name."""
 
 
 def counted(done: int, total: int) -> str:

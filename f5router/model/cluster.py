@@ -71,7 +71,7 @@ class PodAuthority(NamedTuple):
     entry: str
     """Key of its data: TLS_CRT or CA_CRT."""
     field: str
-    """What messages about it begin with."""
+    """Beginning of messages about it."""
     names: tuple[tuple[str, str], ...] = ()
     """The name that the certificates must carry, by Service; () for any."""
 
@@ -384,7 +384,7 @@ class Delta:
     """True if all slices are known; where Nodes are pool members, the right to list them may be missing."""
     sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
     """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
-    yet, forbidden, or not served by the API server just now. What stands for them must not be deleted."""
+    yet, forbidden, or not served by the API server just now. Their objects must not be deleted."""
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in _KINDS)

@@ -162,7 +162,7 @@ class BigIPError(RouterError):
         status: HTTP status, 0 without a reply.
         code: TMOS message number such as "01070265", or "".
         text: the device's own words, at most 256 characters; the title of an HTML page.
-        may_have_applied: True for a write that may have been applied all the same: read before repeating.
+        may_have_applied: True for a write that may have been applied nevertheless: read before repeating.
     """
 
     def __init__(self, method: str = "", path: str = "", text: str = "", *,

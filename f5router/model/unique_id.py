@@ -22,7 +22,7 @@ ADDRESSES, NUMBERS, TEXTS = ("ci", "fi"), ("cp", "fp", "Ts", "rt", "pid"), ("H",
 _VARIABLE = re.compile(r"%(?:\{(?P<flags>[-+][QXE](?:,[-+][QXE])*)\})?(?P<name>[A-Za-z0-9]+)")
 _TEXT = re.compile(r"(?:%%|[^%])+")
 _ESCAPED = {"": "\\ #\"'", '"': "\\ #\"'$"}
-"""What a backslash may stand before, outside of quotes and within."""
+"""Characters that a backslash may precede, outside of quotes and within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class UniqueID:
 
     name: str
     pieces: tuple[str, ...]
-    """Of its value, as parse_format returns them."""
+    """Pieces of its value, as parse_format returns them."""
 
 
 def parse_name(text: str) -> str:

@@ -1,6 +1,6 @@
 """Metrics for Prometheus, in a registry of their own.
 
-What the parts count is read when the metrics are asked for (`collectors`). The thread of the passes records
+Counts of the parts are read when the metrics are asked for (`collectors`). The thread of the passes records
 the rest: what became of each write, each pass and each Route, at the cost of what a pass touched.
 """
 

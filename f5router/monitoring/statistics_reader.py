@@ -93,7 +93,7 @@ class StatisticsReader:
         except BigIPError as exc:
             self._newest = None
             log.debug("statistics not read", extra={"error": str(exc)})
-            # What passes is a problem of the passes too, and logged by them.
+            # Anything that may pass is a problem of the passes too, which log it.
             self._log.update((), (str(exc),) if isinstance(exc, AuthFailed | Refused) else ())
         except Exception:  # a reply of a form that nobody knows must not end the readings for good
             self._newest = None

@@ -30,7 +30,7 @@ class NodePortConfig:
     selector: str = ""
     """Label selector of Nodes, which the API server applies; "" for all."""
     exclude: tuple[str, ...] = ()
-    """Of STATES."""
+    """States of STATES in which a Node is no pool member."""
 
 
 def candidate(node: Node, config: NodePortConfig) -> Candidate:

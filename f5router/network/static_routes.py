@@ -181,7 +181,7 @@ def _overlap(span: Span, held: list[tuple[Span, str, str]]) -> str:
     """Return the conflict with one of the networks that are taken, all disjoint; "" for none."""
     version, first, last = span
     at = bisect_right(held, ((version, last, math.inf),))
-    # Of IPv4, the last one before all of IPv6 ends below every network of IPv6 that is not special.
+    # IPv4 sorts before IPv6: its last network ends below every network of IPv6 that is not special.
     if at and held[at - 1][0][2] >= first:
         _, other, holder = held[at - 1]
         return f"overlaps {other} of Node {holder}"

@@ -79,7 +79,7 @@ def rivals(config: VxlanSettings, facts: DeviceFacts) -> list[TunnelFacts]:
 
 
 Networks = Mapping[Key, ClusterNetwork]
-"""What may be read of the cluster's network: one object, or none."""
+"""The cluster's network as it may be read: one object, or none."""
 
 
 def base(config: VxlanSettings, facts: DeviceFacts, networks: Networks) -> list[Object]:

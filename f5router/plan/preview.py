@@ -35,7 +35,7 @@ class Preview:
     """Routes that are served now and would not be any more, with the reason."""
     warnings: tuple[str, ...] = ()
     causes: Mapping[Ref, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What asks for an object that is to change: a Route, in words; none for one that several ask for."""
+    """The Route that needs an object which is to change, in words; none for one that several need."""
 
     def exit_status(self, *, detailed: bool = False) -> int:
         """Return the exit status of the command.

@@ -1,6 +1,6 @@
 """Warnings about certificates of Routes that clients refuse: expired ones, and those of other hosts.
 
-Such a Route is served all the same, as upstream does (openshift/router, ExtendedValidateRoute).
+Such a Route is served nevertheless, as upstream does (openshift/router, ExtendedValidateRoute).
 """
 
 import datetime

@@ -1,8 +1,9 @@
 """Decides between two readings of the device whether one is worth its cost at once.
 
-Names and generations are read every minute, beside the loop. What has another generation than before, and was
-not written by this router in between, was changed by somebody else. A hint that proves wrong makes the next
-ones rarer, so that a device whose generations mean something else costs no more than the periodic readings.
+Names and generations are read every minute, beside the loop. An object that has another generation than
+before, and that this router did not write in between, was changed by somebody else. A hint that proves wrong
+makes the next ones rarer, so that a device whose generations mean something else costs no more than the
+periodic readings.
 """
 
 import logging

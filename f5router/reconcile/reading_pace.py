@@ -20,7 +20,7 @@ class ReadingPace:
         self.interval_s = self._logged_s = interval_s
         """Seconds from one to the next."""
         self.cpu_s = 0.0
-        """What the last one has cost."""
+        """Cost of the last one."""
 
     def record(self, cpu_s: float) -> None:
         """Take what the last reading has cost."""

@@ -315,7 +315,7 @@ class Reconciler:
 
         Args:
             full: compare everything; the caller has observed the device.
-            most: see `plan`. What is left over then, or when the device was interrupted, is for the next one.
+            most: see `plan`. The rest, or what an interruption of the device left, is for the next pass.
         Raises:
             BigIPError: the pass ended early; the next one must be full.
         """

@@ -72,7 +72,7 @@ class RetrySchedule:
     def unblock(self, now: float, *, recovered: bool) -> None:
         """Make blocked objects due when another has recovered.
 
-        If nothing but blocked objects is left, they get a time of their own: otherwise they wait for ever.
+        Blocked objects get a time of their own if nothing else is left: otherwise they would wait forever.
         """
         only_blocked = all(failure.blocked for failure in self.failures.values())
         for failure in self.failures.values():

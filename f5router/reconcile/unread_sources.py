@@ -1,7 +1,7 @@
 """Objects of sources that are not known: Ingresses or IngressRoutes that are not listed, or forbidden.
 
-What serves for them stays as it is. A Route that another namespace has meanwhile got the Host for takes it
-all the same: previous_objects.foreign_objects.
+Objects that serve them stay as they are. If another namespace has got a Host meanwhile, its Route takes the
+Host nevertheless: previous_objects.foreign_objects.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,8 +1,8 @@
 """Visits what a root of IngressRoutes reaches by the delegations of its routes, and checks it.
 
 Nothing is walked twice with the same prefix on behalf of one tenant, and prefixes are bounded: a lattice
-costs its edges, not its paths. What one tenant delegates to decides nothing about the same object below
-another one.
+costs its edges, not its paths. The delegations of one tenant decide nothing about the same object below
+another tenant.
 """
 
 from collections import Counter

@@ -134,7 +134,7 @@ class IngressRoutes:
     def warnings(self, key: Key) -> tuple[str, ...]:
         """Return what has no effect, or no target, in an IngressRoute, or is not served below a younger root.
 
-        What the oldest root says comes first.
+        Warnings of the oldest root come first.
         """
         if (obj := self.objects.get(key)) is None:
             return ()
@@ -175,7 +175,7 @@ class IngressRoutes:
     def take_secret_users(self) -> dict[Key, Route | None]:
         """Return what stands for the roots whose Secrets have changed, None for those that need none.
 
-        A root whose Secret is missing publishes no Route, but the Secret must be followed all the same.
+        A root whose Secret is missing publishes no Route, but its Secret must still be followed.
         """
         changed, self._secrets_changed = self._secrets_changed, set()
         users: dict[Key, Route | None] = {}

@@ -11,7 +11,7 @@ import re
 WARNING = "is text, not a regular expression"
 
 _SIGNS = re.compile(r"[\[\]\\^{|}()*]|\.\+|\$$")
-r"""What a path of a request hardly has.
+r"""Characters that the path of a request hardly has.
 
 RFC 3986 3.3 allows none of []\^{|} in a path. It allows parentheses and * too, but in an Ingress these stand
 for a group and a repetition far more often. Other signs occur in ordinary paths: . and +, unless they stand

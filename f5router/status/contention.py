@@ -1,4 +1,4 @@
-"""Detects Routes that another router of the same name keeps changing, so that two do not write for ever.
+"""Detects Routes that another router of the same name keeps changing, so that two do not write forever.
 
 The rule is that of openshift/router, pkg/router/controller/contention.go, with two differences: a removed
 entry counts as a change too, since this router removes entries; and a write of its own is no change by

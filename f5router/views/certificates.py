@@ -13,7 +13,7 @@ MOST_NAMES = 100
 """Names of a certificate that are shown."""
 
 UNREADABLE = "(does not parse)"
-"""What is shown for a subject or issuer that nobody can read."""
+"""Text for a subject or issuer that does not parse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class ChangeView:
     causes: tuple[str, ...]
     """Routes, Services, hosts and Nodes that it was for, at most MOST_CAUSES: "Route shop/web"."""
     objects: tuple[str, ...]
-    """What was written, at most MOST_OBJECTS: "create ltm/pool /Common/..."."""
+    """Changes that were written, at most MOST_OBJECTS: "create ltm/pool /Common/..."."""
     writes: int
     """Objects that were written, in all."""
     refused: int = 0

@@ -19,7 +19,7 @@ class DeviceView:
     router: str
     """Name of the router."""
     version: str
-    """Of f5router."""
+    """Version of f5router."""
     addresses: tuple[str, ...]
     """Management addresses of the BIG-IP's units."""
     unit: str

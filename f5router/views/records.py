@@ -39,7 +39,7 @@ class RouteRecord:
     evaluated: EvaluatedRoute
     known: Known
     waits_for: str = ""
-    """What an admitted Route waits for before its objects can be written; "" for nothing."""
+    """Reason why the objects of an admitted Route cannot be written yet; "" for none."""
     warnings: tuple[str, ...] = ()
     objects: tuple[NeededObject, ...] = ()
     """The objects that its requests need, in the order of their kinds and paths."""

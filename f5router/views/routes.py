@@ -205,7 +205,7 @@ class RouteSummary:
     status: Status
     reason: str
     text: str
-    """What a search looks in, in lower case."""
+    """Text that a search looks in, in lower case."""
 
 
 def status_of(verdict: Verdict | None) -> Status:

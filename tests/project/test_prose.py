@@ -8,6 +8,7 @@ exists.
 
 import ast
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,9 @@ WIDTH = 110
 
 DANGLING = re.compile(r"(?:^|(?<=[.:;!?] ))(?:Of|Whether|What)\b[^.?!]*[.!]", re.MULTILINE)
 """A sentence that begins with a clause in place of its subject; a question may."""
+
+PROGRAMS = ("f5router", "ghost_hostsubnet")
+"""Packages whose comments and docstrings of values follow the rule for sentences, too."""
 
 DOCSTRING_START = re.compile(r"(?:Of|What|Whether|Who|Whom|Whose|Those)\b")
 
@@ -46,6 +50,8 @@ def prose(path: Path) -> str:
     paragraphs = (" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text))
     return "\n".join(re.sub(r"`[^`]*`", "`code`", paragraph) for paragraph in paragraphs)
 
+
+COMMENT = re.compile(r"^ *#[ #]*")
 
 DEFINITIONS = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -71,9 +77,31 @@ def docstrings() -> list[tuple[str, str]]:
     return texts
 
 
+def comments(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each block of comments, and of each string that stands alone."""
+    text = path.read_text()
+    for mark, lines in itertools.groupby(enumerate(text.splitlines(), 1), lambda line: COMMENT.match(line[1])
+                                         is not None):
+        if mark:
+            block = list(lines)
+            yield block[0][0], " ".join(COMMENT.sub("", line) for _, line in block)
+    for node in ast.walk(ast.parse(text)) if path.suffix == ".py" else ():
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(
+                node.value.value, str):
+            yield node.lineno, " ".join(node.value.value.split())
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_sentences_begin_with_their_subject(path):
     assert [match[0] for match in DANGLING.finditer(prose(path))] == []
+
+
+def test_sentences_of_comments_begin_with_their_subject():
+    """Whatever stands behind `Args:` or `Returns:` is a sentence of its own."""
+    files = sorted(path for package in PROGRAMS for path in (ROOT / package).rglob("*")
+                   if path.suffix in (".py", ".tcl"))
+    assert [f"{path.relative_to(ROOT)}:{line}: {match[0]}" for path in files for line, text in comments(path)
+            for match in DANGLING.finditer(text)] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

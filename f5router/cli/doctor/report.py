@@ -84,7 +84,7 @@ def as_json(checks: Sequence[Check]) -> str:
 def as_text(checks: Sequence[Check], width: int) -> Text:
     """Render each check below its area, and a summary.
 
-    What mends several checks in a row stands once, below the last of them.
+    A remedy for several checks in a row stands once, below the last of them.
 
     Args: width: of a line, in characters; commands are whole, so that they can be copied.
     """

@@ -30,7 +30,7 @@ class Right:
     name: str = ""
     """"" for all objects."""
     lacks: str = "no Route is served"
-    """What is missing without it."""
+    """Consequence of its absence."""
     required: bool = True
     """False if the router does its work without it."""
     instead: str = ""

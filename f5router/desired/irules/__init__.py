@@ -246,8 +246,8 @@ def cookie_irule(folder: str) -> str:
     The session cookie that request_irule asks for leaves the request in HTTP_REQUEST_RELEASE, after the
     BIG-IP has used it, and gets its attributes in HTTP_RESPONSE_RELEASE, where cookies of the BIG-IP are
     visible whether or not they were in HTTP_RESPONSE. The Set-Cookie header is written anew, because
-    HTTP::cookie attribute is not in every version and adds no blank (bug ID 801705). Of cookies with one
-    name it is not documented which one is read and whether all are removed: all are, one after the other.
+    HTTP::cookie attribute is not in every version and adds no blank (bug ID 801705). All cookies of the
+    name are removed, one after the other: no document says which one is read, or if one call removes all.
     Sources: clouddocs, HTTP_REQUEST_RELEASE (its example changes headers), HTTP_RESPONSE_RELEASE,
     HTTP::cookie; f5devcentral/irules-toolbox, samesite-attributes.tcl and its issue 5; HAProxy, cookie
     insert indirect nocache httponly. An iRule of its own, so that a device without these events refuses the

@@ -1,14 +1,14 @@
 # Managed by f5router: changes made here are overwritten.
 #
 # Client certificates (ROUTER_MUTUAL_TLS_AUTH). The client SSL profiles ask for them and verify them; here every
-# request is checked again, so that none passes by a profile that does not ask yet, and pods are told who the
-# client is, by the headers of HAProxy's router.
+# request is checked again, so that none passes by a profile that does not ask yet, and pods get the name of the
+# client in the headers of HAProxy's router.
 #
 # The certificate is read as it is, in DER (X.690, RFC 5280 4.1): the text that a BIG-IP makes of a name does not
-# tell a comma in a value from one between values. Names are written in OpenSSL's form: /CN=a/O=b.
+# distinguish a comma in a value from one between values. Names are written in OpenSSL's form: /CN=a/O=b.
 
 when CLIENTSSL_HANDSHAKE {
-    # What f5r_certificate is in the end: "none", "good" or "bad" certificate. An error in here makes it a bad one.
+    # f5r_certificate becomes "none", "good" or "bad". An error in here makes a certificate a bad one.
     set f5r_certificate "none"
     # Read by openshift_headers_irule: a certificate that was verified.
     set f5router_der ""

@@ -5,7 +5,7 @@
 # f5r_before is what openshift_request_irule knows of the request: "none", or the pool that its Rule set.
 
 when SERVER_CONNECTED priority 990 {
-    # Of a request that went to a pool: a later one that goes nowhere may still tell this address.
+    # For later requests: LB::server may still give this address for one that goes nowhere.
     if { [LB::server pool] ne "" } {
         set f5r_earlier [LB::server addr]
     }

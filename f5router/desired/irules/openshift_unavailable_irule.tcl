@@ -6,7 +6,7 @@
 # in a way that cannot be seen, such as LB::reselect, sets f5router_answered in that event.
 
 when SERVER_CONNECTED priority 1000 {
-    # Of a request that went to a pool: a later one that goes nowhere may still tell this address.
+    # For later requests: LB::server may still give this address for one that goes nowhere.
     if { [LB::server pool] ne "" } {
         set f5r_earlier [LB::server addr]
     }

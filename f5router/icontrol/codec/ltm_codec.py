@@ -1,6 +1,6 @@
 """Conversion of LTM objects to and from iControl REST JSON, a pair of functions for each kind.
 
-What is read differs from what was written (bigip-behaviour.md B1, B3, B4, B8): blanks in monitors, route
+A device returns other values than were written (bigip-behaviour.md B1, B3, B4, B8): blanks in monitors, route
 domains on addresses, "none" for unset, strings for booleans. Both sides become one vocabulary here,
 so that `==` is the diff.
 """

@@ -1,6 +1,6 @@
 """Conversion of network objects to and from iControl REST JSON.
 
-What is read differs from what was written (bigip-behaviour.md B9): route domains on addresses, any or
+A device returns other values than were written (bigip-behaviour.md B9): route domains on addresses, any or
 any6 for unset ones, numbers as texts.
 """
 

@@ -37,7 +37,7 @@ def upload(
     Args:
         name: file name of letters, digits, "-", "_", "."; unique, since a broken upload can
             spoil the next one of its name.
-        on_failure: called for each try that fails; the device may complete it later all the same.
+        on_failure: called for each try that fails; the device may still complete it later.
     Returns: its path on the device.
     Raises:
         ValueError: the name has other characters, or there is no data.

@@ -12,7 +12,7 @@ NO_REPLY = 0
 """Status of a request that got no reply."""
 
 MOST = 200
-"""Collections that are told apart; the others are one."""
+"""Collections with times of their own; the others share theirs."""
 OTHER = "other"
 
 

@@ -57,7 +57,7 @@ _MISMATCH = frozenset({62, 63, 64})
 STATISTICS = "statistics"
 """Name in `counts` of requests for statistics."""
 BESIDE = SAVING, READING, LOOKING = "save", "reading", "looking"
-"""What does not count towards max_in_flight, one request at a time of each."""
+"""Lanes beside max_in_flight, with one request at a time in each."""
 _HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}
 STATE = "/mgmt/tm/cm/failover-status"
 """Path of the state of a unit."""

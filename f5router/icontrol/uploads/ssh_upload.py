@@ -72,7 +72,7 @@ class SSHUploader:
         self._transport: paramiko.Transport | None = None
         self._used_at = 0.0
         self._lock = threading.Lock()
-        """Of the sets below, which hold paths."""
+        """Protects the sets below, which hold paths."""
         self._present: set[str] = set()
         self._in_use: set[str] = set()
         self._leftovers: set[str] = set()

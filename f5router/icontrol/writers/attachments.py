@@ -202,7 +202,7 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
 def _merged(old: list[tuple[str, str]], changes: list[Change[Attachment]]) -> list[tuple[str, str]]:
     """Return others' entries in their order, then ours, without those that ours replace.
 
-    What one of ours has replaced comes back when that is detached.
+    An entry that one of ours has replaced comes back when ours is detached.
     """
     leaving = {c.obj.target if c.verb == DELETE else c.obj.replaces for c in changes}
     kept = [entry for entry in old if entry[0] not in leaving]

@@ -1,9 +1,9 @@
 """Rules of a draft in bulk: requests with the list of all its Rules, where many of them change.
 
 A list takes the place of all Rules (bigip-behaviour.md B4), so it holds those that stay as well. It is used
-only if the draft has exactly the Rules that are known. What lists have done is looked at before the draft is
-published: F5's SDK shows for PUT that Rules which are not in the list go (f5-common-python, test_policy.py,
-test_policy_update_race); for PATCH no source tells.
+only if the draft has exactly the Rules that are known. The result of lists is read before the draft is
+published: F5's SDK shows that a PUT removes Rules which are not in the list (f5-common-python,
+test_policy.py, test_policy_update_race), and no source describes PATCH.
 
 A list that is refused is halved until the bad Rules are among a few, which are written alone. How much the
 device takes at once is not documented either: a list may be some times as long as one that it took quickly.
@@ -89,11 +89,11 @@ class RuleList:
     def __init__(self, known: KnownRules, pace: Pace, changes: int):
         """Args: changes: number of Changes to be written."""
         self.bodies = dict(known.bodies)
-        """What is in the draft by now."""
+        """Rules that are in the draft by now."""
         self.sent: list[Change[Rule]] = []
         """Changes that the device took in lists."""
         self._next = self.bodies
-        """What is in the draft once it has taken the last list."""
+        """Rules that are in the draft once it has taken the last list."""
         self._noop = encode_body(policy_codec.encode_noop(known.policy))
         self._pace = pace
         self._suspects = 0

@@ -34,7 +34,7 @@ class CredentialFiles:
     def __init__(self, settings: KubeSettings):
         self._settings, self._memory = settings, MemoryFiles()
         self._contents: dict[str, bytes | None] = {}
-        """What the files held that are in use; None for one that could not be read."""
+        """Content of the files in use; None for one that could not be read."""
         self._log = PersistentLog("changed credentials for the API server")
 
     def load(self, server: str = "") -> Configuration:

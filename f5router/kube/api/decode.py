@@ -299,7 +299,7 @@ def node(obj: JSON) -> Node:
 def secret(obj: JSON) -> Secret:
     """Decode a core/v1 Secret.
 
-    Of type Opaque certificates alone are kept, of types other than that and kubernetes.io/tls nothing.
+    Only certificates are kept of type Opaque, and nothing of types other than that and kubernetes.io/tls.
     """
     name, kind = fields.namespaced_key(obj), fields.text(obj.get("type"))
     data = fields.mapping(obj.get("data"))
