@@ -98,7 +98,7 @@ class _RouteList:
         """Return the summaries in the order of namespaces and names."""
         with self._lock:
             if evaluated.keys() != self._made.keys():
-                self._order = sorted(evaluated)
+                self._order = sorted(evaluated, key=lambda key: routes.place(evaluated[key].route))
             before, self._made = self._made, {}
             for key in self._order:
                 route, verdict = evaluated[key], known[key].verdict if key in known else None

@@ -1,11 +1,11 @@
-"""The command `f5router explain`: what becomes of an object of the cluster, and why.
+"""The tree of `f5router explain ingressroute`: who delegates to an IngressRoute, and why a branch is cut.
 
-It reads the cluster once, and no BIG-IP: claims of other objects to the same host, and what the BIG-IP
-refuses, are in the status of the object.
+It reads the cluster, and no BIG-IP: a team that has no login there can see it. `look` follows the Routes of
+the tree to the BIG-IP.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -24,10 +24,14 @@ from f5router.model.errors import ConfigError, KubeError, KubeForbidden, KubeNot
 from f5router.model.printable import printable
 from f5router.sources import explanation
 from f5router.sources.ingress_routes import VALID, IngressRoutePolicy, IngressRoutes
+from f5router.views.routes import RouteView
 
 log = logging.getLogger(__name__)
 
+INGRESS_ROUTE = "IngressRoute"
 LIST_TRIES = 3
+
+Chooses = Callable[[RouteView], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,11 @@ def load(name: str, flags: Mapping[str, str | None], environ: Mapping[str, str])
     return settings
 
 
-def ingress_route(settings: ExplainConfig) -> int:
-    """Print the trees of an IngressRoute; returns the exit status: 1 if it is not valid, or not there."""
+def ingress_route(settings: ExplainConfig, follow: Callable[[Chooses], int] | None = None) -> int:
+    """Print the trees of an IngressRoute; returns the exit status: 1 if it is not valid, or not there.
+
+    Args: follow: prints the chains of its Routes, and returns an exit status; None if no BIG-IP is asked.
+    """
     connection, services = connect(settings.kube), dict[Key, Service]()
     source = IngressRoutes(services, settings.policy)
     try:
@@ -80,7 +87,22 @@ def ingress_route(settings: ExplainConfig) -> int:
     for line in lines:
         print(printable(line))
     status = source.status(settings.key)
-    return 0 if status is not None and status.current == VALID else 1
+    if status is None or status.current != VALID:
+        return 1
+    if follow is None:
+        return 0
+    print(flush=True)
+    return follow(_of_tree(source, settings.key))
+
+
+def _of_tree(source: IngressRoutes, key: Key) -> Chooses:
+    """Return the choice of the Routes of an object; of a root, those of all that it delegates to."""
+    if (graph := source.graphs.get(key)) is None:
+        return lambda route: route.kind == INGRESS_ROUTE and (route.namespace, route.name) == key
+    reached, virtual_host = {key, *(visit.key for visit in graph.visits)}, source.objects[key].virtual_host
+    host = virtual_host.fqdn.lower() if virtual_host else ""
+    return lambda route: (route.kind == INGRESS_ROUTE and route.host == host
+                          and Key(route.namespace, route.name) in reached)
 
 
 def _listed(connection: Connection, source: Source) -> dict[Key, Any]:

@@ -85,7 +85,9 @@ class Views:
 
     def routes(self, chooses: Chooses = lambda route: True) -> list[RouteView]:
         """Return the Routes that are chosen, by namespace and name."""
-        collected = (records.route(self._reconciler, key) for key in sorted(self._reconciler.engine.routes()))
+        known = self._reconciler.engine.routes()
+        collected = (records.route(self._reconciler, key)
+                     for key in sorted(known, key=lambda key: routes.place(known[key].route)))
         chosen = [record for record in collected if record is not None and chooses(self._view(record))]
         return [self._view(record, self.health(record.pool), self._connections_of(record.pool))
                 for record in chosen]

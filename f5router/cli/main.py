@@ -1,12 +1,12 @@
 """Command line: f5router run, plan, doctor, adopt, uninstall, status clear, explain, completion and version.
 
-The flags of run, plan, doctor, adopt and uninstall are those of options.OPTIONS; status clear and explain
-have some of them.
+The flags of the commands are those of options.OPTIONS; status clear has some of them.
 Exit status: that of the command; 2 for wrong usage and for settings that cannot work, 1 with
 plan --detailed-exitcode.
 """
 
 import contextlib
+import functools
 import gc
 import importlib
 import logging
@@ -44,11 +44,6 @@ _DETAILED = "--detailed-exitcode"
 _CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "router-canonical-hostname", "ingress-class",
                    "ingress-controller", "ingressroute-class", "log-level", "log-format")
 """Those that `status clear` has too."""
-
-_EXPLAIN_SETTINGS = ("config", "context", "master", "root-namespaces", "ingressroute-class",
-                     "disable-namespace-ownership-check", "log-level",
-                     "log-format")
-"""Likewise, of `explain`."""
 
 _GET_SETTINGS = tuple(name for name in OPTIONS if name != "namespace")
 """Likewise, of `get`, which has a flag of its own by this name: it lists a part, and reads all."""
@@ -270,20 +265,30 @@ _explained("node", "NAME", "Show the way to the pods of a Node, and their Routes
 _explained("request", "URL", "Show who answers a request, as the BIG-IP is programmed.")
 
 
-@explain.command(cls=SettingsCommand, settings=_EXPLAIN_SETTINGS,
-                 short_help="Show an IngressRoute from its roots to the Services.")
-@click.argument("name", metavar="NAMESPACE/NAME")
-def ingressroute(name: str, **flags: str | None) -> None:
+@explain.command(cls=SettingsCommand, epilog=_EPILOG,
+                 short_help="Show an IngressRoute from its roots to the pods.")
+@click.argument("given", metavar="NAMESPACE/NAME")
+def ingressroute(given: str, **flags: str | None) -> None:
     """Show an IngressRoute from its roots to the Services, and where and why a branch is cut.
 
-    Exit status: 0 if it is valid; 1 if it is not, or cannot be read; 2 for settings that cannot work.
+    Its Routes follow up to the pods, with the first broken link, if the settings name a BIG-IP.
     """
     with _reported():
         command = _loaded("f5router.cli.explain")
-        settings = command.load(name, _named(flags), os.environ)
-        log_output.setup(settings.log_level, settings.log_format)
-        exit_status = command.ingress_route(settings)
+        settings, follow = command.load(given, _named(flags), os.environ), None
+        if _names_bigip(flags):
+            config, look = _quiet(flags), _loaded("f5router.cli.look")
+            follow = functools.partial(look.explain_routes, config, f"IngressRoute {settings.key}")
+        else:
+            log_output.setup(settings.log_level, settings.log_format)
+        exit_status = command.ingress_route(settings, follow)
     sys.exit(exit_status)
+
+
+def _names_bigip(flags: Mapping[str, str | tuple[str, ...] | None]) -> bool:
+    """True if the settings name a BIG-IP, or where its login is."""
+    given, names = _named(flags), ("f5-host", "f5-credentials-dir")
+    return any(given.get(name) or os.environ.get(OPTIONS[name].env) for name in names)
 
 
 @main.command("completion", short_help="Print what a shell needs for completion.")

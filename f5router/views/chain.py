@@ -3,12 +3,17 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from f5router.model import names
+from f5router.model.cluster import PathMatch
 from f5router.views.needed_object import State
 from f5router.views.nodes import NodeView
 from f5router.views.routes import DOWN, Link, MemberView, RouteView, Status
 
 MOST_MEMBERS = 20
 """Members that are listed; the others are counted."""
+
+NOWHERE = "without members: the Route is not served over HTTP"
+"""Meaning of a Rule that keeps redirects of other Routes of the host off a Route."""
 
 TO_DO = {
     Link.ROUTE: "docs/routes.md has each reason, and what to do",
@@ -58,8 +63,7 @@ _Part = tuple[str, str, str, tuple[Link, ...]]
 
 def _parts(route: RouteView) -> Iterator[_Part]:
     source = f"{route.kind} {route.namespace}/{route.name}{f', {route.field}' if route.field else ''}"
-    path = f"path {route.path or '/'} ({route.path_match})"
-    yield "object", f"{source}, host {route.host or '-'}, {path}", "", ()
+    yield "object", f"{source}, host {route.host or '-'}, {_paths(route)}", "", ()
     broken = any(problem.link == Link.ROUTE for problem in route.problems)
     reason = "" if broken or not route.reason else f", {route.reason}: {route.message}"
     yield "admission", f"{route.status.value}{reason}", "", (Link.ROUTE,)
@@ -74,7 +78,8 @@ def _parts(route: RouteView) -> Iterator[_Part]:
         yield "certificate", f"{certificate.subject}, until {certificate.not_after}", "", (Link.CERTIFICATE,)
     for rule in route.rules:
         text = f"{rule.name} in {rule.container}: {rule.conditions or 'every request'} -> {rule.action}"
-        yield "rule", text, f"{rule.name} in {rule.container}: ", (Link.RULE,)
+        nowhere = f", {NOWHERE}" if rule.action.endswith(f"/{names.NOWHERE_POOL}") else ""
+        yield "rule", f"{text}{nowhere}", f"{rule.name} in {rule.container}: ", (Link.RULE,)
     if (pool := route.pool) is not None:
         members = f"{len(pool.members)} member{'' if len(pool.members) == 1 else 's'}"
         connections = "" if pool.connections is None else (
@@ -83,6 +88,15 @@ def _parts(route: RouteView) -> Iterator[_Part]:
         yield ("pool", f"{pool.path}, {pool.load_balancing}, monitor {pool.monitor or 'none'}, {members}"
                f"{connections}", "", (Link.POOL,))
         yield from _members(pool.members)
+
+
+def _paths(route: RouteView) -> str:
+    if route.path_match == PathMatch.EXACT:
+        return f"path {route.path or '/'} alone"
+    if route.path in ("", "/"):
+        return "all paths"
+    return (f"paths that begin with {route.path}" if route.path_match == PathMatch.TEXT
+            else f"path {route.path} and all below")
 
 
 def _members(members: tuple[MemberView, ...]) -> Iterator[_Part]:

@@ -96,7 +96,7 @@ def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str,
             steps.append(f"server name {request.host}: record {name} of {group} excepts it, TLS ends here")
             return None
         steps.append(f"server name {request.host}: record {name} of {group} passes TLS through")
-        return _to_pool(record.ref, record.data, objects, steps)
+        return _to_pool(HTTPS, record.ref, record.data, objects, steps)
     steps.append(f"server name {request.host}: no record of {group}, TLS ends here")
     return None
 
@@ -163,7 +163,7 @@ def _carried_out(request: Request, rule: Rule, objects: Mapping[Ref, Object], st
         return Answer(tuple(steps), rule.ref, doubt=doubt)
     match rule.action:
         case Forward(pool=pool):
-            return _to_pool(rule.ref, pool, objects, steps, doubt)
+            return _to_pool(request.scheme, rule.ref, pool, objects, steps, doubt)
         case Redirect(location=location, status=status):
             where = "the same address with https" if location.startswith("tcl:") else location
             steps.append(f"the answer is {status}, to {where}")
@@ -179,12 +179,16 @@ def _is_one_label(host: str, suffix: str) -> bool:
     return host.endswith(suffix) and "." not in host.removesuffix(suffix) and host != suffix
 
 
-def _to_pool(matched: Ref, path: str, objects: Mapping[Ref, Object], steps: list[str],
+def _to_pool(scheme: str, matched: Ref, path: str, objects: Mapping[Ref, Object], steps: list[str],
              doubt: str = "") -> Answer:
     pool = objects.get(Ref(Pool.KIND, path))
     if not isinstance(pool, Pool):
         steps.append(f"pool {path} is not there: the answer is a reset connection or 503")
         return Answer(tuple(steps), matched, doubt=doubt)
+    if path.endswith(f"/{names.NOWHERE_POOL}"):
+        steps.append(f"pool {path} has no members on purpose: the Route is not served over "
+                     f"{scheme.upper()}, or waits for its Secret; the answer is 503, or a reset connection")
+        return Answer(tuple(steps), matched, pool, doubt=doubt)
     usable = [member for member in pool.members if member.state == "enabled"]
     steps.append(f"pool {path}, {len(usable)} of {len(pool.members)} members take requests"
                  + ("" if usable else ": the answer is 503, or a reset connection"))

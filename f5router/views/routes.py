@@ -14,19 +14,14 @@ from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import (
-    CheckedRedirect,
-    Condition,
-    Foreign,
-    Forward,
     Pool,
     PoolMember,
     Record,
-    Redirect,
     Rule,
 )
 from f5router.reconcile.verdicts import DEVICE_REJECTED
 from f5router.status.condition import PENDING, Verdict
-from f5router.views import certificates
+from f5router.views import certificates, rule_text
 from f5router.views.certificates import CertificateView
 from f5router.views.needed_object import NeededObject, State
 from f5router.views.nodes import Locator, NodeView
@@ -262,6 +257,11 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
     return replace(shown, problems=tuple(_problems(shown)))
 
 
+def place(route: Route) -> tuple[str, str, str]:
+    """Return the place of a Route in a list: by namespace and name of the object that people know it by."""
+    return route.key.namespace, _source(route)[1], route.key.name
+
+
 def _source(route: Route) -> tuple[str, str]:
     """Return kind and name of the object that people know a Route by."""
     return (route.origin.kind, route.origin.key.name) if route.origin else ("Route", route.key.name)
@@ -302,34 +302,8 @@ def _rule(needed: NeededObject) -> RuleView:
         return RuleView(wanted.name, wanted.group, f"server name is {names.passthrough_host(wanted.name)}",
                         f"pool {wanted.data}", needed.state, needed.refusal)
     assert isinstance(wanted, Rule), "_leads chooses Rules and Records"
-    return RuleView(
-        wanted.name, wanted.policy, _conditions(wanted), _action(wanted), needed.state, needed.refusal)
-
-
-_OPERATORS = {"equals": "is", "startsWith": "begins with", "endsWith": "ends with"}
-
-
-def _conditions(rule: Rule) -> str:
-    if isinstance(rule.conditions, Foreign):
-        return rule.conditions.text
-    return ", ".join(sorted(map(_condition, rule.conditions)))
-
-
-def _condition(condition: Condition) -> str:
-    what = f"path segment {condition.index}" if condition.index else condition.selector
-    values = " or ".join(sorted(condition.values))
-    return f"{what} {_OPERATORS.get(condition.operator, condition.operator)} {values}"
-
-
-def _action(rule: Rule) -> str:
-    match rule.action:
-        case Forward(pool=pool):
-            return f"pool {pool}"
-        case Redirect(status=status):
-            return f"redirect {status} to https"
-        case CheckedRedirect():
-            return "redirect 302 to https"
-    return rule.action.text
+    return RuleView(wanted.name, wanted.policy, rule_text.conditions(wanted), rule_text.action(wanted),
+                    needed.state, needed.refusal)
 
 
 def _pool(record: RouteRecord, locator: Locator, health: Health) -> PoolView | None:

@@ -165,7 +165,7 @@ def test_example_of_ingress(site):
 
 
 def test_example_of_ingress_route(site):
-    """Both are valid, and `explain` prints what the page has."""
+    """Both are valid, and `explain` begins with what the page has."""
     given, explained = (block.text.replace("www.example.com", "contour.example.com")
                         for _, block in chosen(By("test_example_of_ingress_route")))
     objects = [*yaml.safe_load_all(given), *services("web", "acme", namespace="platform"),
@@ -176,7 +176,8 @@ def test_example_of_ingress_route(site):
         until(lambda key=(namespace, name): (site.lab.kube.get("IngressRoute", *key).get("status") or {}).get(
             "currentStatus") == "valid")
     command, expected = explained.removeprefix("$ ").split("\n", 1)
-    assert site.type(command) == (f"{expected}\n", 0)
+    text, status = site.type(command)
+    assert (text.startswith(f"{expected}\n\nIngressRoute payments/pay: "), status) == (True, 0), text
     site.remove(*objects)
 
 

@@ -12,6 +12,8 @@ from tests import hostile_certificates, manifests
 from tests.feature.conftest import Lab
 from tests.rows import rows
 
+SOURCES = "routes,ingress,ingressroutes"
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -26,6 +28,10 @@ def site(tmp_path_factory):
         lab.apply(
             *manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")),
             *manifests.service("shop", "idle", pods=()),
+            manifests.ingress_route("root", manifests.forward("/", {"name": "web", "port": 8080}),
+                                    manifests.delegate("/bank", "branch", "bank"), fqdn="tree.com"),
+            manifests.ingress_route("branch", manifests.forward("/bank", {"name": "web", "port": 8080}),
+                                    namespace="bank"),
             *manifests.service("bank", "web", pods=("10.1.2.1",)),
             manifests.node("node-1", "10.3.0.1", cidrs=("10.1.1.0/24",)),
             balanced,
@@ -34,7 +40,7 @@ def site(tmp_path_factory):
             manifests.route("none", host="idle.com", service="idle"),
             manifests.route("late", namespace="bank", created="2027-01-01T00:00:00Z"),
             manifests.ingress_class(), manifests.ingress("site", ("i.com", "/", "web", 8080)))
-        assert lab.converge(sources="routes,ingress", f5_static_routes="true") == []
+        assert lab.converge(sources=SOURCES, f5_static_routes="true") == []
         lab.apply(manifests.route("new", host="new.com"))
         yield lab
 
@@ -42,7 +48,7 @@ def site(tmp_path_factory):
 def invoke(lab, *arguments: str, **flags: str) -> Result:
     """Run a command; it writes nothing."""
     lab.clear()
-    flags = {"sources": "routes,ingress", "f5_static_routes": "true", "f5_connect_timeout": "60", **flags}
+    flags = {"sources": SOURCES, "f5_static_routes": "true", "f5_connect_timeout": "60", **flags}
     given = [f"--{name}={value}" for name, value in lab.flags(**flags).items()]
     result = CliRunner().invoke(main, [*arguments, *given])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
@@ -57,20 +63,22 @@ def test_get_routes(site):
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines == [
         ["NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS"],
+        ["bank", "branch", "IngressRoute", "tree.com", "/bank", "admitted"],
         ["bank", "late", "Route", "www.example.com", "/", "rejected"],
-        ["shop", "site", "Ingress", "i.com", "/", "admitted"],
         ["shop", "a", "Route", "www.example.com", "/", "admitted"],
         ["shop", "b", "Route", "www.example.com", "/api", "admitted"],
         ["shop", "c", "Route", "c.com", "/", "admitted"],
         ["shop", "new", "Route", "new.com", "/", "pending"],
-        ["shop", "none", "Route", "idle.com", "/", "admitted"]]
+        ["shop", "none", "Route", "idle.com", "/", "admitted"],
+        ["shop", "root", "IngressRoute", "tree.com", "/", "admitted"],
+        ["shop", "site", "Ingress", "i.com", "/", "admitted"]]
     assert not any(line.endswith(" ") for line in result.stdout.splitlines())
 
 
 def test_get_routes_of_a_namespace(site):
     """The others are read all the same: without them this one would have its host."""
     result = invoke(site, "get", "routes", "-n", "bank", "-o", "wide")
-    (line,) = result.stdout.splitlines()[1:]
+    _, line = result.stdout.splitlines()[1:]
     assert "HostAlreadyClaimed" in line
     assert "a route in another namespace holds www.example.com" in line
 
@@ -98,7 +106,8 @@ def test_a_route_as_a_graph(site):
     result = invoke(site, "explain", "route", "shop/a", "-o", "dot")
     assert result.exit_code == 0
     assert result.stdout.startswith("digraph explain {\n")
-    assert 'label="member\\n10.1.1.1 port 8080, up, Node node-1, by way of 10.3.0.1"' in result.stdout
+    assert 'label="member\\n10.1.1.1 port 8080\\nup"' in result.stdout
+    assert 'label="Node\\nnode-1\\nby way of 10.3.0.1"' in result.stdout
 
 
 @pytest.mark.parametrize(("arguments", "broken", "to_do"), [
@@ -119,8 +128,8 @@ def test_the_first_broken_link(site, arguments, broken, to_do):
 
 
 @pytest.mark.parametrize(("arguments", "routes", "status"), [
-    (("service", "shop/web"), ["Ingress shop/site", "Route shop/a", "Route shop/b", "Route shop/c",
-                               "Route shop/new"], 1),
+    (("service", "shop/web"), ["Route shop/a", "Route shop/b", "Route shop/c", "Route shop/new",
+                               "IngressRoute shop/root", "Ingress shop/site"], 1),
     (("ingress", "shop/site"), ["Ingress shop/site"], 0),
     (("host", "c.com"), ["Route shop/c"], 0),
 ])
@@ -128,6 +137,20 @@ def test_routes_of_other_objects(site, arguments, routes, status):
     result = invoke(site, "explain", *arguments)
     assert result.exit_code == status
     assert [line.split(":")[0] for line in result.stdout.splitlines() if line[:1].strip()] == routes
+
+
+@pytest.mark.parametrize(("name", "routes"), [
+    ("shop/root", ["IngressRoute bank/branch: admitted", "IngressRoute shop/root: admitted"]),
+    ("bank/branch", ["IngressRoute bank/branch: admitted"]),
+])
+def test_an_ingress_route_up_to_its_pods(site, name, routes):
+    """Its trees, and then the chain of each of its Routes; of a root also those of what it delegates to."""
+    result = invoke(site, "explain", "ingressroute", name)
+    assert result.exit_code == 0
+    tree, *chains = result.stdout.split("\n\n")[1:]
+    assert tree.startswith("root shop/root: tree.com\n")
+    assert [text.splitlines()[0] for text in chains] == routes
+    assert all(" member " in text for text in chains)
 
 
 @pytest.mark.parametrize("arguments", [
@@ -142,7 +165,7 @@ def test_node(site):
     result = invoke(site, "explain", "node", "node-1")
     assert result.exit_code == 0
     assert "static route  10.1.1.0/24 -> 10.3.0.1, in place" in result.stdout
-    assert "Routes with members on it: shop/site, shop/a, shop/b, shop/c, shop/new" in result.stdout
+    assert "members on it: shop/a, shop/b, shop/c, shop/new, shop/root, shop/site\n" in result.stdout
 
 
 @pytest.mark.parametrize(("url", "status", "words"), [

@@ -48,6 +48,23 @@ def test_steps():
     assert chain.to_do(ROUTE) == ""
 
 
+@rows(("path", "match", "text"), [
+    ("", "segments", "all paths"), ("/", "text", "all paths"), ("/", "exact", "path / alone"),
+    ("/api", "segments", "path /api and all below"), ("/api", "text", "paths that begin with /api"),
+    ("/api", "exact", "path /api alone"),
+])
+def test_paths(path, match, text):
+    first, *_ = chain.steps(view(path=path, path_match=match))
+    assert first.text == f"Route shop/a, host a.com, {text}"
+
+
+def test_a_rule_that_leads_nowhere_on_purpose():
+    rule = RuleView("r", "/Common/openshift_insecure_routes", "", "pool /Common/openshift_nowhere",
+                    State.IN_PLACE)
+    (step,) = [step for step in chain.steps(view(rules=(rule,))) if step.name == "rule"]
+    assert step.text.endswith("openshift_nowhere, without members: the Route is not served over HTTP")
+
+
 @rows(("problem", "number", "to_do"), [
     ((Link.ROUTE, "X: y"), 1, "docs/routes.md"),
     ((Link.VIRTUAL_SERVER, "/Common/v is not there"), 2, "--f5-http-vserver"),

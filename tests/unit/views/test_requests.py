@@ -61,6 +61,15 @@ def answer(url: str, objects=OBJECTS, facts: DeviceFacts = FACTS) -> requests.An
     return requests.answer(requests.parse(url), {obj.ref: obj for obj in objects}, facts, "/Common")
 
 
+def test_a_rule_that_leads_nowhere_on_purpose():
+    """It keeps a redirect off a Route that is not served over HTTP."""
+    nowhere = (pool(names.NOWHERE_POOL), rule("quiet", "a.com", "/quiet", ordinal=5,
+                                              action=Forward(f"/Common/{names.NOWHERE_POOL}")))
+    result = answer("http://a.com/quiet", (*OBJECTS, *nowhere))
+    assert "on purpose: the Route is not served over HTTP" in result.steps[-1]
+    assert not result.served
+
+
 @rows(("url", "name", "served"), [
     ("http://a.com/", "shop", True),
     ("http://A.COM:80/x?q=/api", "shop", True),

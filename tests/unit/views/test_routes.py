@@ -46,7 +46,8 @@ def test_all_of_a_served_route():
     assert (shown.status, shown.reason, shown.since) == (Status.ADMITTED, "", "1970-01-01T00:00:00Z")
     assert [server.port for server in shown.virtual_servers] == [443, 80]
     assert {rule.action for rule in shown.rules} == {f"pool {POOL.path}", "redirect 302 to https"}
-    assert all("host is www.example.com" in rule.conditions for rule in shown.rules)
+    assert {rule.conditions for rule in shown.rules} == {
+        "host is www.example.com, path begins with /shop, path segment 1 is shop"}
     assert [(member.address, member.state) for member in shown.pool.members] == [
         ("10.129.0.5", State.IN_PLACE), ("10.129.0.6", State.IN_PLACE)]
     assert shown.certificate.names == ("www.example.com",)
