@@ -381,7 +381,7 @@ def _stopping() -> Iterator[threading.Event]:
 
     def handle(*_: object) -> None:
         # Not here: the thread that is interrupted may hold the event's lock.
-        threading.Thread(target=stop.set, daemon=True).start()
+        threading.Thread(target=stop.set, daemon=True, name="signal").start()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

@@ -77,7 +77,7 @@ class ClusterWatcher:
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
             timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
-        self._secrets_timer.daemon = True
+        self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in watched_kinds.sources(settings)}
         self._relist_due = False
         """True if `on_change` is to be called once `relisted`."""

@@ -109,7 +109,7 @@ def within(transport: paramiko.Transport, limit_s: float, name: str) -> Iterator
         transport.close()
 
     timer = threading.Timer(limit_s, expire)
-    timer.daemon = True
+    timer.daemon, timer.name = True, "ssh-limit"
     timer.start()
     try:
         yield
