@@ -61,8 +61,7 @@ ALL_OF: dict[tuple[str, str], Place] = {
 PLACES: dict[tuple[str, str], Place] = {
     ("../README.md", "make demo"): Elsewhere("tests/e2e/test_demo.py"),
     ("../README.md", "pip install ."): By("test_installed_and_planned"),
-    ("../mocks/README.md", "pip install --editable '.[fakes]'"): NotRun(
-        "the environment of the tests is made so, by the Makefile, with more extras"),
+    ("../mocks/README.md", "pip install '.[fakes]'"): Elsewhere("tests/project/test_package.py"),
     ("../mocks/README.md", "python -m mocks.bigip"): Elsewhere(
         "tests/mocks/bigip/dataplane/test_control.py"),
     ("alerts.md", "kubectl apply -f docs/deploy/monitoring/10-alerts.yaml"): NotRun(

@@ -1,11 +1,14 @@
 """The archives that a release publishes."""
 
+import os
 import re
 import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
+
+import pytest
 
 from tests.waiting import DEADLINE_S
 from tools import manpages
@@ -20,19 +23,46 @@ build_meta.build_wheel(folder)
 """
 
 
-def test_what_is_in_the_archives(tmp_path):
-    """Licence and typing in both; docs, with the files to deploy, in the source distribution."""
-    source = tmp_path / "source"
+FAKES = """
+import sys
+from pathlib import Path
+
+import requests
+
+import mocks
+from mocks.bigip import FakeBigIP
+from mocks.kube import FakeKube
+
+assert Path(mocks.__file__).is_relative_to(sys.argv[1]), mocks.__file__
+with FakeBigIP("14.1.2.1") as big, FakeKube() as kube, requests.Session() as session:
+    session.trust_env = False
+    pools = session.get(f"https://{big.address}/mgmt/tm/ltm/pool", auth=(big.username, big.password),
+                        verify=big.ca_file)
+    pools.raise_for_status()
+    kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    print(pools.json()["kind"], kube.get("Namespace", None, "shop")["metadata"]["name"])
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Folder of both archives, built of the files that git has."""
+    source = tmp_path_factory.mktemp("source")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
     for name in listed.stdout.split("\0"):
-        kept = name.startswith(("f5router/", "ghost_hostsubnet/", "docs/")) or "/" not in name
+        kept = name.startswith(("f5router/", "ghost_hostsubnet/", "mocks/", "docs/")) or "/" not in name
         if name and kept and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
     manpages.main(source / "man")
-    built = tmp_path / "built"
-    subprocess.run([sys.executable, "-c", BUILD, built], cwd=source, check=True, capture_output=True,
+    folder = tmp_path_factory.mktemp("built")
+    subprocess.run([sys.executable, "-c", BUILD, folder], cwd=source, check=True, capture_output=True,
                    timeout=DEADLINE_S)
+    return folder
+
+
+def test_what_is_in_the_archives(built):
+    """Licence and typing in both; docs, with the files to deploy, in the source distribution."""
     (archive,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
@@ -52,3 +82,15 @@ def test_what_is_in_the_archives(tmp_path):
     assert "docs/guide.md: from an empty cluster" in text
     targets = re.findall(r"\]\(([^)]*)\)", text)
     assert [target for target in targets if not target.startswith("https://")] == []
+
+
+def test_the_fakes_of_the_wheel(built, tmp_path):
+    """Another project has them by the extra `fakes`: with their data, and without a checkout."""
+    (wheel,) = built.glob("*.whl")
+    installed = tmp_path / "installed"
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                    "--no-index", "--no-deps", "--target", installed, wheel], check=True, timeout=DEADLINE_S)
+    shown = subprocess.run([sys.executable, "-c", FAKES, installed], cwd=tmp_path, check=True,
+                           env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True, text=True,
+                           timeout=DEADLINE_S)
+    assert shown.stdout.split() == ["tm:ltm:pool:poolcollectionstate", "shop"]
