@@ -121,10 +121,3 @@ NS = Key("<ns>", "<svc>")
 def test_every_object_is_listed(kind, name):
     """docs/bigip-objects.md has each name that names.py makes."""
     assert name.removeprefix("P/") in page("bigip-objects.md").replace("`..", "`"), kind
-
-
-def test_every_package_is_in_the_architecture():
-    """The page names the packages of the tree and no others."""
-    rows = re.findall(r"^\| `(\w+)/` \|", page("architecture.md").split("## Packages")[1], re.MULTILINE)
-    assert len(rows) == len(set(rows))
-    assert set(rows) == {path.parent.name for path in (ROOT / "f5router").glob("*/__init__.py")}
