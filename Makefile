@@ -14,7 +14,8 @@ READY := $(VENV)/.ready
 STEP = $(BIN)/python tools/long_step.py
 TOOLS := $(VENV)/.tools
 LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
-LINT = $(BIN)/ruff check . && $(BIN)/lint-imports --config setup.cfg --no-logo >$(VENV)/imports || \
+WRITTEN := benchmarks docs f5router ghost_hostsubnet mocks tests tools *.md
+LINT = $(BIN)/ruff check . && $(BIN)/codespell $(WRITTEN) && $(BIN)/lint-imports --no-logo >$(VENV)/imports || \
   { cat $(VENV)/imports 2>/dev/null; exit 1; }
 TYPES = $(BIN)/mypy --config-file setup.cfg --no-error-summary
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

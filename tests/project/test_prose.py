@@ -1,9 +1,8 @@
 """Rules for the words of documentation and docstrings.
 
-No linter of the package index fits: the package of `vale` fetches its program from GitHub at the first run,
-and `proselint` has a fixed set of checks. So a few rules are here: how sentences and docstrings begin, how
-long lines are, which words of earlier versions must not come back, and that what pages name in backticks
-exists.
+No linter of the package index fits (CONTRIBUTING.md, Words). So a few rules are here: how sentences and
+docstrings begin, how long lines are, which words of earlier versions must not come back, and that what pages
+name in backticks exists.
 """
 
 import ast
