@@ -256,8 +256,9 @@ _CLUSTER = (
 )
 
 _SELECTION = (
-    Option("namespace", "", "", SELECTION, "Serve the Routes of this namespace only; without it, of all.",
-           _NAME, parsers.namespace, short="n"),
+    Option("namespace", "ROUTER_NAMESPACE", "", SELECTION,
+           "Serve the Routes of this namespace only; without it, of all.", _NAME, parsers.namespace,
+           short="n"),
     Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
            "Without --namespace: serve only Routes of namespaces that match this label selector.",
            _SELECTOR, selectors.labels),

@@ -91,10 +91,10 @@ def box_of(workload: dict) -> dict:
     return box
 
 
-def with_metrics_tls() -> tuple[dict, dict]:
-    """Deployment and Service with the lines that are for HTTPS."""
+def with_lines_of(*names: str) -> tuple[dict, dict]:
+    """Deployment and Service with commented lines. Args: names: how the names of the items begin."""
     text = (FOLDER / "30-deployment.yaml").read_text()
-    text = re.sub(r"^( *)# (- \{name: (?:ROUTER_METRICS_TLS|metrics-tls).*|annotations: .*)$", r"\1\2", text,
+    text = re.sub(rf"^( *)# (- \{{name: (?:{'|'.join(names)}).*|annotations: .*)$", r"\1\2", text,
                   flags=re.MULTILINE)
     deployment, service = yaml.safe_load_all(text)
     return deployment, service
@@ -142,10 +142,10 @@ class Pod:
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
         account = self._account(kube, workload)
         arguments = [str(account), *self.box["args"]]
+        self.environment = image.variables() | {
+            name: _elsewhere(text, mounts) for name, text in variables.items()}
         if built is None:
-            command = [sys.executable, "-c", START, *arguments]
-            environment = image.variables() | {
-                name: _elsewhere(text, mounts) for name, text in variables.items()}
+            command, environment = [sys.executable, "-c", START, *arguments], self.environment
         else:
             (entry,) = map(json.loads, image.instructions("ENTRYPOINT"))
             command, environment = built.command(

@@ -94,6 +94,7 @@ PLACES: dict[tuple[str, str], Place] = {
     ("from-haproxy.md", "oc patch ingresscontroller/default"): NotRun(
         "the fake API server has no kinds of OpenShift's operators"),
     ("from-original-router.md", "f5router adopt --dry-run"): Typed(),
+    ("helm/f5router/README.md", "kubectl create namespace f5router"): Elsewhere("tests/e2e/test_release.py"),
     ("helm/f5router/README.md", "helm install f5router"): Elsewhere("tests/e2e/test_release.py"),
     ("helm/f5router/README.md", "helm upgrade f5router"): Elsewhere("tests/e2e/test_release.py"),
     ("helm/f5router/README.md", "args:"): By("test_settings_of_the_chart"),
@@ -117,6 +118,8 @@ PLACES: dict[tuple[str, str], Place] = {
     ("sharding.md", "ROUTE_LABELS: router=public"): Typed(),
     ("sharding.md", "kubectl label namespace shop zone=west"): Typed(("namespace/shop labeled",)),
     ("sharding.md", "--name=public"): Typed(),
+    ("status-page.md", "kubectl create secret generic f5router-stats"): Elsewhere(
+        "tests/e2e/test_deploy.py"),
     ("status-page.md", "kubectl -n f5router port-forward"): NotRun(
         "the fake API server does not forward ports"),
     ("status-page.md", "curl -su operator:password"): Typed(

@@ -33,7 +33,7 @@ EVERYTHING = TWO_REPLICAS | {
     "bigip_secret": {"create": True, "url": "https://b.example.com", "username": "u", "password": "p: \"#"},
     "serviceAccount": {"annotations": {"a": "b"}},
     "ingressClass": {"isDefaultIngressController": True},
-    "metricsTLSSecret": "f5router-metrics-tls",
+    "metricsLoginSecret": "f5router-stats", "metricsTLSSecret": "f5router-metrics-tls",
     "service": {"annotations": {"a": "b"}},
     "serviceMonitor": {"enabled": True, "labels": {"a": "b"}, "endpoint": {"scheme": "https"}},
     "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {}}], "ports": [443],

@@ -20,7 +20,7 @@ from tests.e2e.deployment import container, document, pod_spec
 from tests.e2e.pages import DOCS, Block, blocks
 from tests.e2e.places import By, Elsewhere, NotRun, Typed, place_of
 from tests.e2e.reader import Reader, lines_of
-from tests.e2e.rendering import box_of, charted
+from tests.e2e.rendering import box_of, charted, variables
 from tests.project.scraped import promtool
 from tests.rows import rows
 from tests.waiting import DEADLINE_S, until
@@ -192,9 +192,12 @@ def test_parts_of_the_deployment():
 def test_settings_of_the_chart():
     """An empty value is given, and null is not."""
     values = yaml.safe_load(block_of("test_settings_of_the_chart").text)
-    given = box_of(charted(values))["args"]
-    assert {"--f5-partition-path=/openshift", "--pool-member-type=nodeport", "--f5-http-vserver="} < {*given}
-    assert not any(flag.startswith("--log-format") for flag in given)
+    box = box_of(charted(values))
+    assert box["args"] == ["run", "--f5-http-vserver="]
+    given = variables(box)
+    assert given["ROUTER_EXTERNAL_HOST_PARTITION_PATH"] == "/openshift"
+    assert given["ROUTER_POOL_MEMBER_TYPE"] == "nodeport"
+    assert "ROUTER_LOG_FORMAT" not in given
 
 
 def test_two_replicas(site):

@@ -1,5 +1,6 @@
 """docs/deploy works as it is written: with its rights, files, variables and probes, and nothing else."""
 
+import re
 import signal
 import time
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from tests.builders import identity
 from tests.e2e import deployment, image
 from tests.e2e.deployment import FOLDER
 from tests.e2e.nursery import Forked
+from tests.e2e.pages import blocks
 from tests.e2e.site import Site
 from tests.waiting import DEADLINE_S
 
@@ -197,7 +199,7 @@ def test_metrics_over_https(site, tmp_path):
 
 def test_the_lines_for_https_go_together():
     """Variables, mount, volume and the Secret that OpenShift makes."""
-    manifest, service = deployment.with_metrics_tls()
+    manifest, service = deployment.with_lines_of("ROUTER_METRICS_TLS", "metrics-tls")
     pod = manifest["spec"]["template"]["spec"]
     (box,) = pod["containers"]
     paths = [item["value"] for item in box["env"] if item["name"].startswith("ROUTER_METRICS_TLS")]
@@ -205,6 +207,20 @@ def test_the_lines_for_https_go_together():
     (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "metrics-tls")
     assert paths == [f"{mount['mountPath']}/tls.crt", f"{mount['mountPath']}/tls.key"]
     assert list(service["metadata"]["annotations"].values()) == [volume["secret"]["secretName"]]
+
+
+def test_the_lines_for_the_login_go_together(site):
+    """They read the Secret that docs/status-page.md makes: the page is shown to this login alone."""
+    (command,) = (block.text for block in blocks("status-page.md") if "create secret" in block.text)
+    name = command.removeprefix("kubectl create secret generic ").split()[0]
+    secret = dict(re.findall(r"--from-literal=(\w+)=(\S+)", command))
+    site.load()
+    manifest, _ = deployment.with_lines_of("STATS_", "metrics-login")
+    pod = site.start(workload=manifest, secrets={name: secret})
+    pod.until(lambda: pod.get(pod.box["readinessProbe"]).status_code == 200)
+    for path in ("/", "/metrics"):
+        assert [pod.get(path, auth=login).status_code for login in (
+            (secret["username"], secret["password"]), ("operator", "wrong"), None)] == [200, 401, 401]
 
 
 def test_secrets_of_yaml_have_the_same_keys(site):

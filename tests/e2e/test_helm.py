@@ -91,16 +91,19 @@ def test_every_value_has_an_effect():
     assert settings(box).items() >= {
         "hostname-template": '${name}.example.com "<&>"', "f5-http-vserver": "", "f5-timeout": "90",
         "status-rate": "0.5", "max-pool-members": "10000", "name": "f5router",
-        "metrics-tls-cert-file": "/etc/metrics-tls/tls.crt"}.items()
+        "metrics-tls-cert-file": "/etc/metrics-tls/tls.crt",
+        "stats-password-file": "/etc/metrics-login/password"}.items()
     assert {"name": "STATS_USERNAME", "value": "prometheus"} in box["env"]
-    assert {"pages", "metrics-tls"} <= {volume["name"] for volume in spec["volumes"]}
-    assert {"pages", "metrics-tls"} <= {mount["name"] for mount in box["volumeMounts"]}
+    assert {"pages", "metrics-login", "metrics-tls"} <= {volume["name"] for volume in spec["volumes"]}
+    assert {"pages", "metrics-login", "metrics-tls"} <= {mount["name"] for mount in box["volumeMounts"]}
     for name in ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName"):
         assert spec[name] == EVERYTHING[name]
     assert objects["Secret", "bigip-login"]["stringData"] == {
         key: text for key, text in EVERYTHING["bigip_secret"].items() if key != "create"}
     (endpoint,) = objects["ServiceMonitor", "f5router"]["spec"]["endpoints"]
-    assert endpoint == {"port": "metrics", "path": "/metrics", "interval": "30s", "scheme": "https"}
+    assert endpoint == {
+        "port": "metrics", "path": "/metrics", "interval": "30s", "scheme": "https", "basicAuth": {
+            key: {"name": "f5router-stats", "key": key} for key in ("username", "password")}}
     policy = objects["NetworkPolicy", "f5router"]["spec"]
     assert policy["ingress"][0]["from"] == EVERYTHING["networkPolicy"]["from"]
     assert policy["egress"][1] == {"ports": [{"protocol": "TCP", "port": 443}],

@@ -36,6 +36,7 @@ from tests.rows import rows
 
 WITHOUT_A_CLUSTER = {"PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "PrometheusRule", "ConfigMap"}
 """Kinds that do nothing between the fakes."""
+LOGIN = ("operator", "Correct-Horse-8")
 METRICS = identity("127.0.0.1", ca="Metrics")
 OPERATOR = {"ServiceMonitor", "PrometheusRule"}
 """Kinds of the Prometheus operator, which Kubernetes' schemas do not have; promtool reads the alerts."""
@@ -114,7 +115,8 @@ def started(stack, folder, render: Callable[[Site], Objects], vxlan: bool) -> tu
     (workload,) = (obj for (kind, _), obj in objects.items() if kind == "Deployment")
     rendered = {name: obj["stringData"] for (kind, name), obj in objects.items() if kind == "Secret"}
     return site, site.start(workload=workload, secrets=rendered | {
-        "metrics": {"tls.crt": METRICS.certificate, "tls.key": METRICS.key}})
+        "metrics": {"tls.crt": METRICS.certificate, "tls.key": METRICS.key},
+        "stats": {"username": LOGIN[0], "password": f"{LOGIN[1]}\n"}})
 
 
 def has_routes(site: Site, pod: Pod) -> bool:
@@ -129,10 +131,11 @@ def has_node_port(site: Site, pod: Pod) -> bool:
 
 
 def has_metrics_over_tls(site: Site, pod: Pod) -> bool:
-    """By the certificate of the Secret that the chart names."""
+    """With certificate and login of the Secrets that the chart names; the page, too."""
     authority = Path(site.kubeconfig).with_name("metrics-ca")
     authority.write_text(METRICS.issuer)
-    return pod.get("/metrics", "https", verify=str(authority)).ok
+    return [pod.get(path, "https", verify=str(authority), auth=login).status_code
+            for path in ("/metrics", "/") for login in (LOGIN, None)] == [200, 401] * 2
 
 
 def other_release(site: Site) -> Objects:
@@ -141,7 +144,7 @@ def other_release(site: Site) -> Objects:
              "password": site.bigip.password}
     return charted(
         {"bigip_login_secret": "edge-login", "bigip_secret": login, "bigip_files_secret": "",
-         "serviceAccount": {"name": "edge"}, "metricsTLSSecret": "metrics",
+         "serviceAccount": {"name": "edge"}, "metricsTLSSecret": "metrics", "metricsLoginSecret": "stats",
          "args": {"f5_insecure": True, "f5_503_page": False, "hold_off": "50ms"}},
         release="edge", namespace="edge")
 

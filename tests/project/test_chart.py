@@ -66,6 +66,14 @@ def test_the_versions_of_tls():
     assert SCHEMA["definitions"]["clientTLSVersion"]["enum"] == ["", *client_tls.VERSIONS.values()]
 
 
+def test_settings_become_their_variables():
+    """A command in the pod has the settings of the router, as far as a flag has a variable."""
+    names = SCHEMA["properties"]["args"]["properties"]
+    assert json.loads((CHART / "files" / "variables.json").read_text()) == {
+        name: option.env for option in OPTIONS.values()
+        if (name := option.name.replace("-", "_")) in names and option.env}
+
+
 def leaves(values: dict, before: str = "") -> dict[str, object]:
     """Values by path; args are one value, like objects that go to Kubernetes as they are."""
     paths = {}

@@ -38,7 +38,7 @@ HOST = "ROUTER_EXTERNAL_HOST_"
     ("fields", "ROUTE_FIELDS", ""),
     ("project-labels", "PROJECT_LABELS", ""),
     ("namespace-labels", "NAMESPACE_LABELS", ""),
-    ("namespace", "", ""),
+    ("namespace", "ROUTER_NAMESPACE", ""),
     ("config", "", ""),
     ("master", "KUBERNETES_MASTER", ""),
     ("include-udp-endpoints", "", "false"),
@@ -56,7 +56,10 @@ HOST = "ROUTER_EXTERNAL_HOST_"
     ("stats-password-file", "STATS_PASSWORD_FILE", ""),
 ], ids=lambda text: text or "none")
 def test_original_names(name, env, default):
-    """Names and defaults of openshift/origin v3.11.0, F5Router.Bind and RouterSelection.Bind."""
+    """Names and defaults of openshift/origin v3.11.0, F5Router.Bind and RouterSelection.Bind.
+
+    There --namespace had no variable.
+    """
     assert (OPTIONS[name].env, OPTIONS[name].default) == (env, default)
 
 
