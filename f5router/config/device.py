@@ -68,6 +68,7 @@ def bigip(reader: Reader, host: parsers.Host) -> tuple[ClientSettings, BigIPPath
         verify=verify, auth=reader.value("f5-auth"),
         connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=timeout_s,
         max_in_flight=reader.value("f5-max-in-flight"), retry_s=min(MAX_RETRY_S, timeout_s),
+        login_from=f"{username_path or '--f5-username'} and {password_path or '--f5-password'}",
     )
     return settings, BigIPPaths(username_path, password_path, verify if isinstance(verify, str) else "")
 

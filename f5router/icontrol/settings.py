@@ -61,6 +61,8 @@ class ClientSettings:
     max_in_flight: int = 4
     retry_s: float = 30
     """Total time of one repeated read."""
+    login_from: str = "--f5-username and --f5-password"
+    """Flags, or files, that user name and password come from."""
 
     @property
     def login(self) -> Login:

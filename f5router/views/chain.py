@@ -16,7 +16,7 @@ NOWHERE = "without members: the Route is not served over HTTP"
 """Meaning of a Rule that keeps redirects of other Routes of the host off a Route."""
 
 TO_DO = {
-    Link.ROUTE: "docs/routes.md has each reason, and what to do",
+    Link.ROUTE: "{remedy} (docs/routes.md#{anchor})",
     Link.VIRTUAL_SERVER: "create it, or name another with --f5-http-vserver and --f5-https-vserver; "
                          "`f5router doctor` checks it",
     Link.CERTIFICATE: "renew the certificate, or let the Route name one for its host",
@@ -26,6 +26,19 @@ TO_DO = {
     Link.NODE: "`f5router explain node NAME` shows the way to the pods of the Node",
 }
 """How a broken link is mended, apart from what its text has."""
+
+REMEDIES = {
+    "NoHostValue": "set spec.host, or ask the administrator for --hostname-template",
+    "InvalidHost": "correct the field that is named",
+    "HostAlreadyClaimed": "use another host or path, or have the other Route removed",
+    "RouteNotAdmitted": "change the field that is named, or ask the administrator, whose settings exclude it",
+    "ExtendedValidationFailed": "correct the field that is named",
+    "ExternalCertificateValidationFailed": "create or correct the Secret that is named",
+    "DeviceRejected": "change what the BIG-IP refuses; `f5router doctor` checks what is not in the Route",
+    "DevicePending": "the router tries again by itself; `f5router doctor` has the cause if it goes on",
+}
+"""How a Route is mended, by the reason in its status; docs/routes.md says more of each."""
+_ANY_REASON = "reasons-in-the-status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,10 @@ def to_do(route: RouteView) -> str:
     if not route.problems:
         return ""
     first = route.problems[0]
-    return TO_DO[first.link].format(namespace=route.namespace)
+    known = route.reason in REMEDIES
+    return TO_DO[first.link].format(
+        namespace=route.namespace, anchor=route.reason.lower() if known else _ANY_REASON,
+        remedy=REMEDIES[route.reason] if known else "see each reason, and what to do")
 
 
 def first_broken(chain: Iterable[Step]) -> int | None:

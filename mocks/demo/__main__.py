@@ -25,6 +25,7 @@ QUIET_S = 0.3
 """Writes that come later than this after the last one belong to nothing."""
 ROOT = "news/portal"
 """The IngressRoute that delegates a part of its host."""
+REJECTED = "docs/route-wildcard"
 LOOK_S = 0.5
 """Between looks whether everything still runs."""
 
@@ -156,10 +157,15 @@ def look_around(lab: Lab) -> None:
   {curl}/ltm/policy/~Common~openshift_secure_routes/rules | python3 -m json.tool
   {curl}/net/fdb/tunnel/~Common~vxlan5000/records | python3 -m json.tool
 
-  # the router: what it does, and what it would do
+  # the router: what is served and why something is not, what it does, and what it would do
+  # in a browser: {lab.status_page()}
   tail -f {lab.router.log}
-  (. {lab.environment_file} && {sys.executable} -m f5router plan --log-level=warning)
+  (. {lab.environment_file} && {sys.executable} -m f5router get routes)
+  (. {lab.environment_file} && {sys.executable} -m f5router explain route {REJECTED})
+  (. {lab.environment_file} && {sys.executable} -m f5router explain request https://shop.example.com/api)
   (. {lab.environment_file} && {sys.executable} -m f5router explain ingressroute {ROOT})
+  (. {lab.environment_file} && {sys.executable} -m f5router doctor)
+  (. {lab.environment_file} && {sys.executable} -m f5router plan --log-level=warning)
 """)
     with contextlib.suppress(Interrupted):
         while True:

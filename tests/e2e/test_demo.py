@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import requests
 
 from mocks.demo import asking, expected
 from mocks.demo.processes import DemoError
@@ -246,6 +247,30 @@ def try_commands(printed: str) -> None:
     assert {pod["namespace"] for pod in said.values()} == {"shop"}
 
 
+def look_around(printed: str) -> None:
+    """Run what the demo prints to try next; what it has run itself, and what needs an editor, is left out."""
+    printed = printed.split("In another terminal, in this directory:")[1]
+    (page,) = re.findall(r"# in a browser: (\S+)", printed)
+    with requests.Session() as session:
+        session.trust_env = False
+        assert "<title>f5router</title>" in session.get(page, timeout=DEADLINE_S).text
+    commands = {words: line.strip() for line in printed.splitlines()
+                for words in re.findall(r"(?:f5router|kubectl) [a-z-].*?(?=\)?$)", line)}
+    (export,) = re.findall(r"export KUBECONFIG=\S+", printed)
+    expected = {"f5router get routes": (0, "payments-test"), "f5router doctor": (0, " 0 failures"),
+                "f5router explain route docs/route-wildcard": (1, "RouteNotAdmitted"),
+                "f5router explain request https://shop.example.com/api": (0, "it is Route shop/api"),
+                "kubectl get routes,ingresses,ingressroutes,endpointslices -A": (0, "route-wildcard"),
+                "kubectl get nodes,hostsubnets": (0, "openshift-f5-node")}
+    for words, (status, said) in expected.items():
+        done = subprocess.run(f"{export}; {commands.pop(words)}", shell=True, cwd=ROOT, text=True,
+                              stdout=subprocess.PIPE, timeout=DEADLINE_S)
+        assert (done.returncode, said in done.stdout) == (status, True), done.stdout
+    assert sorted(commands) == [
+        "f5router explain ingressroute news/portal", "f5router plan --log-level=warning",
+        "kubectl -n shop edit route web", "kubectl delete node node-3"]
+
+
 def test_an_answer_by_somebody_else_is_noticed(monkeypatch, tmp_path):
     """The demo fails then."""
     curl = tmp_path / "curl"
@@ -275,6 +300,7 @@ def test_it_stays_up_until_interrupted(start, tmp_path):
     process, output = start()
     _wait_for("f5router plan --log", process, output)
     try_commands(output.read_text())
+    look_around(output.read_text())
     _wait_for("configuration saved", process, next(tmp_path.glob("f5router-demo-*/f5router-run.log")))
     ports = [int(port) for port in re.findall(r"https://127\.0\.0\.1:(\d+),", output.read_text())]
     shown = [_certificate(port) for port in ports]

@@ -21,6 +21,7 @@ from f5router.model.ltm import (
     ServerSSL,
 )
 from f5router.model.monitors import TYPES, TCPMonitor
+from f5router.views import chain
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mocks/README.md")
@@ -88,6 +89,13 @@ def test_every_reason_is_explained():
     assert {reason for reason, *_ in rows} == reasons()
     assert all(len(cell.split()) > 1 for cells in rows for cell in cells[1:])
     assert sorted(reason for reason, *_ in row.findall(warnings)) == sorted(problem.WARNINGS)
+
+
+def test_explain_has_a_remedy_for_every_reason():
+    """And the page has more of it, at the heading that it names."""
+    assert chain.REMEDIES.keys() == reasons()
+    headings = {title.lower() for title in re.findall(r"^#+ (\w+)$", page("routes.md"), re.MULTILINE)}
+    assert {reason.lower() for reason in reasons()} - headings == set()
 
 
 def test_the_page_for_teams_has_every_reason():

@@ -166,8 +166,8 @@ class Session:
         error = self.error(method, path, reply)
         if _SPORADIC in error.text:
             return error
-        text = (f"user {self._newest.username!r} or its password is refused, see --f5-username and "
-                f"--f5-password: {error.text}")
+        text = (f"user {self._newest.username!r} or its password is refused, see "
+                f"{self._settings.login_from}: {error.text}")
         return type(error)(error.method, error.path, text, status=error.status)
 
     def leave_tokens(self) -> None:

@@ -81,6 +81,14 @@ def test_a_problem_stands_at_its_step(problem, number, to_do):
     assert to_do in chain.to_do(route)
 
 
+def test_what_to_do_about_a_reason():
+    """The remedy of the reason, and where more of it is; a status of another release may have another one."""
+    problem = (Link.ROUTE, "HostAlreadyClaimed: spec.host: taken")
+    assert chain.to_do(view(problem, reason="HostAlreadyClaimed")) == (
+        "use another host or path, or have the other Route removed (docs/routes.md#hostalreadyclaimed)")
+    assert chain.to_do(view(problem, reason="New")).endswith("(docs/routes.md#reasons-in-the-status)")
+
+
 def test_the_first_of_several():
     route = view((Link.RULE, "r in /Common/policy: gone"), (Link.POOL, "/Common/p: gone"))
     assert chain.first_broken(chain.steps(route)) == 3

@@ -220,12 +220,13 @@ def test_refused_login(auth, path, refusal, words):
 ])
 def test_refused_login_names_user_and_settings(auth, path, refusal, words):
     """An operator sees at once which of the settings is wrong."""
-    with connected(auth=auth) as (device, client, _):
-        device.add(refusal, path=path)
-        with pytest.raises(AuthFailed) as caught:
-            client.get("ltm/pool")
-    assert caught.value.text == (
-        f"user 'router' or its password is refused, see --f5-username and --f5-password: {words}")
+    for fields, where in (({}, "--f5-username and --f5-password"),
+                          ({"login_from": "/etc/user and /etc/word"}, "/etc/user and /etc/word")):
+        with connected(auth=auth, **fields) as (device, client, _):
+            device.add(refusal, path=path)
+            with pytest.raises(AuthFailed) as caught:
+                client.get("ltm/pool")
+        assert caught.value.text == f"user 'router' or its password is refused, see {where}: {words}"
 
 
 def test_token_limit_says_how_to_mend_it():
