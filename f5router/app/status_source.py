@@ -19,7 +19,6 @@ from f5router.icontrol import member_health
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.model.steps import Steps
-from f5router.status.condition import Verdict
 from f5router.views import nodes, records, routes
 from f5router.views.changes import ChangeView
 from f5router.views.device import CheckView, DeviceView
@@ -39,6 +38,7 @@ PATIENCE_S = 2.0
 """Longest wait for the BIG-IP to report it; what comes later is shown the next time."""
 MOST_POOLS = 100
 """Pools whose health is kept."""
+UNKNOWN = Known(None)
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class _RouteList:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: dict[Key, tuple[EvaluatedRoute, Verdict | None, RouteSummary]] = {}
+        self._made: dict[Key, tuple[EvaluatedRoute, Known, RouteSummary]] = {}
         self._order: list[Key] = []
 
     def update(self, known: Mapping[Key, Known],
@@ -101,10 +101,10 @@ class _RouteList:
                 self._order = sorted(evaluated, key=lambda key: routes.place(evaluated[key].route))
             before, self._made = self._made, {}
             for key in self._order:
-                route, verdict = evaluated[key], known[key].verdict if key in known else None
+                route, reported = evaluated[key], known.get(key, UNKNOWN)
                 old = before.get(key)
-                if old is None or old[0] is not route or old[1] is not verdict:
-                    old = (route, verdict, routes.summary(key, route, verdict))
+                if old is None or old[0] is not route or old[1] is not reported:
+                    old = (route, reported, routes.summary(key, route, reported))
                 self._made[key] = old
             return tuple(summary for _, _, summary in self._made.values())
 

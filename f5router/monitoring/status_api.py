@@ -122,17 +122,22 @@ class StatusAPI:
         status = _text(query, "status")
         if status and status not in list(Status):
             raise BadQuery(f"status must be one of {', '.join(Status)}")
+        only_warned = _text(query, "warned")
+        if only_warned not in ("", "true"):
+            raise BadQuery("warned must be true, or left out")
         number, size = _pages(query)
         matching = [route for route in self._source.summaries()
                     if (not namespace or route.key.namespace == namespace) and search in route.text]
         counts = Counter(route.status for route in matching)
-        chosen = [route for route in matching if not status or route.status == status]
+        chosen = [route for route in matching if (not status or route.status == status)
+                  and (route.is_warned or not only_warned)]
         page = _page(chosen, number, size)
         views = {(view.namespace, view.id): view
                  for view in self._source.routes([route.key for route in page])}
         return {
             "total": len(chosen), "page": number, "per_page": size,
-            "counts": {each.value: counts[each] for each in Status}, "revision": self._source.revision,
+            "counts": {each.value: counts[each] for each in Status},
+            "warned": sum(route.is_warned for route in matching), "revision": self._source.revision,
             "items": [_row(views[route.key]) for route in page if route.key in views],
         }
 

@@ -51,14 +51,14 @@ class History:
         written, self._written = self._written or WrittenObjects(), None
         repeats = bool(problem) and bool(self.changes) and self.changes[0].problem == problem
         if written.writes or refused or (problem and not repeats):
-            self._add(ChangeView(self._wall(), written.causes, tuple(written.objects), written.writes,
-                                 refused, calls, seconds, problem))
+            self._add(ChangeView(self._wall(), written.causes, written.has_more_causes,
+                                 tuple(written.objects), written.writes, refused, calls, seconds, problem))
 
     def record(self, report: Report, routes: Mapping[Key, object]) -> None:
         """Take the verdicts of a pass. Args: routes: all of the cluster."""
         now, differs = self._wall(), False
-        for key in report.warnings:  # every Route that was looked at
-            differs = self._set(key, report.verdicts.get(key), now) or differs
+        for key, warnings in report.warnings.items():  # every Route that was looked at
+            differs = self._set(key, report.verdicts.get(key), bool(warnings), now) or differs
         if len(self.known) != len(routes):
             for key in self.known.keys() - routes.keys():
                 del self.known[key]
@@ -66,12 +66,15 @@ class History:
         if differs:
             self._grow()
 
-    def _set(self, key: Key, verdict: Verdict | None, now: float) -> bool:
-        """Take the verdict on a Route; returns True if it differs."""
+    def _set(self, key: Key, verdict: Verdict | None, is_warned: bool, now: float) -> bool:
+        """Take the verdict on a Route; returns True if something differs."""
         known = self.known.get(key)
-        if known is not None and known.verdict == verdict:
+        if known is None or known.verdict != verdict:
+            self.known[key] = Known(verdict, now, is_warned)
+        elif known.is_warned != is_warned:
+            self.known[key] = known._replace(is_warned=is_warned)
+        else:
             return False
-        self.known[key] = Known(verdict, now)
         return True
 
     def _add(self, change: ChangeView) -> None:

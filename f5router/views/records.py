@@ -30,6 +30,8 @@ class Known(NamedTuple):
     """None while it is not known."""
     since: float | None = None
     """When it last changed, in seconds since the epoch; None if nobody has seen it change."""
+    is_warned: bool = False
+    """True if there are warnings about the Route."""
 
 
 @dataclass(frozen=True, slots=True)

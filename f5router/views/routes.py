@@ -26,7 +26,7 @@ from f5router.views.certificates import CertificateView
 from f5router.views.needed_object import NeededObject, State
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.options import OptionView, in_force
-from f5router.views.records import RouteRecord
+from f5router.views.records import Known, RouteRecord
 
 Connections = tuple[int, int]
 """Connections of a pool that are open, and that were opened so far."""
@@ -199,6 +199,8 @@ class RouteSummary:
     termination: str
     status: Status
     reason: str
+    is_warned: bool
+    """True if there are warnings about it."""
     text: str
     """Text that a search looks in, in lower case."""
 
@@ -212,13 +214,14 @@ def status_of(verdict: Verdict | None) -> Status:
     return Status.DEVICE_REJECTED if verdict.reason == DEVICE_REJECTED else Status.REJECTED
 
 
-def summary(key: Key, evaluated: EvaluatedRoute, verdict: Verdict | None) -> RouteSummary:
+def summary(key: Key, evaluated: EvaluatedRoute, known: Known) -> RouteSummary:
     """Build the summary of a Route."""
     (kind, name), route, host = _source(evaluated.route), evaluated.route, evaluated.host
+    verdict = known.verdict
     reason = verdict.reason if verdict else ""
     text = f"{key.namespace}/{name}\n{host}{route.path}\n{route.service}\n{kind}\n{reason}".lower()
     return RouteSummary(key, kind, name, host, route.path, route.service, evaluated.termination,
-                        status_of(verdict), reason, text)
+                        status_of(verdict), reason, known.is_warned, text)
 
 
 def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = None,

@@ -61,7 +61,12 @@ class StatusSite:
         loop.start()
         self._session = stack.enter_context(requests.Session())
         self._session.trust_env, self._session.auth = False, LOGIN
-        until(lambda: self.json("routes")["counts"]["pending"] == 0 and self.json("routes")["total"] > MANY)
+        until(self._all_judged)
+
+    def _all_judged(self) -> bool:
+        """True if every Route has its verdict."""
+        routes = self.json("routes")
+        return routes["counts"]["pending"] == 0 and routes["total"] > MANY
 
     @property
     def url(self) -> str:

@@ -30,6 +30,9 @@ def test_routes_by_search_status_and_namespace(site):
     assert site.json("routes", search="old.example")["items"][0]["name"] == "old"
     rejected = site.json("routes", status="rejected")
     assert [(item["name"], item["reason"]) for item in rejected["items"]] == [("thief", "HostAlreadyClaimed")]
+    warned = site.json("routes", warned="true")
+    assert [item["name"] for item in warned["items"]] == ["thief", "empty", "old", "wrong-name"]
+    assert (warned["total"], warned["warned"], rejected["warned"]) == (4, 4, 4)
     assert rejected["counts"] == {
         "admitted": MANY + 6, "rejected": 1, "device_rejected": 0, "pending": 0}
     assert site.json("routes", namespace="teams")["total"] == MANY
@@ -38,7 +41,7 @@ def test_routes_by_search_status_and_namespace(site):
 
 @pytest.mark.parametrize("parameters", [
     {"page": "0"}, {"page": "x"}, {"per_page": "201"}, {"per_page": "-1"}, {"status": "good"},
-    {"search": "x" * 300}, {"page": "9" * 20}, {"page": "\u0663"}])
+    {"search": "x" * 300}, {"page": "9" * 20}, {"warned": "yes"}, {"page": "\u0663"}])
 def test_wrong_parameters_have_a_reason(site, parameters):
     reply = site.get("api/v1/routes", params=parameters)
     assert reply.status_code == 400

@@ -49,6 +49,46 @@ def test_the_list_its_filters_and_its_pages(opened):
     assert browser.problems() == []
 
 
+def test_routes_with_warnings(opened):
+    """Most of them are served, and not as their team thinks: the badge shows it in the other lists, too."""
+    browser = go(opened, "routes")
+    browser.click(".chips button", "With warnings")
+    browser.wait_text("4 Routes, page 1 of 1")
+    assert len(browser.find("tbody .badge.wait")) == 3
+    browser.click(".chips button", "Served")
+    browser.wait_text("page 1 of 2")
+    assert browser.problems() == []
+
+
+def test_a_screen_reader_hears_what_a_search_has_found(opened):
+    browser = go(opened, "routes")
+    browser.wait_text("old.example.com")
+    browser.type("#search", "team-04")
+    browser.wait_text("10 Routes, page 1 of 1", "#announce")
+    depth = browser.driver.execute_script("return history.length")
+    browser.type("#search", "2")
+    browser.wait_text("1 Route, page 1 of 1", "#announce")
+    assert browser.driver.execute_script("return history.length") == depth, "each letter is a step back"
+
+
+def test_the_last_page_keeps_the_focus(opened):
+    """Next is no button any more there; who uses a keyboard goes on from Previous."""
+    browser = go(opened, "routes")
+    browser.wait_text("page 1 of 2")
+    browser.driver.execute_script("document.querySelector('.pager button:last-child').focus()")
+    browser.press("Enter", "\r")
+    browser.wait_text("page 2 of 2")
+    assert browser.driver.execute_script("return document.activeElement.textContent") == "Previous"
+
+
+def test_times_go_on_while_nothing_changes(opened):
+    """A reader may leave the page open; the clock of the browser is set, not waited for."""
+    browser = go(opened, "changes")
+    browser.wait_text("ago")
+    browser.driver.execute_script("const now = Date.now; Date.now = () => now() + 7200000")
+    browser.wait_text("2 h ago")
+
+
 def test_a_route_and_the_way_back(opened):
     browser = go(opened, "routes?search=empty")
     browser.click("tbody a", "empty.example.com")
@@ -60,6 +100,8 @@ def test_a_route_and_the_way_back(opened):
     browser.press("Escape")
     browser.wait_text("1 Route, page 1 of 1")
     assert "search=empty" in browser.driver.current_url
+    browser.wait(lambda: browser.driver.execute_script("return document.activeElement.dataset.key")
+                 == "shop/empty")
     assert browser.problems() == []
 
 
@@ -85,6 +127,9 @@ def test_every_view_on_a_phone_and_in_the_dark(opened, address, text):
         browser.wait_text(text or "there is no such object", "#view" if text else "#error")
         wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
         assert wide <= PHONE[0], "the page is wider than a phone"
+        roles = browser.driver.execute_script(
+            "return [...document.querySelectorAll('#view table *')].map((each) => each.getAttribute('role'))")
+        assert not roles or {"row", "columnheader", "cell"} < set(roles), "a table that is none for its style"
         colour = browser.driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert colour == "rgb(17, 22, 29)"
         assert browser.problems() == []

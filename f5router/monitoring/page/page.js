@@ -5,7 +5,7 @@ const STATUSES = {
   admitted: ["Served", "good"], rejected: ["Rejected", "bad"],
   device_rejected: ["Refused by BIG-IP", "bad"], pending: ["Pending", "wait"],
 };
-const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, RECONNECT_MS = 30000, MOST_BOXES = 8;
+const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, TICK_MS = 5000, RECONNECT_MS = 30000, MOST_BOXES = 8;
 
 const byId = (id) => document.getElementById(id);
 const view = byId("view");
@@ -33,18 +33,17 @@ const svg = (name, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
 const badge = (text, kind) => el("span", {class: `badge ${kind || ""}`}, text);
-function statusBadge(status) {
+function statusBadge(status, problem) {
   const [text, kind] = STATUSES[status] || [status, ""];
-  return badge(text, kind);
+  return badge(text, problem && kind === "good" ? "wait" : kind);
 }
 function stateBadge(state) {
   return state === "in place" ? badge("in place", "good") : badge(state, state === "differs" ? "wait" : "bad");
 }
 function time(text) {
-  if (!text) return "–";
-  const then = new Date(text);
-  return el("time", {datetime: text, title: then.toLocaleString()}, ago((Date.now() - then.getTime()) / 1000));
+  return text ? el("time", {datetime: text, title: new Date(text).toLocaleString()}, since(text)) : "–";
 }
+const since = (text) => ago((Date.now() - new Date(text).getTime()) / 1000);
 function ago(seconds) {
   if (seconds < 5) return "now";
   for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60]])
@@ -60,10 +59,12 @@ const plural = (number, word) => `${number.toLocaleString()} ${word}${number ===
 
 function table(columns, rows, empty) {
   if (!rows.length) return el("p", {class: "empty"}, empty);
-  return el("table", {class: "cards"},
-    el("thead", {}, el("tr", {}, columns.map(([title, kind]) => el("th", {scope: "col", class: kind}, title)))),
-    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, at) => el("td", {
-      class: columns[at][1], "data-label": columns[at][2]}, cell))))));
+  // The roles are those of the elements: on a narrow screen, where they are no table for the style, they stay.
+  return el("table", {class: "cards", role: "table"},
+    el("thead", {role: "rowgroup"}, el("tr", {role: "row"}, columns.map(([title, kind]) => el("th", {
+      scope: "col", role: "columnheader", class: kind}, title)))),
+    el("tbody", {role: "rowgroup"}, rows.map((cells) => el("tr", {role: "row"}, cells.map((cell, at) => el("td", {
+      role: "cell", class: columns[at][1], "data-label": columns[at][2]}, cell))))));
 // A column is a title, classes of its cells, and the title that a narrow screen shows beside the cell.
 }
 function pager(answer, word, go) {
@@ -86,9 +87,14 @@ function decode(text) {
   try { return decodeURIComponent(text); } catch (error) { return text; }
 }
 function go(path, query) {
-  const kept = new URLSearchParams([...query].filter(([, value]) => value));
-  location.hash = `#/${path}${kept.size ? `?${kept}` : ""}`;
+  location.hash = address(path, query);
 }
+function address(path, query) {
+  const kept = new URLSearchParams([...query].filter(([, value]) => value));
+  return `#/${path}${kept.size ? `?${kept}` : ""}`;
+}
+// Each letter would be a step of the way back otherwise.
+const typed = (path, changes) => later(() => location.replace(address(path, changed(place().query, changes))), TYPING_MS);
 function changed(query, changes) {
   const next = new URLSearchParams(query);
   for (const [name, value] of Object.entries({page: "", ...changes})) next.set(name, value);
@@ -116,23 +122,21 @@ const VIEWS = {
 function searchField(path, query, label) {
   return el("label", {}, el("span", {class: "hidden"}, label), el("input", {
     type: "search", id: "search", "data-key": "search", placeholder: label, value: query.get("search") || "",
-    autocomplete: "off", spellcheck: "false", maxlength: 253, oninput: (event) => later(() => {
-      go(path, changed(place().query, {search: event.target.value.trim()}));
-    }, TYPING_MS)}));
+    autocomplete: "off", spellcheck: "false", maxlength: 253, oninput: (event) => typed(path, {search: event.target.value.trim()})}));
 }
 
 function showRoutes(answer, query) {
-  const chosen = query.get("status") || "", counts = answer.counts;
+  const chosen = query.get("warned") ? "warned" : query.get("status") || "", counts = answer.counts;
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const chip = (status, text, count) => el("button", {
     type: "button", "data-key": `status ${status}`, "aria-pressed": String(chosen === status),
-    onclick: () => go("routes", changed(query, {status}))}, text, el("span", {class: "count"}, count.toLocaleString()));
+    onclick: () => go("routes", changed(query, status === "warned" ? {status: "", warned: "true"} : {status, warned: ""}))}, text, el("span", {class: "count"}, count.toLocaleString()));
   const rows = answer.items.map((route) => [
     [el("a", {class: "strong", href: routeAddress(route), "data-key": `${route.namespace}/${route.id}`},
       `${route.host || "(no host)"}${route.path}`),
       el("span", {class: "under"}, route.termination || "http")],
-    statusBadge(route.status),
-    [route.namespace, " / ", route.name, el("span", {class: "under"}, route.kind)],
+    statusBadge(route.status, route.problem),
+    [`${route.namespace}/${route.name}`, el("span", {class: "under"}, route.kind)],
     [route.services.join(", "), el("span", {class: "under keep"}, plural(route.members, "member"))],
     expiry(route),
     route.problem ? el("span", {class: "wrong"}, `${route.problem.link === "route" ? "" : `${route.problem.link}: `}${route.problem.text}`)
@@ -145,14 +149,14 @@ function showRoutes(answer, query) {
       el("label", {class: "narrow"}, el("span", {class: "hidden"}, "Namespace"), el("input", {
         type: "text", id: "namespace", "data-key": "namespace", placeholder: "Namespace", autocomplete: "off",
         spellcheck: "false", maxlength: 253, value: query.get("namespace") || "",
-        oninput: (event) => later(() => go("routes", changed(place().query, {
-          namespace: event.target.value.trim()})), TYPING_MS)})),
+        oninput: (event) => typed("routes", {namespace: event.target.value.trim()})})),
       el("div", {class: "chips", role: "group", "aria-label": "Status"}, chip("", "All", all),
-        Object.entries(STATUSES).map(([status, [text]]) => chip(status, text, counts[status] || 0)))),
+        Object.entries(STATUSES).map(([status, [text]]) => chip(status, text, counts[status] || 0)),
+        chip("warned", "With warnings", answer.warned))),
     el("div", {class: "card"}, table(
-      [["Host and path", "host any"], ["Status", "keep"], ["Source object", "wide any"], ["Service", "wide any"],
+      [["Host and path", "host any"], ["Status", "keep"], ["Source object", "source wide any"], ["Service", "wide any"],
         ["Certificate", "wide keep", "Certificate"], ["Problem", "wide any"]],
-      rows, all ? "No Route has this status." : "No Route matches.")),
+      rows, !all ? "No Route matches." : chosen === "warned" ? "No Route has warnings." : "No Route has this status.")),
     pager(answer, "Route", (page) => go("routes", changed(query, {page}))),
   ];
 }
@@ -171,7 +175,7 @@ function showRoute(route) {
     el("a", {class: "back", href: "#/routes", "data-key": "back", onclick: (event) => {
       if (history.length > 1 && cameFromList) { event.preventDefault(); history.back(); }
     }}, "← All Routes"),
-    el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), statusBadge(route.status)),
+    el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), statusBadge(route.status, route.problems.length)),
     el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
       el("li", {}, el("strong", {}, `${problem.link}: `), problem.text))) : "",
@@ -242,7 +246,7 @@ function showChanges(answer) {
     el("div", {class: "card"}, table(
       [["Cause", "any"], ["When", "keep"], ["Objects", "wide any"], ["REST calls", "number", "REST calls"], ["Duration", "number", "Duration"]],
       answer.items.map((change) => [
-        [el("span", {class: "strong"}, change.causes.join(", ") || "settings"),
+        [el("span", {class: "strong"}, change.causes.join(", ") || "settings", change.has_more_causes ? " and others" : ""),
           change.problem ? el("span", {class: "under wrong"}, change.problem) : "",
           change.refused ? el("span", {class: "under wrong"}, `${plural(change.refused, "object")} refused`) : ""],
         time(change.at),
@@ -398,11 +402,13 @@ async function show() {
     if (number !== asked) return;
     problem("");
     if (text === shownText && location.hash === shownAt) return;
-    const moved = location.hash.split("?")[0] !== shownAt.split("?")[0];
+    const moved = location.hash.split("?")[0] !== shownAt.split("?")[0], asks = location.hash !== shownAt;
     render(VIEWS[name].show(JSON.parse(text), at));
+    const before = shownAt;
     [shownText, shownAt] = [text, location.hash];
     document.title = name === "routes" && at.path.length > 2 ? `${at.path[1]}/${at.path[2]} – f5router` : `${name} – f5router`;
-    if (moved && shownAt) byId("announce").textContent = `${name} shown`;
+    const count = view.querySelector(".pager span");
+    if (asks && before) byId("announce").textContent = `${moved ? `${name} shown. ` : ""}${count ? count.textContent : ""}`;
   } catch (error) {
     if (number === asked) {
       problem(error.message || "The router cannot be reached.");
@@ -419,7 +425,8 @@ function render(content) {
   const selection = active && active.tagName === "INPUT" ? [active.value, active.selectionStart] : null;
   view.replaceChildren(...content.flat(2).filter((child) => child instanceof Node));
   if (!key) return;
-  const again = [...view.querySelectorAll("[data-key]")].find((element) => element.dataset.key === key);
+  let again = withKey(key);
+  if (again && again.disabled) again = view.querySelector(".pager button:enabled");  // the last page has no next
   if (!again) return;
   again.focus({preventScroll: true});
   if (selection && again.tagName === "INPUT") {
@@ -427,6 +434,7 @@ function render(content) {
     again.setSelectionRange(selection[1], selection[1]);
   }
 }
+const withKey = (key) => [...view.querySelectorAll("[data-key]")].find((element) => element.dataset.key === key);
 function problem(text) {
   byId("error").textContent = text;
   byId("error").hidden = !text;
@@ -476,8 +484,11 @@ function listen() {
 
 addEventListener("hashchange", () => {
   cameFromList = /^#\/routes(\?|$)/.test(shownAt);
-  const detail = place().path.length > 2;
-  show().then(() => { if (detail) { scrollTo(0, 0); byId("main").focus({preventScroll: true}); } });
+  const detail = place().path.length > 2, left = shownAt.match(/^#\/routes\/([^/?]+)\/([^/?]+)/);
+  show().then(() => {
+    if (detail) { scrollTo(0, 0); byId("main").focus({preventScroll: true}); }
+    else if (left) (withKey(`${decode(left[1])}/${decode(left[2])}`) || byId("main")).focus();
+  });
 });
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
@@ -486,5 +497,8 @@ addEventListener("keydown", (event) => {
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden && stale) { stale = false; refresh(); } });
 addEventListener("resize", () => { if (place().path.length > 2) { shownText = ""; later(show, TYPING_MS); } });
+setInterval(() => {
+  for (const each of view.querySelectorAll("time")) each.textContent = since(each.dateTime);
+}, TICK_MS);
 show();
 listen();

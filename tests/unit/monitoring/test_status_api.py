@@ -25,8 +25,8 @@ class Stub:
     revision = 1
 
     def __init__(self, texts: list[str]):
-        self._changes = tuple(ChangeView(0.0, (text,), (text,), 1, problem=text) for text in texts)
-        self._routes = [RouteSummary(Key(text, text), *[text] * 6, Status.PENDING, text, text)
+        self._changes = tuple(ChangeView(0.0, (text,), False, (text,), 1, problem=text) for text in texts)
+        self._routes = [RouteSummary(Key(text, text), *[text] * 6, Status.PENDING, text, False, text)
                         for text in texts]
 
     def summaries(self):

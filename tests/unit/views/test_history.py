@@ -3,6 +3,7 @@
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool, Rule
+from f5router.model.problem import Problem
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.report import Report
 from f5router.status.condition import Verdict
@@ -53,6 +54,26 @@ def test_a_pass_without_writes_is_no_change_and_a_problem_is_one_once():
     for number in range(2 * history.MOST_CHANGES):
         books.wrote(create(Pool(f"/Common/openshift_shop_s{number}")))
     assert len(books.changes) == history.MOST_CHANGES
+
+
+def test_warnings_are_known_and_are_no_change_of_the_status():
+    """They come and go while the verdict stays; each time the lists are new."""
+    now, books = [1.0], History(lambda: now[0])
+    for warnings in ((), (Problem("NoEndpoints", "no pods"),), ()):
+        books.record(Report(Outcome(), False, {A: GOOD}, {A: warnings}), {A: 1})
+        assert books.known == {A: Known(GOOD, 1.0, bool(warnings))}
+        now[0] += 1
+    assert books.revision == 3
+
+
+def test_causes_that_find_no_place():
+    for number, more in ((changes.MOST_CAUSES, False), (changes.MOST_CAUSES + 1, True)):
+        books = History(lambda: 5.0)
+        books.pass_began()
+        for name in [*range(number), 0]:
+            books.wrote(create(rule(f"openshift_route_shop_r{name}")))
+        books.pass_ended(refused=0, calls=1, seconds=0.1)
+        assert (len(books.changes[0].causes), books.changes[0].has_more_causes) == (changes.MOST_CAUSES, more)
 
 
 def test_verdicts_keep_the_time_of_their_last_change():
