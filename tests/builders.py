@@ -63,7 +63,7 @@ class Settings:
     unverified_pods: bool = True
     allowed_profiles: Allowed = field(default_factory=dict, hash=False)
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
-    vxlan: VxlanConfig | None = None
+    vxlan: tuple[VxlanConfig, ...] = ()
     manage_snat: bool = False
     static_routes: bool = False
     nodeport: NodePortConfig | None = None

@@ -22,8 +22,8 @@ VOLATILE = frozenset(
 )
 """What a device counts and dates by itself, and where a file came from."""
 OURS = ("openshift_", "ssl_passthrough_", "ssl_reencrypt_")
-TUNNEL = ("/Common/vxlan-ose", "/Common/vxlan5000", "/Common/10.131.0.5/14")
-"""The VxLAN device as far as it bears names of the original router, and its self IP."""
+TUNNEL = ("/Common/vxlan-ose", "/Common/vxlan5000", "/Common/10.131.0.5/14", "/Common/10.131.2.5/14")
+"""The VxLAN device as far as it bears names of the original router, and its self IP on each unit."""
 MONITORED = frozenset(("up", "down", "checking", "unchecked", "monitor-enabled", "user-enabled"))
 """State and session of a member or node as monitors leave them."""
 

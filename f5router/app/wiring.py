@@ -75,7 +75,7 @@ def build_device(
     stack.callback(pair.close)
     return Device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
-        vxlan=everything or config.vxlan is not None, static_routes=everything or config.static_routes,
+        vxlan=everything or bool(config.vxlan), static_routes=everything or config.static_routes,
         profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s, sleep=sleep,
     )
 
@@ -99,7 +99,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
     uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)
     files = FileWriter(client, uploader, origin=UploadOrigin(config.folder), sleep=time.sleep)
     unit = Unit(settings.host, client, files, failovers[0], folder=config.folder,
-                policy_model=config.policy_model, node_partition=config.node_partition,
+                number=number, policy_model=config.policy_model, node_partition=config.node_partition,
                 max_in_flight=settings.max_in_flight,
                 describe=describer(config.status.router_name, config.status.canonical_hostname or "",
                                    config.folder))

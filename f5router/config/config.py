@@ -225,11 +225,10 @@ def _config(reader: Reader) -> Config:
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = _selection(reader), _admission(reader)
     files_of_tls, tls_paths = tls_files.load(reader)
-    network, destination_ca = pod_network.load(reader), files.destination_ca(reader)
-    device.check_pair(reader, hosts, vxlan=network["vxlan"] is not None)
+    network, destination_ca = pod_network.load(reader, units=len(hosts)), files.destination_ca(reader)
     return Config(
         hosts=hosts, bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
-        kube=kube_settings(reader, sdn=network["vxlan"] is not None),
+        kube=kube_settings(reader, sdn=bool(network["vxlan"])),
         folder=folder, node_partition=device.node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
@@ -298,7 +297,7 @@ def _status(reader: Reader) -> StatusSettings:
 def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
            policy: admission.AdmissionPolicy) -> WatchSettings:
     """Return what is watched: Nodes only where the way to the pods needs them."""
-    vxlan, nodeport = network["vxlan"] is not None, network["nodeport"]
+    vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
     return WatchSettings(
         selection=selection, sources=source_settings.load(reader, ownership=policy.ownership),
         nodes=vxlan or network["static_routes"], sdn=vxlan,

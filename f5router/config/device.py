@@ -40,13 +40,6 @@ def hosts(reader: Reader) -> tuple[parsers.Host, ...]:
     return hosts if isinstance(hosts, tuple) else (parsers.Host("bigip.invalid", "bigip.invalid"),)
 
 
-def check_pair(reader: Reader, hosts: tuple[parsers.Host, ...], *, vxlan: bool) -> None:
-    """Record a problem if several units are to be served in a way that takes a router for each."""
-    if vxlan and len(hosts) > 1:
-        reader.problem("with VxLAN each unit has an address, a gateway and a HostSubnet of its own: run a "
-                       "router for each unit, with one address", "f5-host", "f5-internal-address")
-
-
 def bigip(reader: Reader, host: parsers.Host) -> tuple[ClientSettings, BigIPPaths]:
     """Return the settings of the connection, and where those are that may change."""
     username, username_path = files.sourced(

@@ -161,10 +161,12 @@ _OBJECTS = (
 _VXLAN = (
     Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", VXLAN,
            "The BIG-IP's address in the Nodes' network, hostIP of its HostSubnet. Together with the next "
-           "setting it makes the BIG-IP a host of the cluster network.", "ADDRESS", parsers.internal_address),
+           "setting it makes the BIG-IP a host of the cluster network. One for each unit of a pair, in the "
+           "order of --f5-host.", "ADDRESS", hosts.internal_addresses, repeats=True),
     Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
            "The BIG-IP's address in the cluster network: one of its HostSubnet's subnet, with the prefix "
-           "length of the cluster network.", "ADDRESS/BITS", parsers.gateway),
+           "length of the cluster network. One for each unit of a pair, likewise.", "ADDRESS/BITS",
+           hosts.gateways, repeats=True),
     boolean("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
             "Set source address translation of the virtual servers to automap where none is configured."),
 )

@@ -19,8 +19,8 @@ _MEMBERS, _SELECTOR, _EXCLUDE = "pool-member-type", "node-label-selector", "node
 class PodNetwork:
     """Fields of Config for the way to the pods."""
 
-    vxlan: VxlanConfig | None
-    """None: pods are reached in another way."""
+    vxlan: tuple[VxlanConfig, ...]
+    """For each unit of the BIG-IP; empty: pods are reached in another way."""
     manage_snat: bool
     static_routes: bool
     nodeport: node_ports.NodePortConfig | None
@@ -28,9 +28,12 @@ class PodNetwork:
     """None: pods are the pool members, not Nodes."""
 
 
-def load(reader: Reader) -> dict[str, Any]:
-    """Return the fields of PodNetwork, as far as the settings are right; the reader has what is wrong."""
-    vxlan, manage_snat = _vxlan(reader)
+def load(reader: Reader, *, units: int) -> dict[str, Any]:
+    """Return the fields of PodNetwork, as far as the settings are right; the reader has what is wrong.
+
+    Args: units: number of the BIG-IP's units.
+    """
+    vxlan, manage_snat = _vxlan(reader, units)
     static_routes = reader.value(_ROUTES)
     if static_routes and any(reader.text(name) for name in _VXLAN):
         reader.problem("pods are reached by static routes or by VxLAN, not by both", _ROUTES, *_VXLAN)
@@ -53,18 +56,23 @@ def _nodeport(reader: Reader, static_routes: bool) -> node_ports.NodePortConfig 
     return node_ports.NodePortConfig(selector, exclude or ())
 
 
-def _vxlan(reader: Reader) -> tuple[VxlanConfig | None, bool]:
-    """Return both addresses or none, and f5-manage-snat. Source: openshift/origin v3.11.0,
+def _vxlan(reader: Reader, units: int) -> tuple[tuple[VxlanConfig, ...], bool]:
+    """Return both addresses of each unit or none, and f5-manage-snat. Source: openshift/origin v3.11.0,
     pkg/cmd/infra/router/f5.go: F5Router.Validate, its fifth check."""
     manage_snat = reader.value("f5-manage-snat")
-    address, gateway = (reader.value(name) for name in _VXLAN)
+    addresses, gateways = (reader.value(name) for name in _VXLAN)
     given = [bool(reader.text(name)) for name in _VXLAN]
     if given[0] != given[1]:
         reader.problem("For VxLAN setup, both internal-address and gateway-cidr must be specified", *_VXLAN)
     if not any(given) and manage_snat:
         reader.warn("not used: it is part of VxLAN, which is not configured", "f5-manage-snat")
-    if not (address and gateway):
-        return None, manage_snat
-    if address == gateway.partition("/")[0]:
+    if not (addresses and gateways):
+        return (), manage_snat
+    if not len(addresses) == len(gateways) == units:
+        reader.problem(f"each of the {units} units of --f5-host has an address and a gateway of its own, "
+                       "with a HostSubnet: give as many of both, separated by commas, in the same order"
+                       if units > 1 else "there are more than one, and one address in --f5-host", *_VXLAN)
+        return (), manage_snat
+    if set(addresses) & {gateway.partition("/")[0] for gateway in gateways}:
         reader.problem("they are the same address: one is of the Nodes' network, one of the pods'", *_VXLAN)
-    return VxlanConfig(address, gateway), manage_snat
+    return tuple(map(VxlanConfig, addresses, gateways)), manage_snat

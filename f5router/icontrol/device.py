@@ -163,9 +163,10 @@ class Device:
 
     def begin_reading(self, ended: Callable[[], None]) -> None:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
-        client, expected = self.client.for_reading(), expect(self.desired(), self.observed)
+        client, number = self.client.for_reading(), self.unit.number
+        expected = expect(self.desired(), self.observed)
         self.beside = beside.BesideReading(beside.begin(
-            lambda: self._observe(client, self._folder, self._virtuals, expected=expected), ended))
+            lambda: self._observation(client, number, expected), ended))
 
     def _choose_unit(self) -> None:
         """Turn to the unit that is active. Raises: Standby: none is, or several are; BigIPError."""
@@ -177,7 +178,7 @@ class Device:
         if unit is self.unit:
             return
         log.warning("another BIG-IP is active", extra={"bigip": unit.name, "before": self.unit.name})
-        self.unit, self.folder, self.facts = unit, {}, DeviceFacts()
+        self.unit, self.folder, self.facts = unit, {}, DeviceFacts(unit=unit.number)
         self.observed, self.unconfirmed, self.beside, self.ordinals = {}, set(), None, Ordinals()
         self.stale = True
         self.on_switch()
@@ -190,10 +191,14 @@ class Device:
         if folder is None:
             # The virtual servers would be in the folder.
             http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
-            return Observation(facts=DeviceFacts(self.client.version(), http, https))
+            return Observation(facts=DeviceFacts(
+                self.client.version(), http, https, unit=self.unit.number))
         self.folder = folder
         self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
-        return self._observe(self.client, self._folder, self._virtuals, expected=expected)
+        return self._observation(self.client, self.unit.number, expected)
+
+    def _observation(self, client: Client, number: int, expected: Expected) -> Observation:
+        return self._observe(client, self._folder, self._virtuals, expected=expected, unit=number)
 
     # --- writing -------------------------------------------------------------------------
 

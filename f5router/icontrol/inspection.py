@@ -1,8 +1,9 @@
-"""Licence, provisioned modules and clock of a BIG-IP, which only `f5router doctor` reads.
+"""Licence, modules, clock and a variable of a BIG-IP, which only `f5router doctor` reads.
 
 Sources: for `sys/license`, f5devcentral/f5-automation-labs, "BIG-IP Module Provisioning" (13.0.0), and F5
 Stethoscope, which takes `apiRawValues` for a missing licence; for `sys/clock`, recordings of 14.1.2.1 and
-16.0.0 (CiscoTestAutomation/genieparser).
+16.0.0 (CiscoTestAutomation/genieparser); for iptunnel.configsync, F5's manual "BIG-IP TMOS: Tunneling and
+IPsec", 14.1, Configuring Network Virtualization Tunnels.
 """
 
 import re
@@ -15,6 +16,8 @@ from f5router.icontrol.rest.readiness import texts
 from f5router.model.json_types import JSON
 
 LICENCE, CLOCK, PROVISION = "sys/license", "sys/clock", "sys/provision"
+TUNNEL_SYNC = "sys/db/iptunnel.configsync"
+"""Variable by which config sync copies tunnels to the other units."""
 SDN_SERVICES = "SDN Services"
 """Feature that a tunnel into the pod network needs; its name may go on, as in "SDN Services, VE"."""
 
@@ -76,6 +79,11 @@ def time(client: Client) -> datetime | None:
 def level(client: Client, module: str) -> str:
     """Read the level of a module, "none" for one that is not provisioned. Raises: BigIPError."""
     return str(client.get_once(item_path(PROVISION, module)).get("level") or "")
+
+
+def copies_tunnels(client: Client) -> bool:
+    """Return True if config sync includes tunnels. Raises: BigIPError."""
+    return str(client.get_once(TUNNEL_SYNC).get("value") or "") == "enable"
 
 
 def day(seconds: float) -> date:

@@ -49,6 +49,7 @@ def observe(
     static_routes: bool = False,
     profiles: Collection[str] = (),
     expected: Expected = NOTHING,
+    unit: int = 0,
 ) -> Observation:
     """Read our objects, and the facts that decide how they may be written.
 
@@ -58,6 +59,7 @@ def observe(
         static_routes: read static routes too.
         profiles: full paths of the server SSL profiles that Routes may name.
         expected: what it will probably show.
+        unit: number of the unit that is read.
     Raises:
         NotReady: the device was not ready before or after.
         BigIPError: a read failed.
@@ -69,7 +71,7 @@ def observe(
     read = ltm.profiles
     servers = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= tmos.VXLAN_SINCE
-    network, others = tunnels.observe(client, folder) if vxlan else ([], ())
+    network, around = tunnels.observe(client, folder) if vxlan else ([], {})
     network += pod_routes(client, folder) if static_routes else []
     sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
                for path, raw in zip(virtuals, servers, strict=True)]
@@ -87,8 +89,8 @@ def observe(
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
     left = original_facts(client, objects, facts, folder)
     http, https = facts
-    known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left,
-                        client_ssl=_root(read[ClientSSL.KIND]),
+    known = DeviceFacts(version, http, https, max(port, 0), own_addresses=own, unread_addresses=unread,
+                        original=left, **around, unit=unit, client_ssl=_root(read[ClientSSL.KIND]),
                         missing_profiles=missing_profiles(profiles, read[ServerSSL.KIND], folder))
     return Observation(objects, known, *ltm.policy_state(), ltm.nodes)
 

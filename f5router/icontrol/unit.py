@@ -32,13 +32,15 @@ class Unit:
     """A BIG-IP that may be written to while it is active."""
 
     def __init__(self, name: str, client: Client, files: FileWriter, failover: Failover, *, folder: str,
-                 policy_model: str = "auto", node_partition: str | None = None, max_in_flight: int = 4,
-                 describe: Describe = lambda obj: ""):
+                 number: int = 0, policy_model: str = "auto", node_partition: str | None = None,
+                 max_in_flight: int = 4, describe: Describe = lambda obj: ""):
         """Args:
         name: its management address, for messages.
+        number: its place among the units of the settings, from 0.
         describe: writes the description of an object.
         """
         self.name, self.client, self.files, self.failover = name, client, files, failover
+        self.number = number
         self.calls = Calls(max_in_flight)
         self._given_up = threading.Event()
         self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)

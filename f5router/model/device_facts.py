@@ -87,6 +87,8 @@ class DeviceFacts:
     """Facts that an observation reads besides our own objects; an input of the desired state."""
 
     version: tuple[int, ...] = (14, 1, 2)
+    unit: int = field(default=0, kw_only=True)
+    """Which of the units of a pair it is, counted from 0 in the order of the settings."""
     http: VirtualFacts | None = None
     """None if no such virtual server is configured."""
     https: VirtualFacts | None = None
@@ -94,6 +96,8 @@ class DeviceFacts:
     """UDP port of our VxLAN profile; 0 without one."""
     tunnels: tuple[TunnelFacts, ...] = ()
     """Read only where VxLAN is configured."""
+    floating_addresses: tuple[str, ...] = field(default=(), kw_only=True)
+    """Floating self IPs of our route domain on other VLANs and tunnels than ours, likewise."""
     own_addresses: frozenset[str] = frozenset()
     """Addresses of the device itself in canonical form: our virtual servers, self IPs, management."""
     unread_addresses: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ AUTOMAP = "automap"
 
 @dataclass(frozen=True, slots=True)
 class VxlanConfig:
-    """The two settings of VxLAN, checked for their form."""
+    """The two settings of VxLAN for one BIG-IP, checked for their form."""
 
     internal_address: str
     """IPv4: the BIG-IP's address among the Nodes."""
@@ -41,16 +41,21 @@ class VxlanSettings(Protocol):
     def folder(self) -> str: ...
 
     @property
-    def vxlan(self) -> VxlanConfig | None:
-        """Config of VxLAN; None: the BIG-IP is not part of the cluster network."""
+    def vxlan(self) -> tuple[VxlanConfig, ...]:
+        """Config of VxLAN for each unit; empty: the BIG-IP is not part of the cluster network."""
 
     @property
     def manage_snat(self) -> bool: ...
 
 
+def own(config: VxlanSettings, facts: DeviceFacts) -> VxlanConfig | None:
+    """Return the settings for the unit that the facts are about; None without VxLAN."""
+    return config.vxlan[facts.unit] if config.vxlan else None
+
+
 def supported(config: VxlanSettings, facts: DeviceFacts) -> bool:
     """True if VxLAN is configured and this TMOS version has it."""
-    return config.vxlan is not None and facts.version >= tmos.VXLAN_SINCE
+    return bool(config.vxlan) and facts.version >= tmos.VXLAN_SINCE
 
 
 def joins(config: VxlanSettings, facts: DeviceFacts) -> bool:
@@ -68,7 +73,7 @@ def rivals(config: VxlanSettings, facts: DeviceFacts) -> list[TunnelFacts]:
 
     Two ends of one network on one device take each other's packets, and it has one way to a network.
     """
-    vxlan = config.vxlan
+    vxlan = own(config, facts)
     if vxlan is None:
         return []
     network = ipaddress.IPv4Interface(vxlan.gateway).network
@@ -84,7 +89,7 @@ Networks = Mapping[Key, ClusterNetwork]
 
 def base(config: VxlanSettings, facts: DeviceFacts, networks: Networks) -> list[Object]:
     """Build the VxLAN device: profile, tunnel, self IP; and source translations that are ours to set."""
-    folder, vxlan = config.folder, config.vxlan
+    folder, vxlan = config.folder, own(config, facts)
     if vxlan is None or not joins(config, facts):
         return []
     profile = VxlanProfile(names.vxlan_profile(folder), port(networks, facts))
@@ -114,10 +119,11 @@ def record(node: Node, subnet: HostSubnet | None, config: VxlanSettings, facts: 
     Args:
         subnet: the Node's HostSubnet, None where there is none or it cannot be read.
     """
-    if config.vxlan is None or not joins(config, facts):
+    setup = own(config, facts)
+    if setup is None or not joins(config, facts):
         return {}
     address = vtep(node, subnet)
-    if not address or address == config.vxlan.internal_address:
+    if not address or address == setup.internal_address:
         return {}
     fdb_record = FDBRecord(names.tunnel(config.folder), names.fdb_mac(address), address)
     return {fdb_record.ref: fdb_record}

@@ -5,7 +5,7 @@ Source: OpenShift 3.11 documentation, "Using the F5 Router Plug-in", Setting Up 
 """
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from f5router.model import names, tmos
@@ -23,6 +23,9 @@ RAMP = ("without --f5-internal-address and --f5-vxlan-gateway-cidr the router wo
 NOT_LICENSED = "01070356"
 """TMOS message number of "... feature not licensed"; which text SDN Services has is not recorded."""
 
+SHOWN = 3
+"""Floating self IPs that a message names."""
+
 ADDRESS, GATEWAY = "--f5-internal-address", "--f5-vxlan-gateway-cidr"
 
 
@@ -37,20 +40,23 @@ class ClusterNetworkView:
 
 
 def check(config: vxlan.VxlanSettings, facts: DeviceFacts, cluster: ClusterNetworkView) -> Findings:
-    """Check device, settings and Nodes."""
-    if config.vxlan is None:
+    """Check the device, its settings and those of the other units, and Nodes."""
+    own = vxlan.own(config, facts)
+    if own is None:
         return Findings()
     if not vxlan.supported(config, facts):
         version = tmos.dotted(facts.version)
         needed = tmos.dotted(tmos.VXLAN_SINCE)
         return Findings((f"TMOS {version} cannot join the cluster network by VxLAN, {needed} or newer can: "
                          f"pods are not reachable; {RAMP}",))
-    others = _rivals(config, config.vxlan, facts)
+    others = _rivals(config, own, facts)
     if others and not vxlan.joins(config, facts):
         return Findings(tuple(others))
-    problems = [*others, *_settings(config.vxlan, cluster), *_own_address(config.vxlan, cluster)]
+    problems = list(others)
+    for unit in config.vxlan:
+        problems += [*_settings(unit, config.vxlan, cluster), *_own_address(unit, cluster)]
     virtuals = [virtual for virtual in (facts.http, facts.https) if virtual]
-    snat = [text for virtual in virtuals if (text := _translation(virtual, config.vxlan, config))]
+    snat = filter(None, (_translation(virtual, own, config, facts) for virtual in virtuals))
     return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
 
 
@@ -80,10 +86,11 @@ def refusal(ref: Ref, error: BigIPError) -> str:
 # --- settings against HostSubnet and ClusterNetwork --------------------------------------
 
 
-def _settings(own: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
+def _settings(own: vxlan.VxlanConfig, units: Collection[vxlan.VxlanConfig],
+              cluster: ClusterNetworkView) -> Iterable[str]:
     ghost = next((s for s in _sorted(cluster.host_subnets) if s.host_ip == own.internal_address), None)
     if ghost is None and cluster.host_subnets:
-        yield _no_ghost(own, cluster)
+        yield _no_ghost(own, {unit.internal_address for unit in units}, cluster)
     elif ghost is not None and not ghost.subnet:
         yield (f"{ADDRESS} {own.internal_address}: HostSubnet {ghost.key.name} has no subnet yet; the SDN "
                "master allocates one if it is annotated pod.network.openshift.io/assign-subnet: \"true\"")
@@ -98,8 +105,9 @@ def _settings(own: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[s
     yield from _gateway(gateway, ghost, subnet, network)
 
 
-def _no_ghost(own: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> str:
-    ghosts = [s for key, s in sorted(cluster.host_subnets.items()) if key not in cluster.nodes and s.host_ip]
+def _no_ghost(own: vxlan.VxlanConfig, taken: Collection[str], cluster: ClusterNetworkView) -> str:
+    ghosts = [s for key, s in sorted(cluster.host_subnets.items())
+              if key not in cluster.nodes and s.host_ip and s.host_ip not in taken]
     text = (f"{ADDRESS} {own.internal_address}: no HostSubnet has this hostIP, so no Node accepts its "
             "packets; ")
     if ghosts and cluster.nodes:
@@ -210,17 +218,30 @@ def _sorted(subnets: Mapping[Key, HostSubnet]) -> list[HostSubnet]:
 # --- return traffic ----------------------------------------------------------------------
 
 
-def _translation(virtual: VirtualFacts, own: vxlan.VxlanConfig, config: vxlan.VxlanSettings) -> str:
-    """Pods must answer to the gateway, not to the client (openshift/origin v3.11.0,
-    pkg/cmd/infra/router/f5.go: F5Router.VxlanGateway)."""
+def _translation(virtual: VirtualFacts, own: vxlan.VxlanConfig, config: vxlan.VxlanSettings,
+                 facts: DeviceFacts) -> str:
+    """Return why pods may not answer to the gateway, as they must (openshift/origin v3.11.0,
+    pkg/cmd/infra/router/f5.go: F5Router.VxlanGateway).
+
+    Automap prefers any floating self IP to one that does not float, even on the way to the pods (K7336,
+    quoted in F5Networks/k8s-bigip-ctlr, #533).
+    """
     gateway = own.gateway.partition("/")[0]
     where = f"virtual server {virtual.path}, source address translation"
     wanted = f"automap, or a SNAT pool with {gateway}"
-    if not virtual.exists or virtual.snat == vxlan.AUTOMAP:
+    if not virtual.exists:
+        return ""
+    is_automap = virtual.snat == vxlan.AUTOMAP or (
+        virtual.snat == vxlan.NO_TRANSLATION and config.manage_snat)
+    if is_automap and facts.floating_addresses:
+        listed = ", ".join(facts.floating_addresses[:SHOWN])
+        remedy = (f"set a SNAT pool with {gateway}" if len(config.vxlan) == 1
+                  else "set up the pair without them (docs/bigip-pairs.md)")
+        return (f"{where}: automap takes floating self IPs before {gateway}, and the BIG-IP has {listed}, so "
+                f"what pods answer may not come back; {remedy}")
+    if is_automap:
         return ""
     if virtual.snat == vxlan.NO_TRANSLATION:
-        if config.manage_snat:
-            return ""
         return (f"{where}: none, so pods answer to clients past the BIG-IP; set {wanted} "
                 f"(tmsh modify ltm virtual {virtual.path} source-address-translation {{ type automap }}, or "
                 "--f5-manage-snat), unless a SNAT of the device does it")

@@ -2,7 +2,9 @@
 
 Sources: F5's manual "BIG-IP Device Service Clustering: Administration", 14.1, Managing Configuration
 Synchronization (a sync replaces the configuration of the other units; with auto-sync a change is copied at
-once) and Managing Failover; K13946 (self IPs that do not float and VLANs stay on their unit). After a reboot
+once) and Managing Failover; K13946 (self IPs that do not float and VLANs stay on their unit); "BIG-IP TMOS:
+Tunneling and IPsec", 14.1, Disabling config sync for tunnels (iptunnel.configsync on both units; tunnels are
+copied without it). That profiles of tunnels are copied all the same is taken from scripts. After a reboot
 of a unit F5's units have been seen to report a conflict, or one unit as the newer one: tests choose.
 """
 
@@ -16,6 +18,7 @@ HOSTNAMES = (unit.HOSTNAME, unit.PEER)
 _LOCAL_KINDS = frozenset(("auth/user", "sys/db", "sys/provision", "net/vlan", "net/vlan/interfaces",
                           "net/fdb/tunnel", "net/fdb/tunnel/records"))
 LOCAL_ONLY = "/Common/traffic-group-local-only"
+TUNNELS, FDB, RECORDS = "net/tunnels/tunnel", "net/fdb/tunnel", "net/fdb/tunnel/records"
 
 
 class Pair:
@@ -117,7 +120,7 @@ class Pair:
 
     def _note(self, number: int, kinds: set[str]) -> None:
         """Note what was written on a unit; the store's lock is held."""
-        if self._copying or not kinds - unit.NOT_SYNCED:
+        if self._copying or not kinds - unit.NOT_SYNCED - self._kept_kinds():
             return
         self._changed[number] = True
         if self.units[number].unit.auto_sync and not self._changed[1 - number]:
@@ -132,9 +135,10 @@ class Pair:
                 return False
             self._copying = True
             try:
-                own = [item for item in target.every() if _is_local(item)]
-                synced = [item for item in self.units[source].store.every() if not _is_local(item)]
-                target.replace([*synced, *own])
+                kept = self._kept_kinds()
+                own = [item for item in target.every() if _is_local(item, kept)]
+                synced = [item for item in self.units[source].store.every() if not _is_local(item, kept)]
+                target.replace(_with_fdb([*synced, *own]))
             finally:
                 self._copying = False
             self._changed = [False, False]
@@ -154,11 +158,26 @@ class Pair:
             big.store.unit.sync = state if connected else unit.DISCONNECTED
 
     def _synced_items(self, number: int) -> dict[tuple[str, Key], object]:
+        kept = self._kept_kinds()
         return {(item.kind, item.key): item.fields for item in self.units[number].store.every()
-                if not _is_local(item)}
+                if not _is_local(item, kept)}
+
+    def _kept_kinds(self) -> frozenset[str]:
+        """Return the kinds that the administrator has excluded from config sync, on both units."""
+        variables = [big.store.get("sys/db", "iptunnel.configsync") for big in self.units]
+        kept = all(item is not None and item.fields["value"] == "disable" for item in variables)
+        return frozenset((TUNNELS,)) if kept else frozenset()
 
 
-def _is_local(item: Item) -> bool:
-    """True for an object that config sync leaves out."""
-    return item.kind in _LOCAL_KINDS or (
+def _is_local(item: Item, kept: frozenset[str]) -> bool:
+    """True for an object that config sync leaves out. Args: kept: kinds that each unit has of its own."""
+    return item.kind in _LOCAL_KINDS or item.kind in kept or (
         item.kind == "net/self" and item.fields.get("trafficGroup", LOCAL_ONLY) == LOCAL_ONLY)
+
+
+def _with_fdb(items: list[Item]) -> list[Item]:
+    """Return items with an FDB for each tunnel, and for no other."""
+    tunnels = {item.key for item in items if item.kind == TUNNELS}
+    there = {item.key for item in items if item.kind == FDB}
+    return [item for item in items if item.kind not in (FDB, RECORDS) or item.key[:1] in tunnels] + [
+        Item(FDB, key, {}, 1, {}) for key in sorted(tunnels - there)]

@@ -64,6 +64,7 @@ class Database(Given):
 
 VARIABLES = {
     "icrd.timeout": ("60", "integer min:30 max:600"),
+    "iptunnel.configsync": ("enable", "disable enable"),
     "provision.cpu.afm": ("0", "integer min:0 max:100"),
     "provision.extramb": ("0", "integer min:0 max:8192"),
     "restjavad.timeout": ("60", "integer min:30 max:600"),
@@ -72,8 +73,9 @@ VARIABLES = {
     "systemauth.disablebash": ("false", "false true"),
 }
 """Name -> (default, range). The form and provision.cpu.afm: F5Networks/f5-ansible, test_bigip_sys_db.py;
-systemauth.disablebash: F5Networks/f5-telemetry-streaming. Ranges of the others are inferred. A device has
-hundreds more."""
+systemauth.disablebash: F5Networks/f5-telemetry-streaming; iptunnel.configsync: F5's manual "BIG-IP TMOS:
+Tunneling and IPsec", 14.1, Configuring Network Virtualization Tunnels. Ranges of the others are inferred. A
+device has hundreds more."""
 
 
 class ApplicationService(Kind):

@@ -33,7 +33,7 @@ from tests.chaos.traffic import Witness
 from tests.feature.conftest import Lab
 from tests.reference.full_build import snapshot_of
 
-NEAR = {"name": "near", "address": f"{script.ADDRESS}/24", "vlan": "/Common/internal", "partition": "Common"}
+NEAR = {"name": "near", "address": "10.3.89.212/24", "vlan": "/Common/internal", "partition": "Common"}
 OLD = "11.6.0"
 SHORT = Backoff(first_s=0.01, limit_s=0.05)
 TIMING = Timing(
@@ -187,7 +187,9 @@ class Site:
         if self._plan.static_routes:
             flags["f5_static_routes"] = "true"
         if self._plan.vxlan:
-            flags |= {"f5_internal_address": script.ADDRESS, "f5_vxlan_gateway_cidr": script.GATEWAY}
+            count = len(self._units)
+            flags |= {"f5_internal_address": ",".join(script.ADDRESSES[:count]),
+                      "f5_vxlan_gateway_cidr": ",".join(script.GATEWAYS[:count])}
         if self._plan.node_ports:
             flags["pool_member_type"] = "nodeport"
         if self.pair:
@@ -316,7 +318,8 @@ class Site:
             self.witness.add(self._expected())
 
     def _expected(self) -> expected.Expected:
-        return expected.of(expected.stored(self.kube), self._config, self._facts)
+        facts = replace(self._facts, unit=self._units.index(self.bigip))
+        return expected.of(expected.stored(self.kube), self._config, facts)
 
     def _mixtures(self) -> Iterator[expected.Expected]:
         """Clusters as the router may see them: some kinds as they are, others as they were."""

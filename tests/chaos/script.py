@@ -11,10 +11,12 @@ NAMESPACES = ("shop", "rival")
 PORTS = {"web": ("http", 8080), "api": ("http", 8080), "tls": ("https", 8443)}
 HOSTS = ("a.example.com", "b.example.com", "c.example.com", "x.wild.example.com")
 PATHS = ("", "/a", "/a/b")
-ADDRESS, GATEWAY = "10.3.89.213", "10.131.0.5/14"
-CLUSTER_NETWORK = (manifests.host_subnet("f5", ADDRESS, "10.131.0.0/23"),
+ADDRESSES, GATEWAYS = ("10.3.89.213", "10.3.89.214"), ("10.131.0.5/14", "10.131.2.5/14")
+"""Of both units of a pair."""
+CLUSTER_NETWORK = (manifests.host_subnet("f5", ADDRESSES[0], "10.131.0.0/23"),
+                   manifests.host_subnet("f5-2", ADDRESSES[1], "10.131.2.0/23"),
                    manifests.cluster_network("10.128.0.0/14"))
-"""Of openshift-sdn, with the BIG-IP as a host."""
+"""Of openshift-sdn, with each unit as a host."""
 WILD = "w.wild.example.com"
 """Host of wildcard Routes; their domain covers the last of HOSTS."""
 FLOATING = "10.1.99.1"
@@ -150,7 +152,7 @@ class _Writer:
         network = 1.0 if self._node_ports else chance.random()
         pair = chance.random() < 0.15
         old = chance.random() < 0.15 and not pair
-        return Script(self._seed, static_routes=network < 0.25, vxlan=0.25 <= network < 0.4 and not pair,
+        return Script(self._seed, static_routes=network < 0.25, vxlan=0.25 <= network < 0.4,
                       node_ports=self._node_ports, pair=pair, old=old, lease=lease,
                       ssh=old or (chance.random() < 0.3 and not pair),
                       rounds=tuple(rounds), base=base)

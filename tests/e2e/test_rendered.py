@@ -177,14 +177,17 @@ def test_the_router_runs_as_rendered(tmp_path, render, vxlan, check):
         assert site.bigip.errors == []
 
 
-PAIR = {"f5-internal-address": "10.3.89.213", "f5-vxlan-gateway-cidr": "10.131.0.5/14"}
-"""Neither goes without the other."""
+UNITS = {"f5-internal-address": ("10.3.89.213", "10.3.89.214"),
+         "f5-vxlan-gateway-cidr": ("10.131.0.5/14", "10.130.2.5/14"),
+         "f5-host": ("b.example.com", "c.example.com")}
+"""None goes without the others, and there are as many of each."""
 
 
 def refused(name: str, value: object) -> tuple[bool, bool]:
     """True for the schema, and for the router, if it refuses a value."""
     text = value if isinstance(value, str) else json.dumps(value)
-    both = PAIR | {name: text} if name in PAIR else {name: text}
+    units = text.count(",") + 1 if name in UNITS else 1
+    both = {each: ",".join(values[:units]) for each, values in UNITS.items() if name in UNITS} | {name: text}
     given = {"f5-host": "b.example.com", "f5-username": "u", "f5-password": "p", **both}
     try:
         config.load(given, {}, config.read_text)
@@ -206,8 +209,10 @@ def refused(name: str, value: object) -> tuple[bool, bool]:
     ("f5-http-vserver", ("/Common/a", "a b", "a~b"), ("", "ose-vserver", "a.b_c")),
     ("namespace", ("Shop", "a_b", "-a", "a.b", "x" * 64), ("", "shop", "a-1", "x" * 63)),
     ("router-canonical-hostname", ("Router.example.com", "a..b", "a_b", "*.a"), ("", "router.example.com")),
-    ("f5-internal-address", ("10.3.89", "::1", "bigip", "10.3.89.213/24"), ("10.3.89.213",)),
-    ("f5-vxlan-gateway-cidr", ("10.131.0.5", "10.131.0.5/31", "10.131.0.5/0", "::1/64"), ("10.131.0.5/14",)),
+    ("f5-internal-address", ("10.3.89", "::1", "bigip", "10.3.89.213/24", "10.3.89.213,"),
+     ("10.3.89.213", "10.3.89.213, 10.3.89.214")),
+    ("f5-vxlan-gateway-cidr", ("10.131.0.5", "10.131.0.5/31", "10.131.0.5/0", "::1/64", "10.131.0.5/14,x"),
+     ("10.131.0.5/14", "10.131.0.5/14,10.130.2.5/14")),
     ("ssl-min-version", ("TLSv1.4", "1.2", "tlsv1.2"), ("", "SSLv3", "TLSv1.0", "TLSv1.3")),
     ("metrics-tls-min-version", ("", "SSLv3", "1.4", "TLS1.2"), ("TLSv1.2", "VersionTLS12", "1.3", "12")),
     ("log-level", ("", "loud", "trace"), tuple(LOG_LEVELS)),

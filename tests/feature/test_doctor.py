@@ -15,6 +15,7 @@ from mocks.bigip import FakeBigIP
 from mocks.bigip.store import Licence
 from tests import manifests
 from tests.builders import identity
+from tests.feature import tmsh
 from tests.feature.conftest import Lab
 from tests.feature.test_pair import PairLab
 from tests.waiting import DEADLINE_S
@@ -306,3 +307,25 @@ def test_a_pair(lab, tmp_path, capsys):
     assert "config sync" in [check for check, _, _ in well]
     (failed,) = [check for check in none_active if check[1] == "failure"]
     assert (failed[0], failed[2].count("the unit is STANDBY")) == ("failover", 2)
+
+
+def test_tunnels_of_a_pair(lab, tmp_path, capsys):
+    """Each unit has its own, so config sync must not copy them; the command changes that."""
+    def tunnels() -> list[tuple[str, str]]:
+        patient = dataclasses.replace(DEFAULT, look_s=DEADLINE_S)
+        command.doctor(lab.flags(**pair.flags, **addresses), {}, output="json", timing=patient)
+        return [(check["state"], check["mend"]) for check in json.loads(capsys.readouterr().out)["checks"]
+                if check["check"] == "tunnels"]
+
+    addresses = {"f5_internal_address": "10.3.89.213,10.3.89.214",
+                 "f5_vxlan_gateway_cidr": "10.131.0.5/14,10.130.2.5/14"}
+    with FakeBigIP() as second:
+        pair = PairLab(lab, second, tmp_path / "both.crt")
+        (state, mend), other = tunnels()
+        assert (state, other[0]) == ("warning", "warning")
+        command_line = mend[mend.index("tmsh "):]
+        tmsh.run(lab, command_line)
+        second.request("PATCH", "sys/db/iptunnel.configsync", {}, {"value": "disable"})
+        assert [state for state, _ in tunnels()] == ["ok", "ok"]
+        second.inject("refuse", times=None, path="iptunnel", message="no")
+        assert [state for state, _ in tunnels()] == ["ok", "warning"]

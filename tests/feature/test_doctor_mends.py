@@ -42,6 +42,14 @@ def pool(lab: Lab) -> None:
     virtual("pooled", 6, TCP, HTTP, **POOLED)(lab)
 
 
+def floating(lab: Lab) -> None:
+    """Add a self IP that automap prefers to the gateway."""
+    lab.bigip.put_object("net/self", {
+        "name": "floats", "partition": "Common", "address": "10.3.89.220/24", "vlan": "/Common/internal",
+        "trafficGroup": "/Common/traffic-group-1", "floating": "enabled"})
+    virtual("auto", 7, TCP, HTTP, sourceAddressTranslation={"type": "automap"})(lab)
+
+
 def without_sni(lab: Lab) -> None:
     """Add a Route with a certificate, and a virtual server without a default for SNI."""
     virtual("no-sni", 3, TCP, HTTP, SSL)(lab)
@@ -67,6 +75,8 @@ def pending(lab: Lab) -> None:
     pytest.param(virtual("no-snat", 4, TCP, HTTP), "virtual servers",
                  {"f5_http_vserver": "no-snat", "f5_static_routes": "true"}, id="source address translation"),
     pytest.param(pool, "way to the pods", {"f5_http_vserver": "pooled", **VXLAN}, id="SNAT pool"),
+    pytest.param(floating, "way to the pods", {"f5_http_vserver": "auto", "f5_https_vserver": "", **VXLAN},
+                 id="floating self IP"),
     pytest.param(virtual("own-zip", 5, TCP, HTTP, "/Common/httpcompression"), "virtual servers",
                  {"f5_http_vserver": "own-zip", "enable_compression": "true"}, id="compression"),
     pytest.param(None, "profiles", {"allowed_profiles": "/Common/reencrypt=shop"}, id="server SSL profile"),

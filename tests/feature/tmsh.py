@@ -6,7 +6,7 @@ from typing import Any
 
 KINDS = tuple(kind.split() for kind in (
     "ltm profile client-ssl", "ltm profile server-ssl", "ltm virtual", "ltm snatpool", "auth partition",
-    "auth user", "sys provision"))
+    "auth user", "sys provision", "sys db"))
 OPERATORS = (";", "&&")
 
 Items = list[tuple[str, dict[str, Any]]]
@@ -53,7 +53,7 @@ def _change(lab, verb: str, kind: str, name: str, rest: Sequence[str]) -> None:
             body["partitionAccess"] = [{"name": each, **fields} for each, fields in _items(words)]
         elif word == "members":
             assert value == "add"
-            old = lab.bigip.get(item)["members"]
+            old = (lab.bigip.get(item) or {"members": []})["members"]
             body[word] = [*old, *(_full(each) for each, _ in _items(words))]
         elif value == "{":
             body[_camel(word)] = _properties(words)

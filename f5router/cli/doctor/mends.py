@@ -12,7 +12,7 @@ documentation (https://kubernetes.io/docs/reference/access-authn-authz/rbac/), d
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from f5router.cli.doctor.report import Mend
 from f5router.icontrol import rights
@@ -23,10 +23,11 @@ from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.printable import printable
 from f5router.network import vxlan_checks
-from f5router.network.vxlan import NO_TRANSLATION, VxlanConfig
+from f5router.network.vxlan import VxlanConfig
 
 _ONE_PARTITION_ACCESS = (11, 6)
 """First TMOS version whose users have a role for each partition."""
+PAIRS = "docs/bigip-pairs.md"
 _DEFAULT_CLIENT_SSL = "/Common/clientssl-default"
 _OF_F5 = frozenset(f"/Common/{name}" for name in (
     "clientssl", "clientssl-insecure-compatible", "clientssl-secure", "crypto-server-default-clientssl",
@@ -109,6 +110,9 @@ CLOCK_HIDDEN = Mend("compare it by hand", "tmsh show sys clock")
 HOST_KEY = Mend("compare the fingerprint with that of the BIG-IP's own files, then put the key into "
                 "--f5-ssh-known-hosts, or the fingerprint into --f5-ssh-host-key; on the BIG-IP",
                 "for key in /config/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done")
+TUNNELS = Mend(f"exclude them on each unit ({PAIRS})",
+               "tmsh modify sys db iptunnel.configsync value disable")
+TUNNELS_HIDDEN = Mend("read it on the unit", "tmsh list sys db iptunnel.configsync value")
 FAILOVER_HIDDEN = Mend("read it on the unit", "tmsh show cm failover-status")
 NOT_ACTIVE = Mend("give both units of the pair with --f5-host, or the address of the active one; each shows "
                   "its state with", FAILOVER_HIDDEN.command)
@@ -238,7 +242,7 @@ def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Mend:
 
 
 def no_group(folder: str) -> Mend:
-    return Mend("add the folder to the device group of the pair (docs/bigip-pairs.md)",
+    return Mend(f"add the folder to the device group of the pair ({PAIRS})",
                 f"tmsh modify sys folder {quoted(folder)} device-group GROUP")
 
 
@@ -264,15 +268,15 @@ NO_NETWORK_KIND = Mend("let the account read them, if the cluster has some (a cl
                        "oc apply -f docs/deploy/15-sdn-reader.yaml")
 
 
-def way(text: str, own: VxlanConfig | None, virtuals: Iterable[VirtualFacts],
+def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts],
         role_mend: Mend) -> tuple[str, Mend]:
     """Return a finding about the way to the pods without its remedy, and what mends it.
 
-    Args: role_mend: gives the user the right to read.
+    Args: vxlan: the settings of each unit; role_mend: gives the user the right to read.
     """
     for facts in virtuals:
         if text.startswith(f"virtual server {facts.path},"):
-            return text.partition("; set ")[0], _return(facts, own)
+            return text.partition("; set ")[0], _return(text, facts)
     if node := re.match(r"Nodes? ([^,: ]+)", text):
         return text, Mend("correct its addresses and pod networks, which it shows with",
                           f"kubectl get node {quoted(node[1])} -o yaml")
@@ -280,27 +284,35 @@ def way(text: str, own: VxlanConfig | None, virtuals: Iterable[VirtualFacts],
         return text, Mend("label some, or correct --node-label-selector", "kubectl get nodes --show-labels")
     if " of the BIG-IP cannot be read (" in text:
         return text, role_mend
-    return split(text, _of_vxlan(text, own))
+    return split(text, _of_vxlan(text, vxlan))
 
 
-def _return(facts: VirtualFacts, own: VxlanConfig | None) -> Mend:
-    if facts.snat == NO_TRANSLATION or own is None:
+def _return(text: str, facts: VirtualFacts) -> Mend:
+    if floating := re.search(r"automap takes floating self IPs before ([0-9.]+)", text):
+        if PAIRS in text:
+            return Mend(f"set up the pair without them ({PAIRS})", "tmsh list net self floating")
+        return Mend("give it a SNAT pool with the gateway",
+                    f"tmsh create ltm snatpool openshift-gateway members add {{ {floating[1]} }}; "
+                    f"tmsh modify ltm virtual {quoted(facts.path)} source-address-translation "
+                    "{ type snat pool openshift-gateway }")
+    gateway = re.search(r"does not hold ([0-9.]+)", text)
+    if gateway is None:
         return translation(facts.path)
-    gateway = own.gateway.partition("/")[0]
     return Mend("take automap, or add the gateway",
-                f"tmsh modify ltm snatpool {quoted(facts.snat_pool)} members add {{ {gateway} }}")
+                f"tmsh modify ltm snatpool {quoted(facts.snat_pool)} members add {{ {gateway[1]} }}")
 
 
-def _of_vxlan(text: str, own: VxlanConfig | None) -> Mend:
+def _of_vxlan(text: str, vxlan: Sequence[VxlanConfig]) -> Mend:
     if text.startswith("TMOS "):
         return Mend(f"upgrade it; {vxlan_checks.RAMP}", UNSUPPORTED.command)
     if text.startswith("VxLAN profile "):
         return NO_NETWORK_KIND
     if "by tunnel " in text:
         return Mend("let one router join the cluster network", "tmsh list net tunnels tunnel")
-    if own is not None and "; create a HostSubnet " in text:
-        create = f"ghost-hostsubnet create --name openshift-f5-node --host-ip {own.internal_address}"
-        return Mend("create it", create)
+    if missing := re.search(r"; create a HostSubnet with hostIP ([0-9.]+)", text):
+        number = [unit.internal_address for unit in vxlan].index(missing[1])
+        name = f"openshift-f5-node-{number + 1}" if number else "openshift-f5-node"
+        return Mend("create it", f"ghost-hostsubnet create --name {name} --host-ip {missing[1]}")
     if subnet := re.search(r"the subnet of HostSubnet ([^;, ]+)", text):
         return Mend("the right one is printed by", f"ghost-hostsubnet gateway --name {quoted(subnet[1])}")
     return Mend("compare it with the network of the cluster", "ghost-hostsubnet show")

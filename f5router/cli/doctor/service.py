@@ -177,7 +177,7 @@ def _near_secrets(survey: Survey) -> Iterator[Check]:
 def _topics(survey: Survey) -> Iterator[Check]:
     findings, network = survey.findings(), survey.reconciler.engine.cluster
     known = {"HostSubnet": network.host_subnets, "ClusterNetwork": network.networks}
-    unknown = [kind for kind, objects in known.items() if survey.config.vxlan is not None and not objects]
+    unknown = [kind for kind, objects in known.items() if survey.config.vxlan and not objects]
     for kind in unknown:
         yield warning(AREA, "way to the pods", f"the settings of VxLAN are not checked against a {kind}: "
                                                "there is none, or it cannot be read",
@@ -203,9 +203,9 @@ def _mended(survey: Survey, text: str) -> tuple[str, Mend]:
 
 def _way(config: Config) -> str:
     """Describe how pods are reached."""
-    if (vxlan := config.vxlan) is not None:
-        return (f"VxLAN: HostSubnet of {vxlan.internal_address}, gateway {vxlan.gateway} and its mask fit "
-                "the cluster network")
+    if config.vxlan:
+        return "; ".join(f"VxLAN: HostSubnet of {unit.internal_address}, gateway {unit.gateway} and its mask "
+                         "fit the cluster network" for unit in config.vxlan)
     if config.static_routes:
         return "static routes by way of the Nodes"
     if config.nodeport is not None:

@@ -49,6 +49,8 @@ def check(unit: Unit, config: Config, ssh: SSHSettings, now: Callable[[], float]
         yield from _modules(where, unit)
         yield from _clock(where, unit, now)
         yield from _failover(where, unit, config, version)
+        if config.vxlan and len(config.hosts) > 1:
+            yield _tunnels(where, unit)
     if config.cert_upload == "ssh":
         yield _ssh(where, ssh)
 
@@ -131,7 +133,7 @@ def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -
         yield warning(where, "licence", f"it ends on {licence.ends}", mends.RENEWAL)
     else:
         yield ok(where, "licence", f"until {licence.ends}" if licence.ends else "without an end")
-    if config.vxlan is not None and licence.has_sdn is False:
+    if config.vxlan and licence.has_sdn is False:
         yield failure(where, "licence", f"{inspection.SDN_SERVICES} is not in it, so the BIG-IP cannot join "
                                         "the cluster network", mends.NO_SDN)
 
@@ -177,6 +179,19 @@ def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) 
             yield failure(where, "failover", text, mend)
     if not remarks or (state.status and not alone):
         yield ok(where, "failover", f"the unit is {state.status}")
+
+
+def _tunnels(where: str, unit: Unit) -> Check:
+    """Check that the unit's tunnel, which has an address of its own, does not replace that of the others."""
+    try:
+        copied = inspection.copies_tunnels(unit.client)
+    except BigIPError as exc:
+        return warning(where, "tunnels", f"iptunnel.configsync cannot be read: {exc.text}",
+                       mends.TUNNELS_HIDDEN)
+    if copied:
+        return warning(where, "tunnels", "config sync copies them, so that after it the other units have a "
+                                         "tunnel with this unit's address", mends.TUNNELS)
+    return ok(where, "tunnels", "config sync leaves them out")
 
 
 def _ssh(where: str, settings: SSHSettings) -> Check:

@@ -5,7 +5,7 @@ To recreate it, everything on it is deleted and then restored in one go, other p
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, net_codec
@@ -34,8 +34,12 @@ _DECODERS: Mapping[str, Callable[[JSON], Any]] = {
 }
 
 
-def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFacts, ...]]:
-    """Read our VxLAN device with every record of its FDB, and the facts about all tunnels.
+FLOATING = "enabled"
+"""Value of `floating` of a self IP that is on the active unit of a pair."""
+
+
+def observe(client: Client, folder: str) -> tuple[list[Object], dict[str, Any]]:
+    """Read our VxLAN device with every record of its FDB; also keyword arguments of DeviceFacts.
 
     Other people's records are read for comparison only. Self IPs are read as a collection: one of an earlier
     gateway has another name.
@@ -54,15 +58,20 @@ def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFact
 
 
 def _facts(
-    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[tuple[JSON, SelfIP]],
-) -> tuple[TunnelFacts, ...]:
-    """Return the tunnels with self IPs in our route domain; reads it if self IPs are on other tunnels."""
+    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Collection[tuple[JSON, SelfIP]],
+) -> dict[str, Any]:
+    """Return the tunnels with self IPs in our route domain, and floating self IPs elsewhere in it.
+
+    The route domain is read if there may be any besides our own.
+    """
     own = names.tunnel(folder)
+    floating = [(raw, address) for raw, address in addresses
+                if address.vlan != own and address.floating == FLOATING]
     on: dict[str, list[tuple[JSON, SelfIP]]] = {}
     for raw, address in addresses:
         on.setdefault(address.vlan, []).append((raw, address))
     others = any(tunnel.path in on for tunnel in tunnels if tunnel.path != own)
-    domain = default_route_domain(client, folder) if others else 0
+    domain = default_route_domain(client, folder) if others or floating else 0
     facts = []
     for tunnel in tunnels:
         here = (net_codec.interface(address) for raw, address in on.get(tunnel.path, ())
@@ -70,7 +79,9 @@ def _facts(
         addresses_here = tuple(sorted(filter(None, here)))
         if addresses_here or tunnel.path == own:
             facts.append(TunnelFacts(tunnel.path, tunnel.local_address, addresses_here))
-    return tuple(facts)
+    near = [address for raw, address in floating if net_codec.route_domain(raw) == domain]
+    return {"tunnels": tuple(facts),
+            "floating_addresses": tuple(sorted(address.address.partition("/")[0] for address in near))}
 
 
 def default_route_domain(client: Client, folder: str) -> int:

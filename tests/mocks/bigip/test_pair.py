@@ -65,6 +65,30 @@ def test_config_sync_carries_what_does_not_belong_to_a_unit(joined):
     assert pair.are_equal()
 
 
+@pytest.mark.parametrize("excluded", [0, 1, 2])
+def test_tunnels_belong_to_a_unit_if_the_administrator_says_so_on_both(joined, excluded):
+    """A tunnel that is copied comes with an empty FDB; its profile is copied always."""
+    pair, first, second, auto_sync = joined
+    for caller in (first, second)[:excluded]:
+        caller.ok("PATCH", "sys/db/iptunnel.configsync", {"value": "disable"})
+    first.ok("POST", "net/tunnels/vxlan", {"name": "p", "partition": "Common", "port": 4789})
+    if not auto_sync:
+        first.ok("POST", "cm", PUSH)
+    first.ok("POST", "net/tunnels/tunnel", {
+        "name": "t", "partition": "Common", "profile": "/Common/p", "localAddress": "10.3.89.213"})
+    first.ok("POST", "net/fdb/tunnel/~Common~t/records",
+             {"name": "0a:0a:0a:01:01:01", "endpoint": "10.1.1.1"})
+    assert status(first)[0] == ("In Sync" if auto_sync or excluded == 2 else "Changes Pending")
+    if not auto_sync:
+        first.ok("POST", "cm", PUSH)
+    copy = pair.units[1].get("net/tunnels/tunnel/~Common~t")
+    assert (copy is None) == (excluded == 2)
+    assert pair.units[1].get("net/tunnels/vxlan/~Common~p")
+    if copy:
+        assert second.ok("GET", "net/fdb/tunnel/~Common~t/records").get("items", []) == []
+    assert pair.are_equal()
+
+
 def test_changes_on_both_are_a_conflict(joined):
     """It stays one until config sync decides it; the loser's changes are gone."""
     pair, first, second, auto_sync = joined

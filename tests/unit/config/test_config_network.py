@@ -4,6 +4,7 @@ import pytest
 
 from f5router.config.options import OPTIONS
 from f5router.network import node_ports
+from f5router.network.vxlan import VxlanConfig
 from tests.unit.config.loading import HOST, config, problems
 
 VXLAN = {"f5_internal_address": "192.0.2.1", "f5_vxlan_gateway_cidr": "10.131.0.5/14"}
@@ -23,20 +24,33 @@ def test_vxlan_both_or_none(name):
 
 def test_vxlan():
     """Both together are one group of Config; without them there is none."""
-    assert config().vxlan is None
+    assert config().vxlan == ()
     settings = config(f5_internal_address="192.0.2.1", f5_vxlan_gateway_cidr="10.131.0.5/14")
-    assert (settings.vxlan.internal_address, settings.vxlan.gateway) == ("192.0.2.1", "10.131.0.5/14")
-    assert settings.redacted()["vxlan"] == {"internal_address": "192.0.2.1", "gateway": "10.131.0.5/14"}
+    assert settings.vxlan == (VxlanConfig("192.0.2.1", "10.131.0.5/14"),)
+    assert settings.redacted()["vxlan"] == ({"internal_address": "192.0.2.1", "gateway": "10.131.0.5/14"},)
     mixed = config({HOST + "INTERNAL_ADDRESS": "192.0.2.9", HOST + "VXLAN_GW_CIDR": "10.131.0.5/14"},
                    f5_internal_address="192.0.2.1")
-    assert mixed.vxlan.internal_address == "192.0.2.1"
+    assert mixed.vxlan[0].internal_address == "192.0.2.1"
 
 
 def test_vxlan_and_a_pair():
-    """An address and a gateway of one unit cannot be those of the other."""
-    (problem,) = problems(**VXLAN, f5_host="a,b")
-    assert "run a router for each unit" in problem
-    assert config(**VXLAN, f5_host="a").vxlan
+    """Each unit has an address and a gateway of its own, in the order of the hosts."""
+    both = {"f5_internal_address": "192.0.2.1, 192.0.2.2",
+            "f5_vxlan_gateway_cidr": "10.131.0.5/14,10.130.2.5/14"}
+    assert config(**both, f5_host="a,b").vxlan == (
+        VxlanConfig("192.0.2.1", "10.131.0.5/14"), VxlanConfig("192.0.2.2", "10.130.2.5/14"))
+    for flags in (VXLAN, VXLAN | {"f5_internal_address": both["f5_internal_address"]}):
+        (problem,) = problems(**flags, f5_host="a,b")
+        assert "each of the 2 units of --f5-host has an address and a gateway of its own" in problem
+    (problem,) = problems(**both, f5_host="a")
+    assert "there are more than one, and one address in --f5-host" in problem
+
+
+@pytest.mark.parametrize("flags", [
+    {"f5_internal_address": "192.0.2.1,192.0.2.1"}, {"f5_vxlan_gateway_cidr": "10.131.0.5/14,10.131.0.5/15"}])
+def test_units_share_no_address(flags):
+    (problem,) = problems(**VXLAN | flags, f5_host="a,b")
+    assert problem.endswith("one address is there twice")
 
 
 @pytest.mark.parametrize("text", [

@@ -45,7 +45,7 @@ from tests.reference.full_build import ClusterSnapshot, allocation, build, snaps
 OBJECTS = st.one_of(
     strategies.any_routes(), strategies.secrets(), strategies.slices(), strategies.services(),
     strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
-VXLAN = Settings(vxlan=VxlanConfig("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
+VXLAN = Settings(vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),), manage_snat=True)
 STATIC = Settings(static_routes=True)
 NODEPORT = Settings(nodeport=node_ports.NodePortConfig(exclude=("not-ready", "unschedulable")))
 NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))

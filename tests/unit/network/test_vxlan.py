@@ -17,7 +17,8 @@ from tests.builders import FACTS, Settings, host_subnet, node, snapshot
 from tests.reference.full_build import build
 
 SETUP = vxlan.VxlanConfig("10.3.89.213", "10.131.0.5/14")
-CONFIG = Settings(vxlan=SETUP)
+OTHER_UNIT = vxlan.VxlanConfig("10.3.89.214", "10.130.2.5/14")
+CONFIG = Settings(vxlan=(SETUP,))
 AUTOMAP = replace(FACTS, http=replace(FACTS.http, snat="automap"), https=replace(FACTS.https, snat="automap"))
 NETWORK = ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))
 GHOST = host_subnet("f5", "10.3.89.213", "10.131.0.0/23")
@@ -126,7 +127,7 @@ def test_without_vxlan():
 ])
 def test_manage_snat(snat, flag, wanted):
     facts = replace(FACTS, http=replace(FACTS.http, snat=snat), https=replace(FACTS.https, snat=snat))
-    objects = vxlan.base(Settings(vxlan=SETUP, manage_snat=flag), facts, {})
+    objects = vxlan.base(Settings(vxlan=(SETUP,), manage_snat=flag), facts, {})
     assert len([obj for obj in objects if isinstance(obj, SourceTranslation)]) == wanted
 
 
@@ -150,7 +151,7 @@ def test_owns(obj, ours):
 
 def told(gateway="10.131.0.5/14", *, address="10.3.89.213", subnets=(GHOST,), networks=(NETWORK,), nodes=(),
          facts=AUTOMAP, **settings) -> vxlan_checks.Findings:
-    config = Settings(vxlan=vxlan.VxlanConfig(address, gateway), **settings)
+    config = Settings(vxlan=(vxlan.VxlanConfig(address, gateway),), **settings)
     known = ({obj.key: obj for obj in objects} for objects in (nodes, subnets, networks))
     return vxlan_checks.check(config, facts, vxlan_checks.ClusterNetworkView(*known))
 
@@ -218,6 +219,40 @@ def test_return_traffic(snat, pool, flag, words):
     assert findings.problems == ()
     assert len(findings.warnings) == bool(words)
     assert words in "".join(findings.warnings)
+
+
+@pytest.mark.parametrize(("snat", "flag", "words"), [
+    ("automap", False, "automap takes floating self IPs before 10.131.0.5, and the BIG-IP has 10.3.89.220"),
+    ("none", True, "automap takes"), ("none", False, "--f5-manage-snat"), ("snat", False, ""),
+])
+def test_automap_prefers_floating_self_ips(snat, flag, words):
+    """No SNAT pool is right for both units of a pair."""
+    http = replace(FACTS.http, snat=snat, snat_pool="/Common/sp", snat_addresses=frozenset({"10.131.0.5"}))
+    facts = replace(AUTOMAP, http=http, https=None, floating_addresses=("10.3.89.220",))
+    findings = told(facts=facts, manage_snat=flag)
+    assert len(findings.warnings) == bool(words)
+    assert words in "".join(findings.warnings)
+    if "automap takes" in words:
+        assert findings.warnings[0].endswith("set a SNAT pool with 10.131.0.5")
+        both = Settings(vxlan=(SETUP, OTHER_UNIT), manage_snat=flag)
+        (warning,) = vxlan_checks.check(both, facts, vxlan_checks.ClusterNetworkView()).warnings
+        assert warning.endswith("set up the pair without them (docs/bigip-pairs.md)")
+
+
+def test_settings_of_the_other_unit():
+    """They are checked before it is active, and its HostSubnet is proposed for no other."""
+    config, nodes = Settings(vxlan=(SETUP, OTHER_UNIT)), {Key("", "n"): node("n", "10.1.1.1")}
+    second = host_subnet("f5-2", "10.3.89.214", "10.130.2.0/23")
+    networks = {NETWORK.key: NETWORK}
+
+    def problems(*subnets, unit=0):
+        view = vxlan_checks.ClusterNetworkView(nodes, {each.key: each for each in subnets}, networks)
+        return vxlan_checks.check(config, replace(AUTOMAP, unit=unit), view).problems
+
+    assert problems(GHOST, second) == problems(GHOST, second, unit=1) == ()
+    (problem,) = problems(GHOST)
+    assert problem.startswith("--f5-internal-address 10.3.89.214: no HostSubnet has this hostIP")
+    assert "; create a HostSubnet with hostIP 10.3.89.214" in problem
 
 
 @pytest.mark.parametrize(("port", "networks", "words"), [

@@ -65,7 +65,7 @@ CLUSTERS = st.lists(
 )
 WILD, FREE = AdmissionPolicy(wildcards=True), AdmissionPolicy(wildcards=True, ownership=False)
 CONFIGS = st.sampled_from([
-    Settings(admission=WILD, vxlan=VxlanConfig("10.3.89.213", "10.131.0.5/14"), manage_snat=True),
+    Settings(admission=WILD, vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),), manage_snat=True),
     Settings(admission=WILD), Settings(admission=FREE), Settings(),
 ])
 

@@ -27,7 +27,7 @@ from tests.unit.views.bench import Bench
 NOW = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)
 A, POOL = Key("shop", "a"), Ref(Pool.KIND, "/Common/openshift_shop_web")
 PODS = (service(), endpoints("10.129.0.5", "10.129.0.6"))
-VXLAN = Settings(vxlan=VxlanConfig("10.3.89.213", "10.131.0.5/14"))
+VXLAN = Settings(vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),))
 
 
 def view(bench: Bench, key: Key = A, known: Known | None = None, health=None, *, now=NOW):

@@ -9,7 +9,7 @@ from f5router.model.device_facts import VirtualFacts
 from f5router.network.vxlan import VxlanConfig
 from tests.rows import rows
 
-OWN = VxlanConfig("10.3.89.213", "10.131.0.5/14")
+PAIR = VxlanConfig("10.3.89.213", "10.131.0.5/14"), VxlanConfig("10.3.89.214", "10.130.2.5/14")
 ROLE = Mend("role")
 WEB = VirtualFacts("/Common/web", snat="snat", snat_pool="/Common/few")
 PROFILES = ("/Common/a", "/Common/b")
@@ -37,6 +37,10 @@ def test_names_are_one_word_of_the_shell(mend, words):
      "--f5-internal-address 10.3.89.213: no HostSubnet has this hostIP",
      "create a HostSubnet with hostIP 10.3.89.213: "
      "ghost-hostsubnet create --name openshift-f5-node --host-ip 10.3.89.213"),
+    ("--f5-internal-address 10.3.89.214: no HostSubnet has this hostIP; create a HostSubnet with hostIP "
+     "10.3.89.214, annotated x",
+     "--f5-internal-address 10.3.89.214: no HostSubnet has this hostIP",
+     "ghost-hostsubnet create --name openshift-f5-node-2 --host-ip 10.3.89.214"),
     ("--f5-vxlan-gateway-cidr 10.1.0.1/14: it is no host address in 10.131.0.0/23, the subnet of HostSubnet "
      "f5; set for example 10.131.0.1/14",
      "--f5-vxlan-gateway-cidr 10.1.0.1/14: it is no host address in 10.131.0.0/23, the subnet of HostSubnet "
@@ -59,12 +63,17 @@ def test_names_are_one_word_of_the_shell(mend, words):
      "10.131.0.5; set automap",
      "virtual server /Common/web, source address translation: snat /Common/few does not hold 10.131.0.5",
      "tmsh modify ltm snatpool /Common/few members add { 10.131.0.5 }"),
+    ("virtual server /Common/web, source address translation: lsn /Common/few does not hold "
+     "10.130.2.5, so what pods answer may not come back; set automap",
+     "virtual server /Common/web, source address translation: lsn /Common/few does not hold 10.130.2.5, so "
+     "what pods answer may not come back",
+     "tmsh modify ltm snatpool /Common/few members add { 10.130.2.5 }"),
     ("virtual server /Common/plain, source address translation: none; set automap",
      "virtual server /Common/plain, source address translation: none",
      "tmsh modify ltm virtual /Common/plain source-address-translation { type automap }"),
 ])
 def test_the_way_to_the_pods(text, message, words):
-    shown, mend = mends.way(text, OWN, (WEB, PLAIN), ROLE)
+    shown, mend = mends.way(text, PAIR, (WEB, PLAIN), ROLE)
     assert shown == (message or text)
     assert str(mend).endswith(words)
 

@@ -211,7 +211,22 @@ OWN, OTHER = "/P/vxlan5000", "/Q/vxlan5000"
 def test_tunnels_of_all(replies, facts):
     """Self IPs on them count as far as they are in our route domain (bigip-behaviour.md B9: the suffix)."""
     _, observed = tunnels.observe(replies, "/P")
-    assert [(other.path, other.local_address, other.addresses) for other in observed] == facts
+    assert [(other.path, other.local_address, other.addresses) for other in observed["tunnels"]] == facts
+
+
+@pytest.mark.parametrize(("addresses", "domain", "floating"), [
+    pytest.param(["10.3.89.220/24"], 0, ("10.3.89.220",), id="one"),
+    pytest.param(["10.3.89.221%0/24", "10.3.89.220/24"], 0, ("10.3.89.220", "10.3.89.221"), id="two"),
+    pytest.param(["10.3.89.220/24"], 5, (), id="another route domain"),
+    pytest.param(["10.3.89.220%5/24"], 5, ("10.3.89.220",), id="ours"),
+])
+def test_floating_self_ips(addresses, domain, floating):
+    """Leave out those on our tunnel, and those that belong to a unit."""
+    given = [address("/Common/internal", text) | {"floating": "enabled"} for text in addresses]
+    given += [address(OWN, "10.131.0.6/14") | {"floating": "enabled"},
+              address("/Common/internal", "10.3.89.213/24") | {"floating": "disabled"}]
+    _, observed = tunnels.observe(Replies(tunnels=[tunnel(OWN)], addresses=given, domain=domain), "/P")
+    assert observed["floating_addresses"] == floating
 
 
 @pytest.mark.parametrize("kind", ["tunnels", "addresses"])
