@@ -28,7 +28,7 @@ def is_draft(path: str) -> bool:
 
 
 def draft_of(store: Store, path: str) -> str:
-    """Where the draft of a published policy lies; for sub-folders no source tells (Quirk.DRAFT_IN_ROOT)."""
+    """Where the draft of a published policy lies; not documented for sub-folders (Quirk.DRAFT_IN_ROOT)."""
     partition, _, name = names.split(path)
     folder = f"/{partition}" if store.has(Quirk.DRAFT_IN_ROOT) else names.folder_of(path)
     return f"{folder}/{DRAFTS}/{name}"

@@ -1,4 +1,4 @@
-"""Behaviours that differ between versions, or of which no source tells: each can be switched on.
+"""Behaviours that differ between versions, or that no source describes: each can be switched on.
 
 A client has to be right with any of them. What is unsure is listed in
 bigip-behaviour.md A10 and B12.
@@ -29,7 +29,7 @@ class Quirk(enum.StrEnum):
     """GET of a virtual server's `/policies` has its items under `policiesReference`
     (bigip-behaviour.md B7; 11.5)."""
     MEMBER_MAKES_NO_SHARED_NODE = "member-makes-no-shared-node"
-    """A member's node in /Common is not made with a member of a pool elsewhere: 404 (no source tells)."""
+    """A member's node in /Common is not made with a member of a pool elsewhere: 404 (not documented)."""
     MONITOR_TRAILING_SPACE = "monitor-trailing-space"
     """A pool's `monitor` is read with a blank at its end (bigip-behaviour.md B3; below 14)."""
     MONITOR_BRACES_REFUSED = "monitor-braces-refused"
@@ -90,12 +90,12 @@ class Quirk(enum.StrEnum):
     TUNNEL_ADDRESSES_ANY = "tunnel-addresses-any"
     """Unset addresses of a tunnel are read `any` instead of `any6` (bigip-behaviour.md B9)."""
     ROUTE_NETWORK_TWICE = "route-network-twice"
-    """Two routes may lead to one network (no source tells; by default the second is refused)."""
+    """Two routes may lead to one network (not documented; by default the second is refused)."""
     PERCENT_2F_REFUSED = "percent-2f-refused"
     """`%2F` in the id of an object is a 400 (bigip-behaviour.md A10.3: in no recording)."""
     POLICY_POOL_STAYS = "policy-pool-stays"
     """A request that no Rule matches goes where an earlier request of its connection went. So it is for
-    the iRule command `pool` (iRules 101 #05); for policies no source tells."""
+    the iRule command `pool` (iRules 101 #05); policies are not documented."""
     POOL_SWITCHES_SERVER = "pool-switches-server"
     """Without OneConnect a later request of a connection for which another pool is chosen goes there, as if
     an iRule had called LB::detach (bigip-behaviour.md B11: the pool may change each time; F5's

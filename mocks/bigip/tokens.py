@@ -194,7 +194,7 @@ def java_uuid(name: str) -> uuid.UUID:
 def check_role(user: User, method: str, path: str, *, version: Version, sender: str) -> None:
     """Refuse what a role may not do (bigip-behaviour.md A4). Raises: Refusal: 401 by path, 400 by object.
 
-    Uploads are for administrators (f5-ansible#1611, #2298); of util no source tells, the strict way is taken.
+    Uploads are for administrators (f5-ansible#1611, #2298); util is not documented: the strict way.
     """
     if user.role == "admin":
         return

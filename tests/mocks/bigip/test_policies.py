@@ -40,7 +40,7 @@ def test_draft_publish_and_change(client):
 
 @pytest.mark.parametrize(("quirk", "left"), [("", ["second"]), ("rules-merged", ["r", "second"])])
 def test_a_list_of_rules(device, quirk, left):
-    """It takes the place of all rules; no source tells it of PATCH, so the fake can merge it, too."""
+    """It takes the place of all rules; no source describes PATCH, so the fake can merge it, too."""
     big, client = device(quirks={quirk} - {""})
     big.put_object("ltm/pool", {"name": "p", "partition": "P"})
     client.ok("POST", "ltm/policy", {**POLICY, "subPath": "Drafts", "rules": [rule(HOST)]})
