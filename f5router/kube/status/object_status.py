@@ -5,7 +5,6 @@ like others, and a patch of the object itself writes it. Where the CRD has one, 
 changes nothing, which its reply shows.
 """
 
-import logging
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -16,22 +15,12 @@ from f5router.kube.api import fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.settings import StatusSettings
+from f5router.kube.status import status_request
 from f5router.kube.status.status_request import RetryPolicy
 from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key, KnownStatus
-from f5router.model.errors import (
-    KubeConflict,
-    KubeForbidden,
-    KubeInvalid,
-    KubeNotFound,
-    KubeNotLeader,
-    KubeUnreachable,
-    ResourceUnavailable,
-)
 from f5router.model.json_types import JSON
-
-log = logging.getLogger(__name__)
 
 JOIN_S = 0.9
 RESULTS = ("written", "conflict", "refused", "forbidden", "unreachable")
@@ -119,41 +108,15 @@ class ObjectStatusWriter:
         return any(known.status.get(name) != value for name, value in desired.status.items())
 
     def _work(self) -> None:
-        while (item := self._queue.take()) is not None:
-            retry_s = None
-            try:
-                retry_s = self._attempt(item)
-            except Exception:  # the thread must outlive a bug
-                log.exception("status writer failed", extra={"object": str(item.key)})
-            finally:
-                self._queue.done(item, retry_s)
+        status_request.work(self._queue, self._retries, self._attempt, self._count)
 
-    def _attempt(self, item: WorkItem[Key]) -> float | None:
-        """Write one status. Returns seconds until the next attempt, None if there is none."""
-        self._retries.started(item)
-        try:
-            if self._differs(item.key, item.value) and self._queue.spend():
-                self._write(item.key, item.value)
-                self._count("written")
-                self._retries.answered(written=True)
-            self._retries.discard(item.value.uid)
-        except KubeConflict:
-            self._count("conflict")
-            return self._retries.conflict(item)
-        except KubeNotFound:
-            self._retries.answered(written=False)
-        except (KubeInvalid, ResourceUnavailable) as exc:
-            self._count("refused")
-            self._retries.refused(item, exc)
-        except KubeForbidden as exc:
-            self._count("forbidden")
-            return self._retries.forbidden(item, exc)
-        except KubeNotLeader:
-            log.debug("status left to the leader", extra={"object": str(item.key)})
-        except KubeUnreachable as exc:
-            self._count("unreachable")
-            return self._retries.unreachable(item, exc)
-        return None
+    def _attempt(self, item: WorkItem[Key]) -> None:
+        """Write one status, if it differs. Raises: KubeError."""
+        if self._differs(item.key, item.value) and self._queue.spend():
+            self._write(item.key, item.value)
+            self._count("written")
+            self._retries.answered(written=True)
+        self._retries.discard(item.value.uid)
 
     def _write(self, key: Key, desired: DesiredFields) -> None:
         """Patch the status, with the uid as a condition. Raises: KubeError."""

@@ -15,7 +15,15 @@ from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.watch.sources import Source
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
-from f5router.model.errors import KubeForbidden, KubeUnreachable
+from f5router.model.errors import (
+    KubeConflict,
+    KubeForbidden,
+    KubeInvalid,
+    KubeNotFound,
+    KubeNotLeader,
+    KubeUnreachable,
+    ResourceUnavailable,
+)
 from f5router.model.json_types import JSON
 from f5router.sources.translator import ROUTE
 from f5router.status import condition
@@ -231,6 +239,53 @@ class RetryPolicy:
             is_new = self._logged.get(item.value.uid) != error
             self._logged[item.value.uid] = error
         if is_new:
-            about = {"kind": self._kind, "object": str(item.key)}
-            log.error(message, extra={
-                **({"route": str(item.key)} if self._kind == ROUTE else about), "error": error})
+            log.error(message, extra={**self.about(item), "error": error})
+
+    def about(self, item: WorkItem[Key]) -> dict[str, str]:
+        """Return the fields of a log line that name an object."""
+        name = str(item.key)
+        return {"route": name} if self._kind == ROUTE else {"kind": self._kind, "object": name}
+
+
+def work(queue: WorkQueue[Key], retries: RetryPolicy, write: Callable[[WorkItem[Key]], None],
+         count: Callable[[str], None]) -> None:
+    """Write queued statuses until the queue is closed.
+
+    Args:
+        write: writes one. Raises: KubeError, DecodeError.
+        count: called with the result of an attempt that failed.
+    """
+    while (item := queue.take()) is not None:
+        retry_s = None
+        try:
+            retry_s = _attempt(item, retries, write, count)
+        except Exception:  # the thread must outlive a bug
+            log.exception("status writer failed", extra=retries.about(item))
+        finally:
+            queue.done(item, retry_s)
+
+
+def _attempt(item: WorkItem[Key], retries: RetryPolicy, write: Callable[[WorkItem[Key]], None],
+             count: Callable[[str], None]) -> float | None:
+    """Write one status. Returns seconds until the next attempt, None if there is none."""
+    retries.started(item)
+    try:
+        write(item)
+    except KubeConflict as exc:
+        count("conflict")
+        log.debug("status changed meanwhile", extra={**retries.about(item), "error": str(exc)})
+        return retries.conflict(item)
+    except KubeNotFound:
+        retries.answered(written=False)
+    except (KubeInvalid, ResourceUnavailable, fields.DecodeError) as exc:
+        count("refused")
+        retries.refused(item, exc)
+    except KubeForbidden as exc:
+        count("forbidden")
+        return retries.forbidden(item, exc)
+    except KubeNotLeader:
+        log.debug("status left to the leader", extra=retries.about(item))
+    except KubeUnreachable as exc:
+        count("unreachable")
+        return retries.unreachable(item, exc)
+    return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from f5router.kube.api import decode, fields
+from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -22,15 +22,7 @@ from f5router.kube.status import status_request
 from f5router.kube.status.status_request import OwnedEntry, RetryPolicy, RouteStatus
 from f5router.kube.timing import StatusTiming
 from f5router.model.cluster import Key, Route
-from f5router.model.errors import (
-    KubeConflict,
-    KubeForbidden,
-    KubeInvalid,
-    KubeNotFound,
-    KubeNotLeader,
-    KubeUnreachable,
-    ResourceUnavailable,
-)
+from f5router.model.errors import KubeConflict
 from f5router.model.json_types import JSON
 from f5router.model.selection import Selection
 from f5router.status import condition
@@ -220,42 +212,15 @@ class StatusWriter:
     # --- the workers ---------------------------------------------------------------------
 
     def _work(self) -> None:
-        while (item := self._queue.take()) is not None:
-            retry_s = None
-            try:
-                retry_s = self._attempt(item)
-            except Exception:  # the thread must outlive a bug
-                log.exception("status writer failed", extra={"route": str(item.key)})
-            finally:
-                self._queue.done(item, retry_s)
+        status_request.work(self._queue, self._retries, self._attempt, self._count)
 
-    def _attempt(self, item: WorkItem[Key]) -> float | None:
-        """Write one status. Returns seconds until the next attempt, None if there is none."""
-        self._retries.started(item)
-        try:
-            if isinstance(item.value, OwnedEntry):
-                self.remove(item.value)
-            else:
-                self._write(item.key, item.value)
-                self._retries.discard(item.value.uid)
-        except KubeConflict as exc:
-            self._count("conflict")
-            log.debug("route was changed meanwhile", extra={"route": str(item.key), "error": str(exc)})
-            return self._retries.conflict(item)
-        except KubeNotFound:
-            self._retries.answered(written=False)
-        except (KubeInvalid, ResourceUnavailable, fields.DecodeError) as exc:
-            self._count("refused")
-            self._retries.refused(item, exc)
-        except KubeForbidden as exc:
-            self._count("forbidden")
-            return self._retries.forbidden(item, exc)
-        except KubeNotLeader:
-            log.debug("status left to the leader", extra={"object": str(item.key)})
-        except KubeUnreachable as exc:
-            self._count("unreachable")
-            return self._retries.unreachable(item, exc)
-        return None
+    def _attempt(self, item: WorkItem[Key]) -> None:
+        """Write one status. Raises: KubeError."""
+        if isinstance(item.value, OwnedEntry):
+            self.remove(item.value)
+        else:
+            self._write(item.key, item.value)
+            self._retries.discard(item.value.uid)
 
     def _write(self, key: Key, desired: DesiredStatus) -> None:
         """Write the status if it differs. Raises: KubeError."""
