@@ -18,7 +18,7 @@ from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
-OFF, CHECK, PUSH = MODES = ("off", "check", "push")
+OFF, CHECK, PUSH = ("off", "check", "push")
 
 _UNDER_WAY = ("Syncing", "Not All Devices Synced")
 

@@ -168,10 +168,6 @@ class IngressRoutes:
         roots = (root for root in self._reached.get(key, ()) if key in self.graphs[root].objects)
         return sorted(roots, key=lambda root: (key in self.graphs[root].cut_objects, self._age(root)))
 
-    def wanted_secrets(self) -> set[Key]:
-        """Return the Secrets that roots name and may use."""
-        return set(self._secret_users)
-
     def take_secret_users(self) -> dict[Key, Route | None]:
         """Return what stands for the roots whose Secrets have changed, None for those that need none.
 

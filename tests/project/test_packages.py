@@ -1,13 +1,16 @@
-"""The table of packages in docs/architecture.md, compared with what the code imports."""
+"""The tables of docs/architecture.md, compared with the code: packages and imports, stages of a Plan."""
 
 import ast
 import re
 from pathlib import Path
 
+from f5router.plan.change import Stage
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "f5router"
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
-ROWS = ROW.findall((ROOT / "docs" / "architecture.md").read_text())
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+ROWS = ROW.findall(PAGE)
 NAMES = [name for name, *_ in ROWS]
 
 
@@ -49,6 +52,17 @@ def test_a_row_names_what_imports_the_package():
     known = imports()
     for place, (name, _, _, above) in enumerate(ROWS):
         assert listed(above, NAMES[:place]) == {other for other in NAMES if name in known[other]}, name
+
+
+def test_every_stage_of_a_plan_has_its_row():
+    """In the order of the code; a row may name the first and the last of several."""
+    stages = [stage.name for stage in Stage]
+    table = PAGE.split("| `Stage` |")[1].partition("\n\n")[0]
+    shown: list[str] = []
+    for first, *others in (re.findall(r"`([A-Z_]+)`", row.split("|")[1]) for row in table.splitlines()[2:]):
+        last = others[0] if others else first
+        shown += stages[stages.index(first):stages.index(last) + 1]
+    assert shown == stages
 
 
 def test_folders_of_the_unit_tests_are_those_of_the_package():

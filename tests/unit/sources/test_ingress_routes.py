@@ -224,7 +224,8 @@ def test_services_and_secrets_come_and_go():
     key = Key("shop", "root")
     assert ingress_routes.status(key).current == "invalid"
     assert not routes
-    assert ingress_routes.wanted_secrets() == {Key("shop", "tls")}
+    [user] = ingress_routes.take_secret_users().values()
+    assert user.tls_secret == Key("shop", "tls")
     [route] = ingress_routes.apply(delta(WEB)).values()
     assert ingress_routes.take_changed() == {key}
     assert ingress_routes.status(key).current == "valid"
@@ -234,7 +235,7 @@ def test_services_and_secrets_come_and_go():
     assert ingress_routes.apply(delta(secret())) == {route.key: route}
     assert ingress_routes.apply(delta(gone=[root()])) == {route.key: None}
     assert ingress_routes.status(key) is None
-    assert not ingress_routes.wanted_secrets()
+    assert list(ingress_routes.take_secret_users().values()) == [None]
 
 
 def test_delegations_and_vertices_come_and_go():
