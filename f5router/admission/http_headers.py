@@ -13,7 +13,7 @@ from f5router.model.header_actions import DELETE, MOST_ACTIONS, MOST_TOGETHER, R
 from f5router.model.hostnames import quote
 
 FIELD = "spec.httpHeaders"
-MOST_TOLD = 5
+MOST_LISTED = 5
 """Sentences about one Route's actions."""
 
 
@@ -44,9 +44,9 @@ def parse(headers: object, termination: str) -> tuple[HeaderActions, tuple[str, 
     request = _parse_list("request", lists.get("request", ()), REQUEST, MOST_TOGETHER, problems)
     room = MOST_TOGETHER - sum(len(text) // 2 for text in request)
     response = _parse_list("response", lists.get("response", ()), RESPONSE, room, problems)
-    more = len(problems) - MOST_TOLD
-    told = problems[:MOST_TOLD] + ([f"{FIELD}: {more} more have no effect"] if more > 0 else [])
-    return HeaderActions(request, response), tuple(told)
+    more = len(problems) - MOST_LISTED
+    texts = problems[:MOST_LISTED] + ([f"{FIELD}: {more} more have no effect"] if more > 0 else [])
+    return HeaderActions(request, response), tuple(texts)
 
 
 def _parse_list(

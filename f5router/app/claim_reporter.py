@@ -44,7 +44,7 @@ class ClaimReporter:
         self._news: dict[_Object, dict[str, Route]] = {}
         """Hosts that no Event names yet, with a Route that holds them, by winner."""
 
-    def judged(self, key: Key) -> None:
+    def evaluated(self, key: Key) -> None:
         """Report a Route that has lost its Host, once; `write` has the winner's Event written."""
         route, rejection = self._engine.route(key), self._engine.rejection(key)
         if route is None or rejection is None or rejection.holder is None:

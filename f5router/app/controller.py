@@ -284,7 +284,7 @@ class Controller:
             if self.replica.is_taking_over:
                 self._attempt_endpoints()
             return
-        self.reconciler.judge(self.reconciler.certificates.take_changed())
+        self.reconciler.reevaluate(self.reconciler.certificates.take_changed())
         self.held_deletes.ask(now)
         self._check_drift(now)
         if self._pass_due(now) or self.held_deletes.is_listed():
@@ -389,7 +389,7 @@ class Controller:
                 self.drift.begin()
             if self.drift.step():
                 if self._hinted:
-                    self.hint.judge(right=self.drift.found_drift)
+                    self.hint.record_reading(right=self.drift.found_drift)
                 self.monitor.health.reached()
                 self.device.remove_left()
         except Exception as exc:

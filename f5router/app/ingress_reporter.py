@@ -45,7 +45,7 @@ class IngressReporter:
         self._served: dict[Key, set[Key]] = {}
         """Virtual Routes that are served, by Ingress."""
         self._unserved: dict[Key, set[Key]] = {}
-        """Those that are judged and not served; a report need not have all of an Ingress."""
+        """Those that are evaluated and not served; a report need not have all of an Ingress."""
         self._texts: dict[Key, dict[Key, tuple[Problem, ...]]] = {}
         """By Ingress and by virtual Route; those of the Ingress itself under its own key."""
         self._unreported: dict[Key, None] = {}
@@ -132,7 +132,7 @@ class IngressReporter:
             self.statuses.submit(key, ingress.uid, load_balancer_status(()))
 
     def _is_unserved(self, key: Key) -> bool:
-        """True if each Route of an Ingress is judged, and not served."""
+        """True if each Route of an Ingress is evaluated, and not served."""
         source = self._cluster.objects(INGRESS)
         return source is not None and self._unserved.get(key, set()).issuperset(source.routes_of(key))
 

@@ -67,7 +67,7 @@ class IngressRouteReporter:
 
     def _report(self, key: Key) -> None:
         """Request the status of an IngressRoute, and write Events for new reasons."""
-        status, obj = self._judged(key), self._source.objects.get(key)
+        status, obj = self._evaluated(key), self._source.objects.get(key)
         if status is None or obj is None or not self._is_selected(key):
             self._events.forget(key)
             self.counts.put(key, None)
@@ -87,7 +87,7 @@ class IngressRouteReporter:
         roots = self._source.roots(key)
         return any(self._selects(root.namespace) for root in roots or (key,))
 
-    def _judged(self, key: Key) -> GraphStatus | None:
+    def _evaluated(self, key: Key) -> GraphStatus | None:
         """Return the status, with the reason why admission rejects a Route of a valid object.
 
         Anybody's root may delegate to a vertex. The oldest one counts, of those that get their Host.

@@ -62,7 +62,7 @@ class StatusReporter:
             for kind in KINDS:
                 self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
-            self._claims.judged(key)
+            self._claims.evaluated(key)
             route = self._engine.route(key)
             if route is None or route.origin is not None:  # it has left, or has no status of its own
                 continue
@@ -136,7 +136,7 @@ class StatusReporter:
         for key, checked in self._engine.routes().items():
             rejection, route = self._engine.rejection(key), checked.route
             verdict = Verdict(False, rejection.reason, rejection.message) if rejection else condition.PENDING
-            self._claims.judged(key)
+            self._claims.evaluated(key)
             if route.origin is not None:
                 continue
             if self.statuses.submit_new(key, route.uid, verdict, route.host):

@@ -89,7 +89,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     if sets_pool_variable(facts):
         virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
         objects += persistence.irule(config.folder, virtuals, https=config.https_virtual is not None)
-    objects += headers.always(config, told=sets_pool_variable(facts))
+    objects += headers.always(config, sets_variables=sets_pool_variable(facts))
     if config.unavailable_page:
         objects += _unavailable(config)
     if config.edge.not_found:

@@ -77,7 +77,7 @@ class Engine:
     # --- results -------------------------------------------------------------------------
 
     def take_changes(self) -> tuple[set[Ref], set[Key]]:
-        """Return objects that may have changed, and Routes judged anew, since the last call."""
+        """Return objects that may have changed, and Routes evaluated anew, since the last call."""
         changes = self._dirty, self._affected_routes
         self._dirty, self._affected_routes = set(), set()
         return changes
@@ -87,7 +87,7 @@ class Engine:
         return self._claim_index.routes()
 
     def route(self, key: Key) -> Route | None:
-        """Return a Route as it was judged."""
+        """Return a Route as it was evaluated."""
         return checked.route if (checked := self._claim_index.routes().get(key)) else None
 
     def rejection(self, key: Key) -> Rejection | None:

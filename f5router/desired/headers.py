@@ -57,25 +57,25 @@ def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | No
     return Record(names.full_path(config.folder, names.HTTP_GROUP), http_options.record_name(data), data)
 
 
-def always(config: HeaderSettings, *, told: bool) -> list[Object]:
+def always(config: HeaderSettings, *, sets_variables: bool) -> list[Object]:
     """Build the iRule with its Attachments if the settings of the router alone need it. Args: as of irule."""
     if config.forwarded_headers == forwarded_headers.NEVER and not (
             config.request_actions or config.response_actions or config.unique_id):
         return []
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
-    return [obj for virtual in virtuals for obj in irule(config, virtual, told=told)]
+    return [obj for virtual in virtuals for obj in irule(config, virtual, sets_variables=sets_variables)]
 
 
-def irule(config: HeaderSettings, virtual: str, *, told: bool) -> list[Object]:
+def irule(config: HeaderSettings, virtual: str, *, sets_variables: bool) -> list[Object]:
     """Build the iRule with its data-group, and its Attachment to a virtual server.
 
-    It comes after the iRule that recognises TLS. Args: told: True if Rules can set variables.
+    It comes after the iRule that recognises TLS. Args: sets_variables: True if Rules can.
     """
     group = DataGroup(names.full_path(config.folder, names.HTTP_GROUP))
     path = names.full_path(config.folder, names.HEADERS_IRULE)
-    text = irules.headers_irule(config.folder, forwarded=config.forwarded_headers, told=told,
-                                request=config.request_actions, response=config.response_actions,
-                                with_id=config.unique_id)
+    text = irules.headers_irule(
+        config.folder, forwarded=config.forwarded_headers, sets_variables=sets_variables,
+        request=config.request_actions, response=config.response_actions, with_id=config.unique_id)
     tls = Ref(IRule.KIND, names.full_path(config.folder, names.PASSTHROUGH_IRULE))
     return [
         group,

@@ -282,7 +282,7 @@ class _HostBuilder:
         if isinstance(action, Forward):
             required |= self._add_client_limits(path, action.pool)
             if action.http:
-                required |= self._add_all(headers.irule(self.config, path, told=True))
+                required |= self._add_all(headers.irule(self.config, path, sets_variables=True))
                 required.add(record_ref(self._full(names.HTTP_GROUP), action.http))
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
@@ -324,7 +324,7 @@ class _HostBuilder:
         """
         tls = ""
         if evaluated.termination == "reencrypt":
-            if route_tls.tells_services_apart(evaluated, self.config):
+            if route_tls.depends_on_service(evaluated, self.config):
                 evaluated = replace(evaluated, route=pools.with_one_service(evaluated.route))
             pod_tls = route_tls.towards_pods(evaluated, self.config)
             tls, self._pod_tls[pod_tls.digest] = pod_tls.digest, pod_tls

@@ -103,7 +103,7 @@ def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> Problem |
         "the pods' certificates are not verified"))
 
 
-def tells_services_apart(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
+def depends_on_service(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
     """True if a pod's Service may decide how it is verified."""
     return verifies_name(evaluated, config) or (
         _has_authority(evaluated, config) and pools.has_several_names(evaluated.route))

@@ -33,7 +33,7 @@ def check(client: Client, username: str, folder: str) -> Findings:
     except BigIPError as exc:
         log.debug("role of the user not read", extra={"user": username, "error": str(exc)})
         return Findings()
-    return judge(username, folder.split("/")[1], access)
+    return evaluate(username, folder.split("/")[1], access)
 
 
 def read(client: Client, username: str) -> object:
@@ -41,7 +41,7 @@ def read(client: Client, username: str) -> object:
     return client.get_once(item_path("auth/user", username)).get("partitionAccess")
 
 
-def judge(username: str, partition: str, access: object) -> Findings:
+def evaluate(username: str, partition: str, access: object) -> Findings:
     """Compare the roles of a user with what the router does. Args: access: partitionAccess, as read."""
     entries = [item for item in access if isinstance(item, Mapping)] if isinstance(access, list) else []
     roles = sorted({str(item.get("role")) for item in entries

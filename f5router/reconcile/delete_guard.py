@@ -34,7 +34,7 @@ from f5router.plan.change import CREATE, DELETE, AnyChange
 from f5router.reconcile.backlog import hosts_of
 
 BURST_S = 60.0
-"""Deletes within this time are judged together."""
+"""Deletes within this time count together."""
 
 _OF_ROUTES = (Rule, Record, ClientSSL, ServerSSL, CertFile, KeyFile, Pool)
 _COUNTED = (Rule, Record, ClientSSL)

@@ -2,7 +2,7 @@
 
 The device is read beside the loop, and what was read is compared in steps of some milliseconds, so that no
 change of the cluster waits for it. Only the loop's thread compares. An object that the router has written
-since the reading began is not judged by it, nor one whose write is under way.
+since the reading began is not compared with it, nor one whose write is under way.
 """
 
 import math
@@ -24,7 +24,7 @@ STEP = 500
 """Objects that are compared before the loop looks at events again."""
 
 MOST_WITHOUT_FACTS = 3
-"""Readings in a row whose facts are not judged, since something of the virtual servers was written meanwhile;
+"""Readings in a row whose facts are not compared, as something of the virtual servers was written meanwhile;
 then the device is read while nothing is written."""
 
 
@@ -117,7 +117,7 @@ class DriftCheck:
 
     def _compare(self, reading: BesideReading, observation: Observation) -> Iterator[set[Ref]]:
         """Take what was read, in steps; yield the objects that are not as they should be."""
-        self._judge_facts(reading, observation)
+        self._compare_facts(reading, observation)
         observed, read = self._device.observed, observation.objects
         wanted = self._reconciler.engine.objects
         everything = iter([*read, *(ref for ref in list(observed) if ref not in read)])
@@ -139,10 +139,10 @@ class DriftCheck:
             yield differing
         routes = iter(list(self._reconciler.engine.routes()))
         while keys := list(islice(routes, STEP)):
-            self._reconciler.judge(keys)
+            self._reconciler.reevaluate(keys)
             yield set()
 
-    def _judge_facts(self, reading: BesideReading, observation: Observation) -> None:
+    def _compare_facts(self, reading: BesideReading, observation: Observation) -> None:
         """Let the whole device be read if something beside our objects has changed."""
         if reading.shows_facts:
             self._without_facts = 0

@@ -86,7 +86,7 @@ class DriftHint:
             before.get(ref) != generations.get(ref) and ref not in own and not self._is_writing(ref)
             for ref in before.keys() | generations.keys())
 
-    def judge(self, *, right: bool) -> None:
+    def record_reading(self, *, right: bool) -> None:
         """Take whether the reading that followed a hint found something; wrong hints make them rarer."""
         self._period_s = self._shortest_s if right else min(2 * self._period_s, self._limit_s)
         at = self._clock() + self._wait_s()

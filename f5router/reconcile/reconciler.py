@@ -161,7 +161,7 @@ class Reconciler:
             self.engine.objects, self.device.observed, self.retention.owns, refs, self.device.ordinals)}
         self._note_changed(changed)
 
-    def judge(self, routes: Iterable[Key]) -> None:
+    def reevaluate(self, routes: Iterable[Key]) -> None:
         """Give these Routes a verdict with the next pass, whether something changed or not."""
         self._routes.add(routes)
 
@@ -170,7 +170,7 @@ class Reconciler:
         self._again = self._reports_all = True
 
     def confirm_deletes(self, confirmed: Set[Ref]) -> None:
-        """Let deletes go ahead; the others that are held back are judged anew.
+        """Let deletes go ahead; the others that are held back are evaluated anew.
 
         The caller has applied a complete list of the cluster that began when these were held back.
         """

@@ -32,7 +32,7 @@ class Report:
     warnings: dict[Key, tuple[Problem, ...]]
     """Warnings of the same Routes."""
     removed: dict[Key, Route] = field(default_factory=dict)
-    """Routes that are served no longer, as they were last judged: deleted, or not selected any more."""
+    """Routes that are served no longer, as they were last evaluated: deleted, or not selected any more."""
 
 
 class ChangedRoutes:

@@ -125,11 +125,13 @@ class IngressRoutes:
             return None
         if obj.virtual_host is not None:
             graph = self.graphs[key]
-            return self._judged(graph.objects[key], graph.fqdn)
+            return self._evaluated(graph.objects[key], graph.fqdn)
         if obj.problem:
             return GraphStatus(INVALID, obj.problem)
         roots = self.roots(key)
-        return self._judged(self.graphs[roots[0]].objects[key]) if roots else GraphStatus(ORPHANED, NO_ROOT)
+        if not roots:
+            return GraphStatus(ORPHANED, NO_ROOT)
+        return self._evaluated(self.graphs[roots[0]].objects[key])
 
     def warnings(self, key: Key) -> tuple[str, ...]:
         """Return what has no effect, or no target, in an IngressRoute, or is not served below a younger root.
@@ -182,7 +184,7 @@ class IngressRoutes:
         return users
 
     @staticmethod
-    def _judged(error: str, fqdn: str = "") -> GraphStatus:
+    def _evaluated(error: str, fqdn: str = "") -> GraphStatus:
         return GraphStatus(INVALID, error, fqdn) if error else GraphStatus(VALID, "valid IngressRoute", fqdn)
 
     # --- the view of a graph -------------------------------------------------------------

@@ -29,7 +29,7 @@ CANONICAL = "routerCanonicalHostname"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of judging a Route: served, or why not."""
+    """The result of evaluating a Route: served, or why not."""
 
     admitted: bool | None
     """None if it is not known yet."""
@@ -81,7 +81,7 @@ def admitted(entry: JSON) -> JSON:
     return next((item for item in conditions if item.get("type") == ADMITTED), {})
 
 
-def judged(ingress: Iterable[JSON], router_name: str) -> bool:
+def has_verdict(ingress: Iterable[JSON], router_name: str) -> bool:
     """True if the entry of a router name has a verdict: Admitted is True or False."""
     entry = own(ingress, router_name)
     return entry is not None and admitted(entry).get("status") in ("True", "False")

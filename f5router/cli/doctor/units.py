@@ -96,7 +96,7 @@ def _role(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> I
         yield warning(where, "role", f"the role of user {name} cannot be read, as of one of a directory "
                                      f"server: {exc.text}", mends.REMOTE_ROLE)
         return
-    findings, mend = rights.judge(name, partition, access), mends.role(name, version)
+    findings, mend = rights.evaluate(name, partition, access), mends.role(name, version)
     for text in findings.problems:
         yield failure(where, "role", text.partition("; give it")[0], mend)
     for text in findings.warnings:

@@ -311,7 +311,7 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
                  source=source, cookie=session_cookies.parse_name(cookie) if cookie else "", proxied=proxied)
 
 
-def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: Iterable[str] = (),
+def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, request: Iterable[str] = (),
                   response: Iterable[str] = (), with_id: UniqueID | None = None) -> str:
     """Return the text of openshift_headers_irule, for virtual servers with an http profile.
 
@@ -328,7 +328,7 @@ def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: It
     Args:
         folder: full path of the folder that holds the data-group.
         forwarded: one of forwarded_headers.POLICIES, for requests whose record names none.
-        told: True if Rules can set variables.
+        sets_variables: True if Rules can.
         request, response: actions of the router on all requests and responses, as header_actions encodes
             them. In requests they come before those of the Route, in responses behind: HAProxy's frontend
             has the former, and its backend the latter.
@@ -341,7 +341,7 @@ def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: It
     text = _text("openshift_headers_irule.tcl", folder)
     text = text.replace("@REQUEST@", "/".join(request)).replace("@RESPONSE@", "/".join(response))
     text = text.replace("@UNIQUE_ID@", unique_id.commands(with_id))
-    return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if told else "1")
+    return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if sets_variables else "1")
 
 
 def limits_irule(folder: str) -> str:

@@ -62,7 +62,7 @@ class ObjectStatusWriter:
     def submit(self, key: Key, uid: str, status: JSON) -> None:
         """Request fields of a status; the newest request for an object wins.
 
-        Args: uid: of the object that was judged: another one of the same name is left alone.
+        Args: uid: of the object that was evaluated: another one of the same name is left alone.
         """
         if not self._enabled:
             return

@@ -88,7 +88,7 @@ class StatusWriter:
     def submit(self, key: Key, uid: str, verdict: condition.Verdict, host: str) -> None:
         """Request a status. The newest request for a Route wins; one that is fulfilled sends nothing.
 
-        Args: uid: of the Route that was judged: another one of the same name is left alone.
+        Args: uid: of the Route that was evaluated: another one of the same name is left alone.
         """
         self._submit(key, DesiredStatus(uid, verdict, host))
 
@@ -100,7 +100,7 @@ class StatusWriter:
         known, route = self._desired.get(key), self._cluster.route(key)
         if known is not None and known.uid == uid and not known.only_new:
             return False
-        if route is None or condition.judged(route.status_ingress, self._router_name):
+        if route is None or condition.has_verdict(route.status_ingress, self._router_name):
             return False
         self._submit(key, DesiredStatus(uid, verdict, host, only_new=True))
         return self._settings.enabled
@@ -115,7 +115,7 @@ class StatusWriter:
         """Stop writing for a Route that was deleted, or is no longer served by this router.
 
         Args:
-            route: as it was when it was judged last.
+            route: as it was when it was evaluated last.
             remove: take the router's entry out of its status, should it still exist. An entry that
                 differs from the one written stays: another router of this name has taken over.
         """
@@ -307,7 +307,7 @@ class StatusWriter:
         return self._entries(route, desired)
 
     def _is_settled(self, desired: DesiredStatus, route: Route) -> bool:
-        return desired.only_new and condition.judged(route.status_ingress, self._router_name)
+        return desired.only_new and condition.has_verdict(route.status_ingress, self._router_name)
 
     # --- other writers -------------------------------------------------------------------
 

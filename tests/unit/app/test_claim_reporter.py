@@ -33,7 +33,7 @@ class World:
         """Make a pass. Args: names: the Routes that it judges; all without any."""
         for key in self.routes:
             if not names or key.name in names:
-                self.reporter.judged(key)
+                self.reporter.evaluated(key)
         self.reporter.write()
 
     def texts(self):

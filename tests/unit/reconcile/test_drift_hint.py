@@ -84,10 +84,10 @@ def test_wrong_hints_become_rare(clock):
     looks = Looks(clock)
     waits = []
     for _ in range(4):
-        looks.hint.judge(right=False)
+        looks.hint.record_reading(right=False)
         waits.append(looks.hint.due_at() - clock.now)
     assert waits == [90, 180, 300, 300]
-    looks.hint.judge(right=True)
+    looks.hint.record_reading(right=True)
     assert looks.hint.due_at() - clock.now == 45
 
 
@@ -99,7 +99,7 @@ def test_costly_hints_are_rare(clock):
         waits.append(looks.hint.due_at() - clock.now)
     assert waits == pytest.approx([45, 90, 900, 45])
     looks.look(generations(a=1), cpu_s=9.0)
-    looks.hint.judge(right=True)
+    looks.hint.record_reading(right=True)
     assert looks.hint.due_at() - clock.now == pytest.approx(900)
 
 

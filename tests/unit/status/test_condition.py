@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.status.condition import PENDING, Verdict, entries, judged, own, same, without
+from f5router.status.condition import PENDING, Verdict, entries, has_verdict, own, same, without
 from tests.builders import route
 from tests.rows import rows
 
@@ -134,7 +134,7 @@ def test_same(left, right, expected):
     pytest.param([entry() | {"conditions": None}], False, id="no conditions"),
 ])
 def test_judged(ingress, expected):
-    assert judged(ingress, "public") is expected
+    assert has_verdict(ingress, "public") is expected
 
 
 def test_own_and_without():

@@ -10,9 +10,9 @@ GROUP = f"/Common/{names.HTTP_GROUP}"
 TOLD = {"f5router_route": "1"}
 
 
-def inserted(tmm: Tmm, variables: dict[str, str], *, told: bool = True, **how) -> dict[str, str]:
+def inserted(tmm: Tmm, variables: dict[str, str], *, sets_variables: bool = True, **how) -> dict[str, str]:
     """Return the headers that the iRule adds to a request."""
-    rule = irules.headers_irule("/Common", forwarded="append", told=told)
+    rule = irules.headers_irule("/Common", forwarded="append", sets_variables=sets_variables)
     connection = tmm.run([rule], groups={GROUP: {"aa": "forwarded.never"}}, requests=[("a.com", variables)],
                          **how)
     return {action[2]: action[3] for action in connection.actions
@@ -29,12 +29,12 @@ def test_addresses(tmm, client, address, parameter):
     assert headers["Forwarded"] == f"for={parameter};host=a.com;proto=http"
 
 
-@pytest.mark.parametrize(("variables", "told", "added"), [
+@pytest.mark.parametrize(("variables", "sets_variables", "added"), [
     ({}, True, False), ({"f5router_route": "0"}, True, False), (TOLD, True, True), ({}, False, True),
     ({**TOLD, "f5router_http": "aa"}, True, False), ({**TOLD, "f5router_http": "bb"}, True, True)])
-def test_whose_requests(tmm, variables, told, added):
+def test_whose_requests(tmm, variables, sets_variables, added):
     """A record that is not there changes nothing of the router's default."""
-    assert bool(inserted(tmm, variables, told=told)) == added
+    assert bool(inserted(tmm, variables, sets_variables=sets_variables)) == added
 
 
 def test_a_fault_ends_no_request(tmm):

@@ -13,7 +13,7 @@ GROUPS = {f"/Common/{names.HTTP_GROUP}": {}, f"/Common/{names.PASSTHROUGH_GROUP}
 def plain(tmm: Tmm, *segments: bytes, requests: int = 1, **how) -> Connection:
     """A connection of a client that speaks no TLS."""
     rules = [irules.proxy_irule("/Common"), irules.request_irule("/Common", page=True, proxied=True),
-             irules.headers_irule("/Common", forwarded="append", told=False)]
+             irules.headers_irule("/Common", forwarded="append", sets_variables=False)]
     return tmm.run(rules, segments=segments, groups=GROUPS, requests=[("a.com", {})] * requests, **how)
 
 
