@@ -42,7 +42,7 @@ OUTDATED = {
 
 def prose(path: Path) -> str:
     """Return the sentences of a page: without code blocks, tables, headings, code and links."""
-    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "#", ">"))]
     text = re.sub(r"^\s*(?:[-*]|\d+\.) ", "\n\n", "\n".join(lines), flags=re.MULTILINE)
     paragraphs = (" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text))
@@ -104,7 +104,7 @@ def test_sentences_of_comments_begin_with_their_subject():
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_lines_of_pages_are_short(path):
-    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^ *```.*?^ *```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
     assert [line for line in text.splitlines()
             if len(line) > WIDTH and not line.startswith(("|", "    ")) and "](" not in line
             and "https://" not in line] == []
