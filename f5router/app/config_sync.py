@@ -90,6 +90,8 @@ class ConfigSyncer:
         self._last = 0.0
         self._again_at: float | None = None
         self._waits_since: float | None = None
+        self._lasting = ""
+        """The problem that was logged and is not over."""
         self.in_sync: bool | None = None
         """State by the last answer; None without a device group."""
         self.state = ""
@@ -130,9 +132,9 @@ class ConfigSyncer:
         except BigIPError as exc:
             refused = isinstance(exc, Refused | AuthFailed)
             decision = Decision(wait=not refused, problem=f"not possible: {exc}")
-        self.state = decision.problem or ("" if self.in_sync is None else
-                                          "in sync" if self.in_sync else "a sync is under way")
-        self._follow(decision, now)
+        problem = self._follow(decision, now)
+        self.state = problem or ("" if self.in_sync is None else
+                                 "in sync" if self.in_sync else "a sync is under way")
 
     def _look(self) -> tuple[DeviceGroup | None, Decision]:
         self.in_sync = None
@@ -147,17 +149,19 @@ class ConfigSyncer:
         self._sync.push(group)
         log.info("config sync started", extra={"group": group.path})
 
-    def _follow(self, decision: Decision, now: float) -> None:
-        """Log a problem that lasts, and plan the next look."""
+    def _follow(self, decision: Decision, now: float) -> str:
+        """Log a problem that lasts, and plan the next look; returns the problem, also a new one."""
         if decision.push or decision.wait:
             self._waits_since = now if self._waits_since is None else self._waits_since
             if now < self._waits_since + self._timing.patience_s:
                 self._again_at = now + self._timing.wait_s
-                return
+                return decision.problem or self._lasting
             self._waits_since = None
             decision = Decision(problem=decision.problem or "started, but changes are pending still")
         else:
             self._waits_since = None
+        self._lasting = decision.problem
         self._problems.update((), (decision.problem,) if decision.problem else ())
         if decision.problem:
             self._again_at = now + self._timing.problem_s
+        return decision.problem

@@ -323,9 +323,34 @@ def test_changes_of_the_peer_are_not_overwritten(lab, caplog, state):
     lab.bigip.join_group("pair")
     lab.bigip.set_sync(state)
     lab.apply(manifests.route("a"))
-    assert lab.converge(f5_config_sync="push") == []
+    router = lab.router(f5_config_sync="push")
+    assert lab.converge(router) == []
     assert (lab.bigip.unit.syncs, lab.bigip.unit.overwritten) == ([], 0)
-    assert len(problems(caplog)) == 1
+    assert_told_everywhere(router, caplog)
+
+
+@pytest.mark.parametrize("way", ["to be done by hand", "refused", "without effect"])
+def test_a_sync_that_is_not_made_is_told(lab, caplog, way):
+    """Changes that the other unit lacks, and a sync that fails."""
+    lab.timing = replace(lab.timing, sync=SyncTiming(settle_s=0.0, wait_s=0.01, patience_s=0.05))
+    lab.bigip.join_group("pair")
+    lab.apply(manifests.route("a"))
+    router = lab.router(f5_config_sync="check" if way == "to be done by hand" else "push")
+    if way == "refused":
+        lab.bigip.inject("refuse", times=None, method="POST", path=r"/mgmt/tm/cm$", message="no")
+    if way == "without effect":
+        lab.bigip.unit.sync_to_peer = lambda: False
+    assert lab.converge(router) == []
+    until(lambda: problems(caplog) or router.settling.syncer.step())
+    assert_told_everywhere(router, caplog)
+
+
+def assert_told_everywhere(router, caplog) -> None:
+    """Assert that the log, /readyz and the metric have a problem of config sync."""
+    (problem,) = problems(caplog)
+    notes = {check.name: check.note for check in router.monitor.health.ready()}
+    assert notes["config-sync"] == problem
+    assert "f5router_bigip_config_in_sync 0.0" in router.monitor.metrics.page("")[0].decode()
 
 
 @pytest.mark.parametrize("case", ["alone", "auto-sync", "partition opted out", "off"])

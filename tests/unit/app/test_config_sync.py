@@ -213,7 +213,9 @@ def test_a_sync_that_changes_nothing_is_told_and_tried_again_later(caplog):
     assert (sync.pushed, caplog.records) == (1, [])
     run_until(syncing, clock, SyncTiming().patience_s + 30)
     assert [record.problem for record in caplog.records] == ["started, but changes are pending still"]
-    run_until(syncing, clock, 1000)
+    for end in (syncing.due_at(), 1000):  # also while the next sync is under way
+        run_until(syncing, clock, end)
+        assert syncing.state == "started, but changes are pending still"
     assert 2 <= sync.pushed <= 1000 / (SyncTiming().patience_s + SyncTiming().problem_s) + 1
 
 
