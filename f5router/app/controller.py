@@ -148,6 +148,7 @@ class Controller:
 
         Args: most: number of objects, roughly, after which it ends; None for all.
         """
+        began = self._clock()
         try:
             report = self._write(most)
         except Standby:
@@ -168,7 +169,7 @@ class Controller:
             log.info("reconciled", extra={
                 "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
                 "withheld": len(report.outcome.deferred_deletes), "full": report.full,
-            })
+                "seconds": round(self._clock() - began, 3)})
         return report
 
     def _write(self, most: int | None) -> Report:

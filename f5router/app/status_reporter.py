@@ -7,13 +7,14 @@ from collections.abc import Callable
 from f5router.app.claim_reporter import ClaimReporter
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.ingress_route_reporter import IngressRouteReporter
+from f5router.app.object_events import NOT_SERVED, NOTICED
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.problem import Problem
+from f5router.model.problem import WARNINGS, Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.status import condition
@@ -157,5 +158,6 @@ class StatusReporter:
             return
         for reason, text in reasons:
             if log_it:
-                log.warning("route", extra={"route": names.label(key), "reason": reason, "text": text})
+                log.warning(NOTICED if reason in WARNINGS else NOT_SERVED,
+                            extra={"route": names.label(key), "reason": reason, "text": text})
             self.events.warn(route, reason, text)

@@ -12,6 +12,10 @@ from f5router.config.option import Option
 SHELLS = ("bash", "zsh", "fish")
 FILE, FOLDER = "FILE", "DIRECTORY"
 
+CHOICES = {"log-level": ("debug", "info", "warning", "error", "critical"),
+           "sources": ("routes", "ingress", "ingressroutes")}
+"""Values of settings whose form in help does not name them; of `sources` several, with commas between."""
+
 PROGRAM, VARIABLE = "f5router", "_F5ROUTER_COMPLETE"
 
 
@@ -26,5 +30,6 @@ def values(option: Option, incomplete: str) -> list[CompletionItem]:
     """Return the values of a setting that begin with a text: its choices, or a file or folder."""
     if option.metavar in (FILE, FOLDER):
         return [CompletionItem(incomplete, type="file" if option.metavar == FILE else "dir")]
-    choices = option.metavar.split("|") if "|" in option.metavar else []
-    return [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
+    choices = option.metavar.split("|") if "|" in option.metavar else CHOICES.get(option.name, ())
+    before, comma, begun = incomplete.rpartition(",")
+    return [CompletionItem(before + comma + choice) for choice in choices if choice.startswith(begun)]

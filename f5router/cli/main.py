@@ -24,7 +24,7 @@ import click
 
 from f5router import __version__
 from f5router.cli import collector, completion
-from f5router.cli.settings_command import SettingsCommand
+from f5router.cli.settings_command import SettingsCommand, SettingsGroup
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
 from f5router.logs import log_output
@@ -55,7 +55,7 @@ _EPILOG = (
 )
 
 
-@click.group(context_settings=_CONTEXT)
+@click.group(cls=SettingsGroup, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="f5router")
 def main() -> None:
     """Programs an F5 BIG-IP from OpenShift Routes.
@@ -174,9 +174,9 @@ def _confirmed(question: str) -> bool:
     return click.confirm(question)
 
 
-@main.group()
+@main.group(short_help="Work on the statuses of Routes and other objects.")
 def status() -> None:
-    """Work on the status of Routes, Ingresses and IngressRoutes."""
+    """Work on the statuses of Routes, Ingresses and IngressRoutes."""
 
 
 @status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS,
@@ -226,7 +226,7 @@ def routes(output: str, shown: str, **flags: str | None) -> None:
     sys.exit(status)
 
 
-@main.group(short_help="Show what becomes of an object, and why.")
+@main.group(short_help="Show what becomes of an object and why.")
 def explain() -> None:
     """Show what becomes of an object of the cluster or of a request, and why; change nothing.
 
@@ -235,7 +235,7 @@ def explain() -> None:
 
 
 @explain.command(cls=SettingsCommand, epilog=_EPILOG,
-                 short_help="Show a Route up to its pods, and the first broken link.")
+                 short_help="Show a Route up to its pods and the first broken link.")
 @click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
               help="Form of the chain; dot is a graph for Graphviz.")
 @click.argument("given", metavar="NAMESPACE/NAME")
@@ -258,11 +258,11 @@ def _explained(kind: str, metavar: str, text: str) -> None:
         click.argument("given", metavar=metavar)(command))
 
 
-_explained("ingress", "NAMESPACE/NAME", "Show each Route of an Ingress, and its first broken link.")
-_explained("service", "NAMESPACE/NAME", "Show each Route of a Service, and its first broken link.")
-_explained("host", "HOST", "Show each Route of a host, and its first broken link.")
-_explained("node", "NAME", "Show the way to the pods of a Node, and their Routes.")
-_explained("request", "URL", "Show who answers a request, as the BIG-IP is programmed.")
+_explained("ingress", "NAMESPACE/NAME", "Show each Route of an Ingress and its first broken link.")
+_explained("service", "NAMESPACE/NAME", "Show each Route of a Service and its first broken link.")
+_explained("host", "HOST", "Show each Route of a host and its first broken link.")
+_explained("node", "NAME", "Show the way to the pods of a Node and their Routes.")
+_explained("request", "URL", "Show who answers a request by what is on the BIG-IP.")
 
 
 @explain.command(cls=SettingsCommand, epilog=_EPILOG,
@@ -305,7 +305,7 @@ def complete(shell: str) -> None:
     click.echo(completion.script(main, shell))
 
 
-@main.command()
+@main.command(short_help="Show the versions of the router and its libraries.")
 def version() -> None:
     """Show the versions of the router, Python and the libraries."""
     click.echo(f"f5router {__version__}")

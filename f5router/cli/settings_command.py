@@ -1,6 +1,6 @@
 """A command that takes settings: its flags, their completion, and help that is short or has all of them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import click
@@ -44,10 +44,21 @@ class SettingsCommand(click.Command):
             formatter.write_paragraph()
             formatter.write_text(f"{len(self._options) - len(shown)} more settings: {ALL}")
             return
-        for group in GROUPS:
-            if records := [_help(option) for option in self._options if option.group == group]:
-                with formatter.section(group):
-                    formatter.write_dl(records)
+        _format_groups(formatter, self._options)
+
+
+class SettingsGroup(click.Group):
+    """A group of commands of which some take settings; --help-all shows these, too."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.params.append(click.Option([ALL], is_flag=True, is_eager=True, expose_value=False,
+                                        callback=_show_all, help="Show all settings and exit."))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        if ctx.meta.get(ALL):
+            _format_groups(formatter, OPTIONS.values())
 
 
 class SettingFlag(click.Option):
@@ -70,6 +81,14 @@ def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
         ctx.meta[ALL] = True
         click.echo(ctx.get_help())
         ctx.exit()
+
+
+def _format_groups(formatter: click.HelpFormatter, options: Collection[Option]) -> None:
+    """Write settings, each group below its name."""
+    for group in GROUPS:
+        if records := [_help(option) for option in options if option.group == group]:
+            with formatter.section(group):
+                formatter.write_dl(records)
 
 
 def _flag(option: Option) -> SettingFlag:

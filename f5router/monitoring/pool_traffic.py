@@ -56,7 +56,7 @@ class TrafficCounts(Collector):
             by_labels = {(newest.unit, "", ""): newest.total}
             members: dict[Labels, list[PoolStatistics]] = {(newest.unit, "", ""): [*newest.pools.values()]}
         else:
-            labels = {path: (newest.unit, names.pool_namespace(path), path) for path in newest.pools}
+            labels = {path: (newest.unit, _namespace(path), path) for path in newest.pools}
             by_labels = {labels[path]: pool.traffic for path, pool in newest.pools.items()}
             members = {labels[path]: [pool] for path, pool in newest.pools.items()}
         yield from _families("pool", "a pool", ("unit", "namespace", "pool"), by_labels)
@@ -72,6 +72,11 @@ class TrafficCounts(Collector):
         dead.add_metric([newest.unit], sum(
             pool.is_checked and bool(pool.members) and not pool.active for pool in newest.pools.values()))
         yield dead
+
+
+def _namespace(path: str) -> str:
+    """Return the namespace of a pool's Service; "" for the pool that has none."""
+    return "" if path.endswith(f"/{names.NOWHERE_POOL}") else names.pool_namespace(path)
 
 
 def _families(what: str, words: str, labels: Labels, traffic: Mapping[Labels, Traffic]) -> Iterator[Metric]:

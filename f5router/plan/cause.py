@@ -2,7 +2,7 @@
 
 from f5router.model import names, option_records
 from f5router.model.cluster import Key
-from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
+from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 
 _BY_POOL = (names.REENCRYPT_GROUP, *option_records.BY_POOL)
@@ -15,11 +15,13 @@ def cause(obj: Object) -> str:
         case Rule(name=name):
             return _route(name.partition("__")[0])
         case CertFile(path=path) | KeyFile(path=path) if names.file_namespace(path):
-            return _route(path.rpartition("/")[2].rpartition("-https-")[0])
+            return _owner_of_file(path.rpartition("/")[2].rpartition("-https-")[0])
         case Pool(path=path):
             return _service(path)
         case ClientSSL(server_name=host):
             return f"host {host}" if host else ""
+        case Attachment(target=path, target_kind=ClientSSL.KIND):
+            return _host(path)
         case Record(group=group, name=name) if group.endswith(_BY_POOL) and name.startswith("/"):
             return _service(name)
         case Record(name=names.STRICT):
@@ -37,6 +39,23 @@ def _route(stem: str) -> str:
     """Return the Route of the stem of a name; its namespace, if the stem was shortened."""
     key = names.route_key(stem)
     return names.label(key, "Route") if key else f"namespace {names.rule_namespace(stem)}"
+
+
+def _owner_of_file(stem: str) -> str:
+    """Return the Route of a file, or the Secret of which the files of virtual Routes are made."""
+    owner = _route(stem)
+    kind = names.virtual_kind(stem)
+    return f"Secret {owner.rpartition('/')[2]} of {kind}s in {names.rule_namespace(stem)}" if kind else owner
+
+
+def _host(path: str) -> str:
+    """Return the host of a client SSL profile; "" if its name was shortened, or it is for none."""
+    folder, _, name = path.rpartition("/")
+    for prefix, wildcard in (("openshift_host_", ""), ("openshift_wildcard_", "*.")):
+        host = wildcard + name.removeprefix(prefix).removesuffix("-client-ssl-profile")
+        if "._" not in host and names.client_ssl(folder, host) == path:
+            return f"host {host}"
+    return ""
 
 
 def _service(path: str) -> str:

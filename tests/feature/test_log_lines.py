@@ -49,6 +49,7 @@ def test_a_line_per_change(lab):
     assert ("create", "ltm/pool", "Service shop/web") in done
     assert {action for action, *_ in done} <= {"create", "update"}
     assert len({line["object"] for line in load if line["message"] == "changed"}) >= MANY
+    assert {line["seconds"] > 0 for line in load if line["message"] == "reconciled"} == {True}
     others = Counter(line["message"] for line in load if line["message"] != "changed")
     assert sum(others.values()) - others["listed"] <= 10, others
 
@@ -60,10 +61,20 @@ def test_a_line_per_change(lab):
     assert {("create", "sys/file/ssl-cert", "Route shop/tls"),
             ("create", "sys/file/ssl-key", "Route shop/tls"),
             ("create", "ltm/profile/client-ssl", "host tls.example.com"),
+            ("create", "ltm/virtual/attachment", "host tls.example.com"),
             ("create", "ltm/policy/rule", "Route shop/tls"), ("update", "ltm/policy/rule", "Route shop/r0"),
             ("delete", "ltm/policy/rule", "Route shop/r1")} == {each for each in done if each[2] != "shared"}
     assert lab.converge() == []
     assert not changed(lines.take())
+
+
+def test_a_missing_virtual_server_is_one_message(lab):
+    """For all that would be attached to it, in one request."""
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("good"))
+    lines = Lines()
+    assert len(lab.converge(f5_https_vserver="none")) == 1
+    told = [line for line in lines.take() if "virtual server /Common/none" in line.get("error", "")]
+    assert [line["message"] for line in told] == ["change refused"]
 
 
 def test_a_problem_is_one_message(lab):
@@ -83,7 +94,7 @@ def test_a_problem_is_one_message(lab):
     assert sorted(told) == [
         ("change refused", "ltm/pool /Common/openshift_nowhere"),
         ("change refused", "ltm/pool /Common/openshift_shop_web"),
-        ("route", "shop/bad"), ("route", "shop/good")]
+        ("not served as asked for", "shop/bad"), ("not served as asked for", "shop/good")]
     lab.bigip.clear_faults()
     lab.later()
     assert lab.converge(router) == []

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.admission.admission import CLAIMED, Rejection
+from f5router.app.object_events import NOT_SERVED, NOTICED
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
@@ -93,7 +94,7 @@ class World:
 
 
 def logged(caplog, message: str) -> list[str]:
-    return [record.text if message == "route" else record.problem
+    return [record.text if message in (NOT_SERVED, NOTICED) else record.problem
             for record in caplog.records if record.getMessage() == message]
 
 
@@ -102,7 +103,7 @@ def test_a_verdict_is_written_and_a_rejection_is_an_event(caplog):
     world.passed({A: ADMITTED, B: INVALID})
     assert world.statuses.log == [("status", "a", "admitted"), ("status", "b", INVALID.reason)]
     assert world.events == [("b", INVALID.reason, INVALID.message)]
-    assert logged(caplog, "route") == [INVALID.message]
+    assert logged(caplog, NOT_SERVED) == [INVALID.message]
 
 
 def test_an_event_is_not_repeated_until_its_text_changes():
@@ -190,7 +191,7 @@ def test_a_failed_pass(caplog):
     world.reporter.failed()
     assert world.statuses.log == [("status", "b", CLAIMED), ("status", "new", condition.PENDING.reason)]
     assert [name for name, _, _ in world.events] == ["b", "new"]
-    assert logged(caplog, "route") == [rejection.message]
+    assert logged(caplog, NOT_SERVED) == [rejection.message]
 
 
 def test_a_standby_withdraws_what_is_not_written_yet():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -31,12 +32,24 @@ def offered(*words: str) -> list[str]:
     (["plan", "--output", ""], ["plain,table", "plain,json"]),
     (["run", "--log-format", ""], ["plain,text", "plain,json"]),
     (["run", "--update-status", "t"], ["plain,true"]),
+    (["run", "--log-level", "de"], ["plain,debug"]),
+    (["run", "--sources", "routes,i"], ["plain,routes,ingress", "plain,routes,ingressroutes"]),
     (["run", "--config", "x"], ["file,x"]),
     (["run", "--f5-credentials-dir", ""], ["dir,"]),
     (["run", "--name", "x"], []),
 ], ids=str)
 def test_offers(words, expected):
     assert offered(*words) == expected
+
+
+def test_texts_of_commands_have_no_comma():
+    """The script for fish ends a text there."""
+    groups, texts = [main], []
+    while groups:
+        for command in groups.pop().commands.values():
+            texts.append(command.get_short_help_str(limit=200))
+            groups += [command] if isinstance(command, click.Group) else []
+    assert [text for text in texts if "," in text] == []
 
 
 def test_every_setting_is_offered():

@@ -323,6 +323,14 @@ def test_short_help(f5router, command):
     assert f"{len(OPTIONS) - len(ESSENTIAL)} more settings: --help-all" in text
 
 
+def test_help_with_all_settings(f5router):
+    """Commands and settings together, for those who do not know yet which command takes them."""
+    text = f5router("--help-all").output
+    assert text.index("Commands:\n") < text.index(f"\n{GROUPS[0]}:\n")
+    assert all(f"--{option.name}" in text for option in OPTIONS.values())
+    assert "--f5-host" not in f5router("--help").output
+
+
 @pytest.mark.parametrize("group", ["explain", "get", "status"])
 def test_help_of_groups(f5router, group):
     """Each command in a whole sentence."""

@@ -4,7 +4,7 @@ import logging
 
 from f5router.icontrol.write_log import WriteLog
 from f5router.model.errors import Refused
-from f5router.model.ltm import DataGroup, Pool
+from f5router.model.ltm import Attachment, DataGroup, IRule, Pool
 from f5router.plan.change import CREATE, Change
 
 POOL = Change(CREATE, None, Pool("/Common/openshift_shop_web"))
@@ -23,6 +23,22 @@ def test_fields(caplog):
                     "seconds": 0.012, "error": None}
     assert refused["levelname"] == "WARNING"
     assert (refused["cause"], refused["error"]) == ("shared", str(NO))
+
+
+def test_one_request_for_many_objects_is_one_message(caplog):
+    """The attachments of a virtual server that is missing; those of another one and pools stand alone."""
+    caplog.set_level(logging.WARNING)
+    attached = [Change(CREATE, None, Attachment(virtual, "rules", f"/Common/{name}", IRule.KIND))
+                for virtual in ("/Common/v", "/Common/w") for name in ("a", "b")]
+    pools = [Change(CREATE, None, Pool(f"/Common/{name}")) for name in ("a", "b")]
+    written = WriteLog()
+    for change in (*attached, *pools):
+        written.refused(change, NO, 0.1)
+    assert [record.object for record in caplog.records] == [
+        str(change.ref) for change in (attached[0], attached[2], *pools)]
+    written.done(attached[1], 0.1)
+    written.refused(attached[1], NO, 0.1)
+    assert caplog.records[-1].object == str(attached[1].ref)
 
 
 def test_the_same_refusal_is_news_once(caplog):

@@ -151,6 +151,15 @@ def test_units_count_apart(bench):
     assert bench.read().total.opened == 12
 
 
+def test_the_pool_without_members_is_of_no_namespace(bench):
+    nowhere = "/Common/openshift_nowhere"
+    bench.own, bench.counters = {nowhere: 0}, {nowhere: {"serverside.totConns": 7}, SERVER: {}}
+    metrics = Metrics(Sources(dict, {}, statistics=bench.reader.newest), most_pools=2)
+    bench.read()
+    assert [sample.labels["namespace"] for family in metrics.registry.collect() for sample in family.samples
+            if sample.name == "f5router_pool_connections_total"] == [""]
+
+
 @pytest.mark.parametrize(("most_pools", "expected"), [
     (2, {("f5router_pool_connections_total", "blog", BLOG): 5.0,
          ("f5router_pool_connections_total", "shop", SHOP): 10.0,

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.model import names
-from f5router.model.ltm import CertFile, ClientSSL, DataGroup, KeyFile, Pool, Record, Rule
+from f5router.model.ltm import Attachment, CertFile, ClientSSL, DataGroup, KeyFile, Policy, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.plan.cause import cause
 
@@ -23,7 +23,8 @@ def rule(name: str) -> Rule:
     (ClientSSL("/Common/x", "www.example.com", "c", "k"), "host www.example.com"),
     (Record("/Common/ssl_passthrough_servername_dg", ".example.com", "/Common/p"), "host *.example.com"),
     (CertFile("/Common/openshift_route_shop_web-https-cert-0123456789abcdef.crt", "x"), "Route shop/web"),
-    (KeyFile("/a/openshift_route_shop_-c-1.w-https-key-0123456789abcdef.key", "x"), "IngressRoute shop/w"),
+    (KeyFile("/a/openshift_route_shop_-c-1.w-https-key-0123456789abcdef.key", "x"),
+     "Secret w of IngressRoutes in shop"),
     (KeyFile("/Common/openshift_client-https-key-0123456789abcdef.key", "x"), ""),
     (Record("/Common/openshift_server_names_dg", "www.example.com", ""), "host www.example.com"),
     (Record("/Common/openshift_server_names_dg", names.STRICT, "1"), ""),
@@ -36,6 +37,9 @@ def rule(name: str) -> Rule:
     (FDBRecord("/Common/t", "0a:0a:01:02:03:04", "1.2.3.4"), "Node 1.2.3.4"),
     (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4"), "Node 1.2.3.4"),
     (DataGroup("/Common/d"), ""),
+    *((Attachment("/Common/v", "profiles", names.client_ssl("/Common", host), ClientSSL.KIND), shown)
+      for host, shown in (("a.com", "host a.com"), ("*.a.com", "host *.a.com"), ("x" * 250, ""))),
+    (Attachment("/Common/v", "policies", "/Common/openshift_secure_routes", Policy.KIND), ""),
 ])
 def test_causes(obj, shown):
     assert cause(obj) == shown
