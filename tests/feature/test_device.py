@@ -25,8 +25,12 @@ NAMES = ("plain", "path", "edge", "re", "pass")
 
 
 def serve(lab, **flags) -> list[str]:
+    """Let a router serve Routes of all kinds, and end; returns what was not done."""
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")), *ALL_KINDS)
-    return lab.converge(**flags)
+    router = lab.router(**flags)
+    reasons = lab.converge(router)
+    router.close()
+    return reasons
 
 
 def everything(lab) -> dict[str, set[str]]:
