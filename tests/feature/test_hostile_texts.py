@@ -204,7 +204,7 @@ class Hostile(Stub):
 
 DETAILS = 20
 SUMMARY = routes.RouteSummary(
-    Key("", ""), "Route", "a", "a.com", "/", "web", "", routes.Status.PENDING, "", "")
+    Key("", ""), "Route", "a", "a.com", "/", "web", "", routes.Status.PENDING, "", is_warned=False, text="")
 FOREIGN = """
 return [...document.querySelectorAll('#view *')].map((each) => each.localName)
     .filter((name) => !arguments[0].includes(name))"""
