@@ -104,7 +104,7 @@ class Settling:
         return True
 
     def finish_at_exit(self) -> None:
-        """Do the same as far as the time allows that a pod has before it is killed."""
+        """Do the same, as far as possible in the time that a pod has before it is killed."""
         limit_s = self._timing.exit_s
         finished: list[bool] = []
         ending = threading.Thread(

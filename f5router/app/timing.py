@@ -38,7 +38,7 @@ class Timing:
     """Longest wait for the saving at the end, of the 30 s that a pod has."""
 
     busy_s: float = 1.0
-    """Pause after the device refused a request as busy while it saved, or this shortly afterwards."""
+    """Pause after the device refused a request as busy, during a save or shortly afterwards."""
     slice_s: float = 1.0
     """A pass that others wait for ends after this long, and leaves the rest to the next one."""
     portion: int = 500

@@ -85,7 +85,7 @@ class Survey:
         return self.knows_cluster and self.knows_device
 
     def plan(self) -> Plan:
-        """Return what one pass would write; what the BIG-IP would refuse of it is recorded."""
+        """Return the Plan of one pass, and record what the BIG-IP would refuse."""
         plan = self.reconciler.plan(full=True)
         self.reconciler.foresee(plan)
         return plan

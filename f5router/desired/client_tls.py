@@ -166,7 +166,7 @@ def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: s
 
 def _properties(inherited: TLSProperties, settings: TLSSettings,
                 version: tuple[int, ...]) -> TLSProperties:
-    """Return the properties of a parent: what is set, and as it is above it what is not.
+    """Return the properties of a parent: the settings, and what it inherits for the others.
 
     A property that was set once is not inherited any more, and no REST call is documented that makes it so
     again; so each is written.

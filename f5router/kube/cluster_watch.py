@@ -129,7 +129,7 @@ class ClusterWatcher:
     def synced(self) -> bool:
         """True once every kind has been listed that is awaited.
 
-        One that is dispensable and forbidden is not, nor is one that need not be served and is not.
+        A kind is not awaited if it is dispensable and forbidden, or need not be served and is not.
         """
         return self._synced.is_set()
 

@@ -1,4 +1,4 @@
-"""Settings of the connection to the API server, of what is read of it, and of what is written to it.
+"""Settings of the connection to the API server, of reading and of writing.
 
 Nothing is imported here that takes long, so that the command line can read its settings at once.
 """

@@ -1,8 +1,8 @@
 """Changes of a Plan, and the stages in which they are written.
 
-Objects are created and updated from what is referred to, up to what refers to it; only then are objects
-deleted that are no longer wanted, in the opposite order. A Route that moves from one policy or data-group
-to another is therefore always in one of them.
+An object is created or updated before those that refer to it. Objects that are no longer wanted are deleted
+afterwards, in the opposite order. A Route that moves from one policy or data-group to another is therefore
+always in one of them.
 """
 
 from collections.abc import Iterable

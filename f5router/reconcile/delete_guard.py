@@ -118,7 +118,7 @@ class DeleteGuard:
         return not self.allow
 
     def _recent(self) -> int:
-        """Return by how many the objects are fewer than at their highest number in the burst."""
+        """Return how far the number of objects is below its highest in the burst."""
         fewer = most = 0
         for _, count in reversed(self._burst):
             fewer += count

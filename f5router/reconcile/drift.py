@@ -101,7 +101,7 @@ class DriftCheck:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count the cost of a pass as that of the reading before it, which all Routes are reported after."""
+        """Add the cost of a pass to that of the reading before it, after which all Routes are reported."""
         begin = time.thread_time()
         yield
         if self._passes:

@@ -1,4 +1,4 @@
-"""Counts of drift: what was found changed by others, and what of it the router has put right."""
+"""Counts of drift: objects that others have changed, and those that the router has repaired."""
 
 from collections import Counter
 

@@ -180,7 +180,7 @@ class Reconciler:
         self.members.pending |= emptied
 
     def retry_uncertain(self) -> None:
-        """Let everything be tried at once whose last write was left in doubt."""
+        """Make every object due whose last write was left in doubt."""
         self._retry.retry_uncertain(self._clock())
 
     def _note_route(self, key: Key, old: Route | None, new: Route | None) -> None:
@@ -245,7 +245,7 @@ class Reconciler:
 
     @property
     def loaded(self) -> bool:
-        """True once all that the first reading found to be written was tried, whatever has come in since."""
+        """True once every Change that the first reading called for was tried, whatever has come in since."""
         return self._first_load is not None and not self._first_load
 
     # --- the plan ------------------------------------------------------------------------
