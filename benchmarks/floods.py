@@ -42,16 +42,16 @@ class Flood:
 
     name: str
     objects: Callable[[], list[dict]] = list
-    """What is applied when the flood begins."""
+    """Objects that are applied when the flood begins."""
     before: Callable[[], list[dict]] = list
-    """What is there before the router starts."""
+    """Objects that are there before the router starts."""
     per_s: float = 0.0
     """Objects are applied at this rate; 0: as fast as possible."""
     faults: tuple[dict, ...] = ()
     seconds: float = 0.0
     """How long it is looked at, at least; 0: as the command line says."""
     flags: tuple[str, ...] = ()
-    """Of the router."""
+    """Flags of the router."""
 
 
 def routes(count: int, **fields: Callable[[int], str]) -> list[dict]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale [--routes N]... [--latency MS]... [--nodes M] [--all-certificates] ...
 
-Of ten Routes three are plain, three plain with a path, two edge, one re-encrypt and one passthrough, with
+Three of ten Routes are plain, three plain with a path, two edge, one re-encrypt and one passthrough, with
 three endpoints each; one in ten has a certificate of its own, or each edge and re-encrypt Route. The fake
 BIG-IP, the router that loads it and the one that starts anew are processes of their own, so that CPU and
 memory are each one's. Calls and bytes are exact; seconds are of this machine.
@@ -88,7 +88,7 @@ class Size:
     routes: int
     nodes: int
     digits: tuple[int, ...]
-    """Of the numbers of the Routes with a certificate."""
+    """Last digits in the numbers of Routes with a certificate."""
 
 
 def cluster(size: Size, own: dict[str, str]) -> Delta:

@@ -20,7 +20,7 @@ LINK = re.compile(r"(?P<text>!?\[(?P<name>[^\]]*)\])\((?P<target>[^)\s#]+)(?P<an
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"( *)((?:-|\d+\.) +)\S")
 INDENT = 4
-"""Of what belongs to an item of a list: Python-Markdown wants exactly that, the files have less."""
+"""Indent of the text below an item of a list: Python-Markdown wants exactly that, the files have less."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

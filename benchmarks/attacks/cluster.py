@@ -26,7 +26,7 @@ class Material:
 
     pods: Identity
     default: Identity
-    """Of the virtual server."""
+    """Certificate of the virtual server."""
     site: Identity
     """The router's default."""
     hosts: Mapping[str, Identity]
@@ -208,7 +208,7 @@ class Answer:
     certificate: str = field(default="", repr=False)
     location: str = field(default="", compare=False)
     marks: Marks | None = field(default=None, compare=False)
-    """Of the Route whose pods answer."""
+    """Marks of the Route whose pods answer."""
 
 
 NOWHERE = "nobody.example.com"

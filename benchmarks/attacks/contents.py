@@ -20,7 +20,7 @@ VOLATILE = frozenset(
         "cachePath",
     )
 )
-"""What a device counts and dates by itself, and where a file came from."""
+"""Properties that a device counts and dates by itself, and the origin of a file."""
 OURS = ("openshift_", "ssl_passthrough_", "ssl_reencrypt_")
 TUNNEL = ("/Common/vxlan-ose", "/Common/vxlan5000", "/Common/10.131.0.5/14", "/Common/10.131.2.5/14")
 """The VxLAN device as far as it bears names of the original router, and its self IP on each unit."""

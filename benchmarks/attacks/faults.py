@@ -55,7 +55,7 @@ def _one(name: str, **options: object) -> Fault:
 
 
 STARTING = (("503-html", {}),) * 4 + (("404-not-registered", {}),) * 3
-"""What a device answers that has been restarted."""
+"""Answers of a device that has been restarted."""
 
 FAULTS: Mapping[str, Fault] = {
     "reply lost": _one("drop-reply"),

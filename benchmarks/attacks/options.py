@@ -35,7 +35,7 @@ def change(material: Material) -> Change:
             annotated(route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
                        **RATES),
             annotated(route("rival", namespace="rival"), balance="leastconn", ip_whitelist=ATTACKERS),
-            # What was one's is another's now, and the other way round.
+            # Two Routes change their options with each other.
             marked(route("marked"), "two", number=2, forwarded="never"),
             marked(route("marked-b", "marked", path="/b"), "one", **{"rewrite-target": "/newer"}),
             marked(route("marked-none", "marked", path="/none"), "four", number=4),

@@ -27,7 +27,7 @@ ROUTER = "public"
 STOP_S = 30.0
 ADDRESS = re.compile(rb"metrics and health are served address=(\S+)")
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
-"""What it starts ends with the process that started it, whatever ends that: setpriv(1)."""
+"""A process that it starts ends with the one that started it, whatever ends that: setpriv(1)."""
 POLL_S = 0.05
 CONDITION = ("type", "status", "reason", "message")
 

@@ -24,7 +24,7 @@ DELAY_LIMIT_S = 15.0
 WARM_S = 20.0
 """Until the resources of the router are looked at for the first time, at most a fifth of the run."""
 MORE_MIB, MORE_THREADS, MORE_FILES = 40.0, 8, 20
-"""What the router may have more at the end."""
+"""Growth that the router is allowed until the end."""
 
 
 @dataclass

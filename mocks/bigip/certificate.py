@@ -23,7 +23,7 @@ HOSTS = ("127.0.0.1", "127.0.0.2")
 """Addresses of fakes. Units of a pair whose SSH servers have the same port have one each."""
 
 _unused: list[tuple[bytes, ssl.SSLContext]] = []
-"""Of fakes that have ended: making them is most of the cost of a fake that is used for a moment."""
+"""Left by fakes that have ended: making them is most of the cost of a fake that is used for a moment."""
 
 
 class ServerCertificate:

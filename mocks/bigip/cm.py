@@ -13,7 +13,7 @@ from mocks.bigip.store import Store
 Reply = dict[str, Any]
 LOCAL_ONLY = "/Common/traffic-group-local-only"
 NAMES = ("device", "device-group", "failover-status", "sync-status", "traffic-group")
-"""What there is to read."""
+"""Collections that can be read."""
 
 
 def answer(store: Store, segments: list[str], request: Request) -> Reply:

@@ -27,7 +27,7 @@ class Kind:
     parent: str | None = None
     subs: tuple[str, ...] = ()
     partitioned: bool = True
-    """Whether an object lies in a folder; else its name is its full path."""
+    """True if an object lies in a folder; else its name is its full path."""
     required: tuple[str, ...] = ()
     ignored: frozenset[str] = frozenset()
     """Properties of replies that may be sent back but change nothing."""

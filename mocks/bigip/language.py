@@ -167,7 +167,7 @@ OTHER_NAMESPACES = _names(
     WEBSSO WS X509 XLAT XML
     """
 )
-"""Of these every command is taken for known."""
+"""Groups whose commands are all taken for known."""
 
 EVENTS = _names(
     """

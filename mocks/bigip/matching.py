@@ -2,7 +2,7 @@
 
 `traffic.decide` and the data plane share it. A policy is compiled once per change of it, and only what
 changed; Rules that name a Host are found by it, so that a request costs what its Host has, not what the
-policy has. What this module does not know raises Unsupported.
+policy has. Anything unknown to this module raises Unsupported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Rule:
     conditions: tuple[Condition, ...]
     actions: tuple[dict[str, Any], ...]
     sources: tuple[dict[str, Any], ...]
-    """What it was compiled from; the same objects mean the same Rule."""
+    """Its source objects; the same ones mean the same Rule."""
 
     def holds(self, store: Store, request: Request) -> bool:
         return all(condition.holds(store, request) for condition in self.conditions)
@@ -247,7 +247,7 @@ class Effect:
     server_ssl: bool | None = None
     messages: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
-    """What iRules find set, as the text stands (bigip-behaviour.md B4; recorded on 16.0.0)."""
+    """Variables that iRules find set, as the text stands (bigip-behaviour.md B4; recorded on 16.0.0)."""
 
 
 _EDITS = frozenset(("httpHeader", "httpUri", "httpHost"))

@@ -54,7 +54,7 @@ FACTORY_FIELDS = {
         "gzipWindowSize": 65536,
     },
 }
-"""What some of them do not have from their parent."""
+"""Properties that some of them do not inherit."""
 
 CERTS = ("cert", "chain", "caFile", "clientCertCa")
 """Properties that refer to certificate files."""

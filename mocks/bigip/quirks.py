@@ -1,7 +1,6 @@
 """Behaviours that differ between versions, or that no source describes: each can be switched on.
 
-A client has to be right with any of them. What is unsure is listed in
-bigip-behaviour.md A10 and B12.
+A client has to be right with any of them. bigip-behaviour.md A10 and B12 list what is unsure.
 """
 
 from __future__ import annotations
@@ -126,8 +125,7 @@ class Quirk(enum.StrEnum):
     HTTP_RESPONSE_RELEASE, where F5's own iRules look for it (f5devcentral/irules-toolbox,
     samesite-attributes.tcl)."""
     COOKIE_READ_AGAIN = "cookie-read-again"
-    """Whether the client has a cookie of persistence is read from the request as iRules left it (no
-    source)."""
+    """The cookie of persistence is looked for in the request as iRules left it (no source)."""
     COOKIE_REMOVE_FIRST = "cookie-remove-first"
     """`HTTP::cookie remove` removes one cookie of several with the same name (no source)."""
     HEADER_REMOVE_LAST = "header-remove-last"

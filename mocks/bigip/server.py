@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 USERNAME = "admin"
 PASSWORD = "fake-bigip-admin"
-"""Of a new device; known to everybody, it guards nothing."""
+"""Password of a new device; known to everybody, it guards nothing."""
 
 
 State = tuple[list[Item], dict[str, DiskFile]]
@@ -88,7 +88,7 @@ class FakeBigIP:
         self.intercept: Callable[[Request, Callable[[], Outcome]], Outcome] | None = None
         """Called for each request with what performs it; no other request is performed meanwhile."""
         self.errors: list[BaseException] = []
-        """What `on_write` raised, and faults of the fake itself; tests should see it empty."""
+        """Exceptions of `on_write`, and faults of the fake itself; tests should see it empty."""
         self._endpoints = Endpoints(self.store, self.tokens)
         self._certificate = ServerCertificate()
         self._listener: Listener | None = None

@@ -39,7 +39,7 @@ class Item:
     """Properties as they are stored, not as they are read: see the kind's `read`."""
     generation: int
     hidden: dict[str, Any] = field(default_factory=dict)
-    """What no reply shows: contents of files, time of the last change."""
+    """Values that no reply shows: contents of files, time of the last change."""
 
     @property
     def path(self) -> str:
@@ -89,20 +89,20 @@ class Store:
         self.pending: list[list] = []
         """Installs that are not visible yet: [reads left, callable that makes them so]."""
         self.ready = True
-        """What sys/ready and sys/mcp-state tell; nothing else depends on it."""
+        """State that sys/ready and sys/mcp-state show; nothing else depends on it."""
         self.licence: Licence | None = Licence()
-        """What sys/license tells; nothing else depends on it."""
+        """Licence that sys/license shows; nothing else depends on it."""
         self.unit = Unit()
-        """What it is in a pair."""
+        """Its part in a pair."""
         self.irule_log: list[str] = []
-        """What iRules logged, oldest first."""
+        """Log lines of iRules, oldest first."""
         self.generation = 1
         self.changes = 0
         """Grows with every write, also of what is undone: what is computed from items is kept until then."""
         self.is_down: Callable[[str, str], bool | None] = lambda pool, member: False
-        """What monitors found of a member, None before they know. Replaced by a data plane."""
+        """State of a member by its monitors, None before they know. Replaced by a data plane."""
         self.kept: dict[str, Any] = {}
-        """What others computed from items, by a name of theirs, to be checked against the items."""
+        """Values that others computed from items, by a name of theirs, to be checked against the items."""
         self.on_commit: list[Callable[[set[tuple[str, Key]]], None]] = []
         """Called with (kind, key) of what was written when the outermost `atomic` ends, under the lock."""
         self.tallies: dict[tuple[str, Key], Tally] = {}

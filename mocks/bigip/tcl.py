@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SCRIPT, EXPRESSION, PAIRS = "script", "expression", "pairs"
-"""What a word may be: see `roles`."""
+"""Roles of words: see `roles`."""
 
 _SCRIPTS_OF = {
     "when": (-1,),
@@ -37,7 +37,7 @@ _SCRIPTS_OF = {
 _EXPRESSION_OF = {"while": 1, "for": 2, "expr": 1}
 _BRACE = re.compile(r"[ \t\r\f\v]*\{")
 _BRACE_OR_ELSE = re.compile(r"[ \t\r\f\v]*(\{|else(if)?(?![^\s;]))")
-"""What the next line of a command, and of an `if`, begins with if it belongs to the same command."""
+"""Beginning of a line that belongs to the command, or to the `if`, before it."""
 
 
 class SyntaxRefusal(Exception):

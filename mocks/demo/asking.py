@@ -15,7 +15,7 @@ LIMIT_S = 120
 NOBODY = "nobody.example.com"
 """A host that no Route has."""
 BREAK = "\n%{http_code} %{redirect_url}"
-"""What curl adds to what it got: status, and where a redirect leads."""
+"""Text that curl adds to a response: status, and where a redirect leads."""
 
 
 @dataclass(frozen=True, slots=True)

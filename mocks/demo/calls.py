@@ -20,7 +20,7 @@ class Call:
     path: str
     """Below /mgmt/tm/ where it lies there."""
     what: str
-    """What the body asks for, in a few words."""
+    """Request of the body, in a few words."""
     status: int
 
 

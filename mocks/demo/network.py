@@ -17,7 +17,7 @@ class Network:
     tunnel: str = ""
     """VNID and local address."""
     self_ip: str = ""
-    """Of the tunnel, with its prefix length."""
+    """Self IP of the tunnel, with its prefix length."""
     nodes: Mapping[str, str] = field(default_factory=dict)
     """Endpoints of the FDB by MAC address, each with the Node that has the address: "10.3.89.1 node-1"."""
 

@@ -35,7 +35,7 @@ class Serving:
     """Its name; a digest at its end is written as "*"."""
     members: tuple[str, ...] = ()
     certificate: str = ""
-    """What clients see: OWN, DEFAULT, or "" where the BIG-IP does not decide it."""
+    """Certificate that clients see: OWN, DEFAULT, or "" where the BIG-IP does not decide it."""
     pods: str = ""
     """CHECKED, UNCHECKED, or "" for no TLS towards the pods by the BIG-IP."""
 
@@ -55,7 +55,7 @@ class Row:
     pool: str
     """Its whole name."""
     message: str
-    """Of the status."""
+    """Message of the status."""
     redirect: int = 302
     """Status of a redirect to port 443."""
 

@@ -19,7 +19,7 @@ PUBLIC = frozenset({"/version", "/healthz", "/readyz", "/livez"})
 
 
 SELF_SERVICE = frozenset({"authorization.k8s.io", PROJECT_GROUP})
-"""What each account may ask about itself, as the ClusterRoles system:basic-user and basic-user allow."""
+"""API groups in which each account may ask about itself (ClusterRoles system:basic-user and basic-user)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Refusal:
 
 class Access:
     """Two sorts of tokens. The server's own allows everything; that of a ServiceAccount what Roles and
-    ClusterRoles grant it, by the objects that are stored. What a test refused is refused to both.
+    ClusterRoles grant it, by the objects that are stored. A refusal that a test set holds for both.
     """
 
     def __init__(self, store: Store, token: str):

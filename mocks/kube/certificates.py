@@ -20,7 +20,7 @@ LIFETIME = timedelta(days=365)
 
 
 _unused: list[tuple[bytes, ssl.SSLContext]] = []
-"""Of fakes that have ended: making them is half the cost of a fake that is used for a moment."""
+"""Left by fakes that have ended: making them is half the cost of a fake that is used for a moment."""
 
 
 class Certificates:

@@ -38,7 +38,7 @@ DEFAULT_NETWORK = {
     "pluginName": "redhat/openshift-ovs-multitenant",
     "clusterNetworks": [{"CIDR": "10.128.0.0/14", "hostSubnetLength": 9}],
 }
-"""What a stock OpenShift 3.11 has."""
+"""ClusterNetwork of a stock OpenShift 3.11."""
 
 STOP_LIMIT_S = 60
 

@@ -122,7 +122,7 @@ class Store:
         self.compacted = 1
         """Changes up to this revision are forgotten."""
         self.raw: dict[str, bytes] = {}
-        """What is sent in place of these strings, wherever an object holds one: JSON that no Python value
+        """Text sent in place of these strings, wherever an object holds one: JSON that no Python value
         stands for, as a client may have stored it in a field that the server keeps without knowing it."""
         self._limit = history
         self._history: deque[Change] = deque()

@@ -60,7 +60,7 @@ class TableView(View):
 
     api_version: str = "meta.k8s.io/v1"
     include: str = "Metadata"
-    """What each row carries beside its cells: Metadata, Object or None."""
+    """Part of a row beside its cells: Metadata, Object or None."""
     now: Callable[[], datetime] = datetime.now
 
     def encode(self, record: Record) -> bytes:

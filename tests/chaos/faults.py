@@ -11,7 +11,7 @@ from mocks.bigip.requests import Request
 from mocks.kube.faults import Fault as ApiFault
 
 STARTING = ("503-html",) * 2 + ("404-not-registered",) * 2
-"""What a device answers that has been restarted."""
+"""Answers of a device that has been restarted."""
 
 ANY = ("drop-reply", "drop-request", "late", "401", "token-expired", "503-html", "503-async", "500-mcpd",
        "404-not-registered", "html-200", "truncated-json", "timeout-html", "429", "403", "restart", "slow")

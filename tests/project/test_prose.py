@@ -26,7 +26,7 @@ WIDTH = 110
 DANGLING = re.compile(r"(?:^|(?<=[.:;!?] ))(?:Of|Whether|What)\b[^.?!]*[.!]", re.MULTILINE)
 """A sentence that begins with a clause in place of its subject; a question may."""
 
-PROGRAMS = ("f5router", "ghost_hostsubnet")
+PROGRAMS = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tools")
 """Packages whose comments and docstrings of values follow the rule for sentences, too."""
 
 DOCSTRING_START = re.compile(r"(?:Of|What|Whether|Who|Whom|Whose|Those)\b")

@@ -9,7 +9,7 @@ FakeBigIP: `dataplane` True or a dict of options (`pods`, `speed`), or `start_da
 `endpoint(virtual)` and `listeners()` tell the local ports; `pods` is the registry of the pool members'
 stand-ins, see `pods.py`; `dataplane.log` has a record per request, see `records.py`; `errors` has what the
 fake does not know and what iRules did wrong, besides a reset connection; `dataplane.counters()` tells what
-is open. What is modelled, with sources: docs/fake-bigip.md.
+is open. Its behaviour, with sources: docs/fake-bigip.md.
 """
 
 from mocks.bigip.dataplane.plane import DataPlane

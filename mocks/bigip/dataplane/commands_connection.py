@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Result = bytes | str | int
 CONTEXT = "Illegal argument. Can't execute in the current context."
-"""What TMM says to a command in the wrong event (bigip-behaviour.md B5)."""
+"""TMM's error for a command in the wrong event (bigip-behaviour.md B5)."""
 _COLLECTING = ("CLIENT_ACCEPTED", "CLIENT_DATA")
 _SERVER_SIDE = frozenset((
     "SERVER_CONNECTED", "LB_SELECTED", "HTTP_REQUEST_SEND", "HTTP_REQUEST_RELEASE", "HTTP_RESPONSE"))

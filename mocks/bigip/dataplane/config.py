@@ -23,7 +23,7 @@ class Virtual:
 
     path: str
     address: str
-    """Of its destination, without route domain."""
+    """Address of its destination, without route domain."""
     port: int
     http: dict[str, Any] | None
     """The http profile's properties."""

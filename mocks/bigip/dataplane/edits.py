@@ -29,8 +29,7 @@ def check_profile(fields: dict[str, Any]) -> None:
 
 
 def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
-    """A request as policies see it. Of an absolute-form target they get path and query
-    (bigip-behaviour.md B4)."""
+    """A request as policies see it: path and query of an absolute-form target (bigip-behaviour.md B4)."""
     path = head.path.decode("latin-1")
     query = head.query.decode("latin-1") if head.query_mark else None
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}

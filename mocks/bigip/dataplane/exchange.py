@@ -28,7 +28,7 @@ class Exchange:
         self._out = bytearray()
         """For the client: what came together goes together."""
         self._method = ""
-        """Of compression, as the client's request allows it; "" for none."""
+        """Method of compression, as the client's request allows it; "" for none."""
         self._compressor: compression.Compressor | None = None
         self.upgraded = False
         self.rest = b""

@@ -147,7 +147,7 @@ class Parser:
         """largest: bytes of a head; most: headers of one; 0 for no limit."""
         self.events: deque[tuple[str, object]] = deque()
         self.rest = b""
-        """What follows an upgrade."""
+        """Bytes that follow an upgrade."""
         self._largest, self._most = largest, most
         self._requests = requests
         self._head = Head()

@@ -46,7 +46,7 @@ class HttpFlow:
             most=int(limits.get("maxHeaderCount", 64)),
         )
         self._bad = ""
-        """What is wrong behind the requests that are still to be served."""
+        """Error behind the requests that are still to be served."""
 
     async def run(self) -> None:
         """Raises: Reset, Closed, TLSFailure, NoServer, Unsupported, RuleError."""

@@ -16,7 +16,7 @@ _MAX_AGE_S = 86400.0
 
 
 class IdleServers:
-    """By virtual server and member. Of the profile's limits only the age counts."""
+    """By virtual server and member. Only the age counts of the profile's limits."""
 
     def __init__(self, plane: DataPlane) -> None:
         self._plane = plane

@@ -41,7 +41,7 @@ class Pod:
     http2: bool = False
     """Speaks nothing but HTTP/2 in clear text, and resets what is none."""
     status: int = 200
-    """Of answers to requests that ask for none."""
+    """Status of answers to requests that ask for none."""
     accepted: int = 0
     requests: list[str] = field(default_factory=list)
     """Method and target of each request."""

@@ -25,10 +25,10 @@ class Served:
     server_ssl: str | None = None
     """Full path of the server-ssl profile used; None: clear text to the member."""
     verified: bool = False
-    """Whether the member's certificate was checked."""
+    """True if the member's certificate was checked."""
     snat: str = "none"
     """none, automap or the full path of a SNAT pool."""
     status: int = 0
-    """Of the response; 0: none was sent."""
+    """Status of the response; 0: none was sent."""
     outcome: str = ""
     """served, redirected, responded, reset or tunnelled; with the reason after a colon."""

@@ -29,7 +29,7 @@ class State:
     collect: int | None = None
     """Bytes that TCP::collect waits for, 0 for any; None: nothing is held back."""
     waits: bool = False
-    """Whether TCP::collect was called since the last CLIENT_DATA."""
+    """True if TCP::collect was called since the last CLIENT_DATA."""
     payload: bytearray = field(default_factory=bytearray)
     ended: str = ""
     """Not empty: the connection is to be reset, for this reason."""
@@ -40,7 +40,7 @@ class State:
     hello: object = None
     # load balancing
     rule_pool: str | None = None
-    """Of the command `pool`: the connection's default from then on (iRules 101 #05)."""
+    """Pool of the command `pool`: the connection's default from then on (iRules 101 #05)."""
     request_pool: str | None = None
     """The same, called for this request: before what policies say (bigip-behaviour.md B11)."""
     pool_now: str | None = None
@@ -52,7 +52,7 @@ class State:
     reselect: bool = False
     detach: bool = False
     last_pool: str | None = None
-    """Of the request before."""
+    """Pool of the request before."""
     persist_off: bool = False
     persist: tuple[str, dict[str, str]] | None = None
     """Type and properties that the command `persist` chose."""

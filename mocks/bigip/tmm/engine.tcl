@@ -159,7 +159,7 @@ proc limit {at} {
     interp limit $::running time -granularity 10 -milliseconds [expr {$at % 1000}] -seconds [expr {$at / 1000}]
 }
 
-# A command that the child does not have. What Python needs for the answer is not the rule's time.
+# A command that the child does not have. The time that Python takes does not count for the rule.
 proc command {name args} {
     global deadline running stopped
     if {$name in $::absent} { error "invalid command name \"$name\"" }

@@ -30,7 +30,7 @@ _FUNCTIONS = {
     "Tcl_ListObjGetElements": (c_int, c_void_p, c_void_p, POINTER(c_int), POINTER(POINTER(c_void_p))),
     "Tcl_CreateObjCommand": (c_void_p, c_void_p, c_char_p, _COMMAND, c_void_p, c_void_p),
 }
-"""Of Tcl's C API: type of the result, then those of the arguments."""
+"""Functions of Tcl's C API: type of the result, then those of the arguments."""
 _ERROR = 1
 _CODES = {"ok": 0, "error": _ERROR, "stop": 3}
 """How the command `ask` ends."""

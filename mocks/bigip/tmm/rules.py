@@ -51,7 +51,7 @@ def parse(text: str) -> tuple[tuple[Handler, ...], tuple[Procedure, ...]]:
     """Handlers and procedures of a rule's text, in its order.
 
     `priority` and `timing` stand alone, for all that follows, or between the event and the body; timing
-    changes nothing here. What is inside the bodies was checked when the rule was written.
+    changes nothing here. The bodies were checked when the rule was written.
     Raises: tcl.SyntaxRefusal.
     """
     handlers, procedures, priority = [], [], DEFAULT_PRIORITY
