@@ -112,7 +112,7 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
     are no problem.
     """
     with _reported(FAILED if detailed else BAD_SETTINGS):
-        config = _configured(flags)
+        config = _configured(flags, steps=not sys.stderr.isatty())  # a terminal has a bar
         module = ctx.obj or _loaded("f5router.cli.preflight")
         status = module.plan(config, output=output, detailed=detailed)
     sys.exit(status)
@@ -331,10 +331,14 @@ def _loaded(name: str) -> ModuleType:
         gc.enable()
 
 
-def _configured(flags: dict[str, str | None]) -> Config:
-    """Config, with logging set up as it says and its warnings logged. Raises: ConfigError."""
-    config = load(_named(flags), os.environ)
-    log_output.setup(config.log_level, config.log_format, config.secrets)
+def _configured(flags: dict[str, str | None], *, steps: bool = True) -> Config:
+    """Config, with logging set up as it says and its warnings logged. Raises: ConfigError.
+
+    Args: steps: False to log none of reading the cluster, where nobody has chosen a level.
+    """
+    config, given = load(_named(flags), os.environ), _named(flags).get("log-level")
+    log_output.setup(config.log_level, config.log_format, config.secrets,
+                     steps=steps or bool(given or os.environ.get(OPTIONS["log-level"].env)))
     for warning in config.warnings:
         log.warning("check this setting", extra={"setting": warning})
     return config

@@ -8,7 +8,10 @@ from rich.text import Text
 
 from f5router.config.config import Config
 from f5router.logs import log_output
-from f5router.model.tables import WIDE, as_text, table
+from f5router.model.tables import NARROWEST, WIDE, as_text, table
+
+CONTINUED = 4
+"""Blanks by which the rest of a broken line is indented more than its beginning."""
 
 
 def console() -> Console:
@@ -22,11 +25,22 @@ def console() -> Console:
                    emoji=False, force_terminal=terminal)
 
 
-
 def show(text: Text) -> None:
     """Print a text: lines are broken on a terminal, and whole in a pipe."""
     target = console()
-    target.print(text, soft_wrap=not target.is_terminal)
+    for line in text.split("\n", allow_blank=True):
+        target.print(_broken(line, target) if target.is_terminal else line, soft_wrap=True)
+
+
+def _broken(line: Text, target: Console) -> Text:
+    """Break a line that does not fit a terminal; what follows stands below its text."""
+    if line.cell_len <= target.width:
+        return line
+    indent = len(line.plain) - len(line.plain.lstrip()) + CONTINUED
+    pieces = line.wrap(target, max(target.width - indent, NARROWEST))
+    for piece in pieces:
+        piece.rstrip()
+    return Text(f"\n{' ' * indent}").join(pieces)
 
 
 def show_table(headers: Sequence[str], rows: Iterable[Iterable[RenderableType]]) -> None:

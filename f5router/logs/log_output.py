@@ -35,8 +35,12 @@ SHORTEST_SECRET = 4
 NOISY = ("paramiko", "urllib3", "requests")
 """Kept at WARNING, unless the level is debug."""
 
-NEVER_DEBUG = ("kubernetes",)
-"""At debug these log the bodies of replies, Secrets among them: kept at WARNING always."""
+NEVER_DEBUG = ("kubernetes", "urllib3.util.retry")
+"""Kept at WARNING always: at debug the first logs bodies of replies, Secrets among them, and the second the
+same line for every request.
+"""
+
+STEPS = "f5router.kube"
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 _OURS = frozenset({"time", "level", "logger", "exception", "stack"})
@@ -128,7 +132,8 @@ class Redaction:
         return clean
 
 
-def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO | None = None) -> None:
+def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO | None = None, *,
+          steps: bool = True) -> None:
     """Send all log output to one stream, instead of where it went before.
 
     Args:
@@ -136,6 +141,7 @@ def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO |
         format: "text" or "json".
         secrets: texts that no line may show: Config.secrets.
         stream: None: standard error.
+        steps: False to leave out each list of the cluster, where a bar shows that it is read.
     """
     handler = _Handler(stream, Redaction(secrets))
     handler.setFormatter(_JSON() if format == "json" else _Text())
@@ -148,6 +154,7 @@ def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO |
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.WARNING)
     for name in NEVER_DEBUG:
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger(STEPS).setLevel(logging.NOTSET if steps else logging.WARNING)
     logging.captureWarnings(True)
     # One for each length of a name in a tenant's certificate, and none of them names the Route.
     warnings.filterwarnings("ignore", "Attribute's length must be", UserWarning)

@@ -233,6 +233,17 @@ def test_wrong_settings_are_no_changes(lab, arguments):
     assert CliRunner().invoke(main, ["plan", "--detailed-exitcode", *flags, *arguments]).exit_code == 1
 
 
+@pytest.mark.parametrize(("arguments", "is_logged"), [((), False), (("--log-level=info",), True)])
+def test_a_terminal_has_the_bar_and_no_log_of_the_steps(lab, monkeypatch, arguments, is_logged):
+    """Unless a level is chosen; a pipe has no bar, and gets the log."""
+    routes(lab)
+    flags = [f"--{name}={value}" for name, value in lab.flags().items()]
+    with own_log(), pseudo_terminal(monkeypatch) as screens, pytest.raises(SystemExit, match="0"):
+        main.main(["plan", *flags, *arguments], prog_name="f5router")
+    assert "reading the cluster" in screens[0].text
+    assert any("all kinds are listed" in row for row in screens[0].rows) is is_logged
+
+
 def test_a_bar_while_it_reads(lab, capsys, monkeypatch):
     """On a terminal, and only while it reads; what is printed stays JSON."""
     routes(lab)

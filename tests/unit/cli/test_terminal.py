@@ -46,6 +46,13 @@ def test_a_terminal_has_colours_and_lines_that_fit(shown):
     assert len(text.splitlines()) > 1
 
 
+def test_the_rest_of_a_line_stands_below_its_text(shown):
+    path = "/Common/openshift_insecure_routes/rules/x"  # 41 characters
+    lines = shown(lambda: terminal.show(Text(f"  + create  ltm/policy/rule  {path}\n\nnext")), tty=True,
+                  COLUMNS="50").splitlines()
+    assert lines == ["  + create  ltm/policy/rule", f"      {path}", "", "next"]
+
+
 @pytest.mark.parametrize(("tty", "environ"), [
     (True, {"NO_COLOR": "1"}), (False, {}), (False, {"FORCE_COLOR": "1"}), (True, {"TERM": "dumb"})])
 def test_no_colours(shown, tty, environ):

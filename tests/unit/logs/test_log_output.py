@@ -171,6 +171,7 @@ def test_setup_again(written):
 @pytest.mark.parametrize(("name", "level", "debug", "info"), [
     ("paramiko.transport", "info", False, False), ("paramiko.transport", "debug", True, True),
     ("urllib3.connectionpool", "info", False, False), ("urllib3.connectionpool", "debug", True, True),
+    ("urllib3.util.retry", "debug", False, False),
     ("kubernetes.client.rest", "info", False, False), ("kubernetes.client.rest", "debug", False, False),
 ])
 def test_libraries(written, name, level, debug, info):
