@@ -147,7 +147,7 @@ def get_routes(config: Config, *, namespace: str, output: str, refused_s: float 
         print(json.dumps(documents, indent=2) if output == "json"
               else yaml.safe_dump(_plain(documents), sort_keys=False).rstrip("\n"))
     else:
-        terminal.show_table(*_table(views, wide=output == "wide"))
+        terminal.show_table(*route_table(views, wide=output == "wide"))
     return WELL
 
 
@@ -156,7 +156,8 @@ def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _table(views: Iterable[RouteView], *, wide: bool) -> tuple[tuple[str, ...], list[list[Text]]]:
+def route_table(views: Iterable[RouteView], *, wide: bool) -> tuple[tuple[str, ...], list[list[Text]]]:
+    """Return headers and rows of a list of Routes. Args: wide: with all columns."""
     rows = [[*map(_cell, (view.namespace, view.name, view.kind, view.host, view.path or "/")),
              _status(view.status), *(map(_cell, _wide(view)) if wide else ())] for view in views]
     return (*COLUMNS, *MORE) if wide else COLUMNS, rows
@@ -203,7 +204,7 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, output: str =
         if number:
             console.print()
         title = f"{view.kind} {view.namespace}/{view.name}: {view.status.value}"
-        _print_chain(console, title, chain.steps(view), chain.to_do(view))
+        print_chain(console, title, chain.steps(view), chain.to_do(view))
         for text in view.warnings:
             console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
     return BROKEN if any(view.problems for view in views) else WELL
@@ -258,7 +259,7 @@ def explain_node(config: Config, name: str, *, refused_s: float = REFUSED_S) -> 
         text = f"Node {name}: it is not known. Nodes are read where the settings ask for a way to the pods"
         console.print(Text(printable(text)), soft_wrap=True)
         return BROKEN
-    _print_chain(console, f"Node {name}", chain.of_node(node), _node_to_do(node))
+    print_chain(console, f"Node {name}", chain.of_node(node), _node_to_do(node))
     members = ", ".join(f"{view.namespace}/{view.name}" for view in using) or "none"
     console.print(Text(f"  Routes with members on it: {printable(members)}"), soft_wrap=True)
     return BROKEN if node.problem else WELL
@@ -328,7 +329,8 @@ def _owners(survey: Survey, answer: Answer) -> list[Key]:
     return [key for key in sorted(engine.routes()) if answer.matched in engine.uses(key)]
 
 
-def _print_chain(console: Console, title: str, steps: Sequence[Step], to_do: str) -> None:
+def print_chain(console: Console, title: str, steps: Sequence[Step], to_do: str) -> None:
+    """Print the steps of a chain below a title, the broken ones with their problems."""
     console.print(Text(printable(title), "bold"), soft_wrap=True)
     broken = chain.first_broken(steps)
     column = max(len(step.name) for step in steps)

@@ -145,13 +145,13 @@ def test_on_a_terminal(monkeypatch):
     """A line for each Route of `get`, whole ones for `explain`, and all of it can be printed."""
     given, stream = iter(texts(3 * MANY)), io.StringIO()
     monkeypatch.setattr("sys.stdout", stream)
-    terminal.show_table(*look._table([filled(given) for _ in range(ROWS)], wide=True))
+    terminal.show_table(*look.route_table([filled(given) for _ in range(ROWS)], wide=True))
     listed = stream.getvalue().splitlines()
     assert len(listed) == ROWS + 1
     assert all(line.count(MARK) > 7 for line in listed[1:])
     for _ in range(ROWS // 5):
         view = filled(given, 20)
-        look._print_chain(terminal.console(), view.name, chain.steps(view), chain.to_do(view))
+        look.print_chain(terminal.console(), view.name, chain.steps(view), chain.to_do(view))
     explained = stream.getvalue().split("\n")[ROWS + 1:]
     assert sum(line.count(MARK) for line in explained) > ROWS
     assert [line for line in (*listed, *explained) if not line.isprintable()] == []
