@@ -131,7 +131,7 @@ class Views:
 
 # --- get ---------------------------------------------------------------------------------
 
-COLUMNS = ("NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS")
+COLUMNS = ("NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "BROKEN")
 MORE = ("SERVICES", "TERMINATION", "REASON", "POOL", "MEMBERS", "PROBLEM")
 
 
@@ -159,7 +159,8 @@ def _plain(value: Any) -> Any:
 def route_table(views: Iterable[RouteView], *, wide: bool) -> tuple[tuple[str, ...], list[list[Text]]]:
     """Return headers and rows of a list of Routes. Args: wide: with all columns."""
     rows = [[*map(_cell, (view.namespace, view.name, view.kind, view.host, view.path or "/")),
-             _status(view.status), *(map(_cell, _wide(view)) if wide else ())] for view in views]
+             _status(view.status), _first_broken(view), *(map(_cell, _wide(view)) if wide else ())]
+            for view in views]
     return (*COLUMNS, *MORE) if wide else COLUMNS, rows
 
 
@@ -173,6 +174,11 @@ def _wide(view: RouteView) -> tuple[str, ...]:
 
 def _cell(text: str) -> Text:
     return Text(printable(text))
+
+
+def _first_broken(view: RouteView) -> Text:
+    """Return the first broken link: a Route that is admitted may have no pod, or an expired certificate."""
+    return Text(view.problems[0].link.value, "red") if view.problems else Text("-")
 
 
 def _status(status: Status) -> Text:

@@ -71,7 +71,7 @@ PLACES: dict[tuple[str, str], Place] = {
     ("bigip-pairs.md", "f5router run --f5-host=bigip1.example.com"): Elsewhere("tests/feature/test_pair.py"),
     ("commands.md", "BIG-IP bigip.example.com"): By("test_what_doctor_prints"),
     ("commands.md", "Objects of no single Route"): Elsewhere("tests/unit/plan/test_preview.py"),
-    ("commands.md", "NAMESPACE  NAME  KIND"): By("test_what_get_prints"),
+    ("commands.md", "NAMESPACE  NAME   KIND"): By("test_what_get_prints"),
     ("commands.md", "Route shop/hello: admitted"): By("test_what_explain_prints"),
     ("commands.md", "f5router explain route shop/hello -o dot"): Typed(),
     ("commands.md", "http://www.example.com/api/x"): By("test_what_explain_request_prints"),

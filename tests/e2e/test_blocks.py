@@ -159,8 +159,8 @@ def test_example_of_ingress(site):
     site.lab.apply(*beside, ingress)
     until(lambda: site.lab.kube.get("Ingress", "shop", "shop").get("status"))
     said, _ = site.type("f5router get routes")
-    assert [line.split()[-2:] for line in said.splitlines() if " Ingress " in line] == [
-        ["/", "admitted"], ["/api", "admitted"]]
+    assert [line.split()[-3:] for line in said.splitlines() if " Ingress " in line] == [
+        ["/", "admitted", "-"], ["/api", "admitted", "-"]]
     site.remove(ingress, *beside)
 
 

@@ -62,16 +62,16 @@ def test_get_routes(site):
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines == [
-        ["NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS"],
-        ["bank", "branch", "IngressRoute", "tree.com", "/bank", "admitted"],
-        ["bank", "late", "Route", "www.example.com", "/", "rejected"],
-        ["shop", "a", "Route", "www.example.com", "/", "admitted"],
-        ["shop", "b", "Route", "www.example.com", "/api", "admitted"],
-        ["shop", "c", "Route", "c.com", "/", "admitted"],
-        ["shop", "new", "Route", "new.com", "/", "pending"],
-        ["shop", "none", "Route", "idle.com", "/", "admitted"],
-        ["shop", "root", "IngressRoute", "tree.com", "/", "admitted"],
-        ["shop", "site", "Ingress", "i.com", "/", "admitted"]]
+        ["NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "BROKEN"],
+        ["bank", "branch", "IngressRoute", "tree.com", "/bank", "admitted", "-"],
+        ["bank", "late", "Route", "www.example.com", "/", "rejected", "route"],
+        ["shop", "a", "Route", "www.example.com", "/", "admitted", "-"],
+        ["shop", "b", "Route", "www.example.com", "/api", "admitted", "-"],
+        ["shop", "c", "Route", "c.com", "/", "admitted", "-"],
+        ["shop", "new", "Route", "new.com", "/", "pending", "rule"],
+        ["shop", "none", "Route", "idle.com", "/", "admitted", "pool"],
+        ["shop", "root", "IngressRoute", "tree.com", "/", "admitted", "-"],
+        ["shop", "site", "Ingress", "i.com", "/", "admitted", "-"]]
     assert not any(line.endswith(" ") for line in result.stdout.splitlines())
 
 
