@@ -61,7 +61,7 @@ lint: environment
 	@$(LINT)
 	@$(TYPES)
 
-# setuptools builds both, as any build frontend has it do.
+# setuptools builds both, as any build frontend has it do. FILES=https://... make dist: links of README.md lead there.
 dist: environment
 	@rm -rf man dist build/lib && $(BIN)/python -m tools.manpages man
 	@$(BIN)/python -c 'from setuptools import build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")' >/dev/null

@@ -123,6 +123,8 @@ KINDS: tuple[Kind, ...] = (
          generation=True),
     Kind("networking.k8s.io", "v1beta1", "IngressClass", "ingressclasses", "ingressclass", namespaced=False,
          generation=True),
+    Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "networkpolicy", ("netpol",),
+         generation=True),
     Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True,
          counted=("annotations",)),
     Kind("batch", "v1", "Job", "jobs", "job", status=True, generation=True),
@@ -162,6 +164,14 @@ KINDS: tuple[Kind, ...] = (
          unconditional_update=False, legacy=True),
     Kind("config.openshift.io", "v1", "Network", "networks", "network", namespaced=False, generation=True,
          custom=True, unconditional_update=False),
+    Kind("operator.openshift.io", "v1", "Network", "networks", "network", namespaced=False, generation=True,
+         custom=True, unconditional_update=False),
+    Kind("operator.openshift.io", "v1", "IngressController", "ingresscontrollers", "ingresscontroller",
+         status=True, generation=True, custom=True, unconditional_update=False),
+    Kind("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules", "prometheusrule", ("promrule",),
+         generation=True, custom=True, unconditional_update=False),
+    Kind("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors", "servicemonitor", ("smon",),
+         generation=True, custom=True, unconditional_update=False),
     Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews",
          "selfsubjectaccessreview", namespaced=False, verbs=("create",)),
     Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview", namespaced=False,
@@ -171,7 +181,8 @@ KINDS: tuple[Kind, ...] = (
 SDN_GROUP = "network.openshift.io"
 PROJECT_GROUP = "project.openshift.io"
 ROUTE_GROUP = "route.openshift.io"
-OPENSHIFT_GROUPS = frozenset({ROUTE_GROUP, "config.openshift.io", PROJECT_GROUP, SDN_GROUP})
+OPENSHIFT_GROUPS = frozenset({
+    ROUTE_GROUP, "config.openshift.io", "operator.openshift.io", PROJECT_GROUP, SDN_GROUP})
 SLICE_GROUPS = frozenset({"discovery.k8s.io"})
 
 

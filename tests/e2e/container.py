@@ -22,7 +22,7 @@ root=$1 mounts=$2
 shift 2
 mount -t tmpfs -o mode=755 tmpfs "$root"
 while read -r mode source target; do
-  mkdir -p "$root$target"
+  if [ -d "$source" ]; then mkdir -p "$root$target"; else touch "$root$target"; fi
   mount --rbind "$source" "$root$target"
   [ "$mode" = rw ] || mount -o remount,bind,ro "$root$target"
 done < "$mounts"
@@ -62,7 +62,7 @@ def command(folder: Path, arguments: Sequence[str], *, user: int, environment: M
     Args:
         folder: a new one, for what is needed on the way.
         user: ID without an entry in any passwd; 0 to build an image. The group is 0 in any case.
-        mounts: folders by their path inside.
+        mounts: folders, and files at the top, by their path inside.
     """
     folder.mkdir()
     (folder / "root").mkdir()

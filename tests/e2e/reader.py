@@ -44,6 +44,12 @@ case "$1 $2" in "adm "*) echo "$@" >>oc.log ;; *) exec kubectl "$@" ;; esac
 DOT = "#!/bin/sh\nread -r first; case $first in digraph*) cat >/dev/null ;; *) exit 1 ;; esac\n"
 
 
+def operated(kind: str, name: str, **metadata: str) -> dict:
+    """Return the object that an operator of OpenShift 4 follows."""
+    return {"apiVersion": "operator.openshift.io/v1", "kind": kind, "metadata": {"name": name, **metadata},
+            "spec": {}}
+
+
 def lines_of(text: str) -> Iterator[str]:
     """Commands, each with its lines joined."""
     command = ""
@@ -99,6 +105,8 @@ class Reader:
                 lab.kube.load(path)
         lab.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (
             "shop", "bank", "platform", "payments", "default")))
+        lab.apply(operated("Network", "cluster"),
+                  operated("IngressController", "default", namespace="openshift-ingress-operator"))
         for number, (name, subnet) in enumerate(NODES.items(), 1):
             address = f"10.3.89.{number}"
             lab.apply(manifests.node(name, address), manifests.host_subnet(name, address, subnet))

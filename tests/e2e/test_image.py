@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests import manifests
 from tests.e2e import container, deployment, image
 from tests.e2e.deployment import ACCOUNT, USERS
 from tests.e2e.image import FILE, ROOT, Image
+from tests.e2e.pages import blocks
 from tests.e2e.site import Site
 from tests.feature.sdn import MACS, fdb, sdn
 from tests.waiting import DEADLINE_S
@@ -27,11 +29,12 @@ def built(tmp_path_factory) -> Image:
         pytest.skip(f"mount namespaces are not permitted here: {error}")
 
 
-def run(built: Image, *arguments: str, mounts: dict[str, Path] | None = None,
+def run(built: Image, *arguments: str, mounts: dict[str, Path] | None = None, user: int | None = None,
         **environment: str) -> subprocess.CompletedProcess:
-    """A program of the image, from start to end, as a user of any ID."""
+    """A program of the image, from start to end, as a user of any ID unless it is given."""
+    user = random.choice(USERS) if user is None else user
     return subprocess.run(
-        built.command([*arguments], user=random.choice(USERS), environment=environment, mounts=mounts or {}),
+        built.command([*arguments], user=user, environment=environment, mounts=mounts or {}),
         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=DEADLINE_S)
 
 
@@ -61,6 +64,23 @@ def test_both_commands(built, command, words):
     done = run(built, *command)
     assert done.returncode == 0, done.stderr
     assert words in done.stdout
+
+
+def test_the_other_command_by_hand(built, tmp_path):
+    """As docs/deploy/README.md runs it: another entry point, and the kubeconfig of an administrator."""
+    (text,) = (block.text for block in blocks("deploy/README.md") if "podman run" in block.text)
+    *options, _, mount, name = shlex.split(text.partition(" show ")[0])
+    assert options == ["podman", "run", "--rm", "--user", "0", "--entrypoint", "ghost-hostsubnet"]
+    assert name == deployment.container()["image"]
+    inside = mount.removeprefix("~/.kube/config:").removesuffix(":ro")
+    with FakeKube(sdn=True, sdn_delay_s=0.02) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        (tmp_path / "config").chmod(0o600)
+        kube.apply([manifests.host_subnet("n1", "10.3.89.1", "10.128.0.0/23")])
+        done = run(built, *options[-1:], "show", *shlex.split(text.partition(" show ")[2]), user=0,
+                   mounts={inside: tmp_path / "config"})
+    assert done.returncode == 0, done.stderr
+    assert "10.128.0.0/23" in done.stdout
 
 
 def test_nothing_that_installs_packages(built):

@@ -34,8 +34,6 @@ from tests.e2e.site import EDGE, Site
 from tests.feature.sdn import MACS, fdb, sdn
 from tests.rows import rows
 
-WITHOUT_A_CLUSTER = {"PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "PrometheusRule", "ConfigMap"}
-"""Kinds that do nothing between the fakes."""
 LOGIN = ("operator", "Correct-Horse-8")
 METRICS = identity("127.0.0.1", ca="Metrics")
 OPERATOR = {"ServiceMonitor", "PrometheusRule"}
@@ -98,7 +96,7 @@ def started(stack, folder, render: Callable[[Site], Objects], vxlan: bool) -> tu
     """The Site with what was rendered, some Routes and an Ingress; and the pod of the Deployment."""
     site = Site(stack, folder)
     objects = render(site)
-    site.apply(*(obj for (kind, _), obj in objects.items() if kind not in WITHOUT_A_CLUSTER))
+    site.apply(*objects.values())
     site.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
                *manifests.published("shop", "web", pods={"10.128.0.5": "n1"}, local=True),
                manifests.route("plain"),

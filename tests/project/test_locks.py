@@ -8,6 +8,7 @@ from importlib import metadata
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests import locks
 
@@ -69,6 +70,26 @@ def test_what_they_need_in_turn_is_locked_too(environment):
             needed = pins[canonicalize_name(requirement.name)]
             assert needed.applies(environment), needed
             assert requirement.specifier.contains(needed.version), (pin.name, requirement)
+
+
+ADVISORIES = re.findall(r"^\| ([\w-]+)(?:, [^|]+)? \| ([\d.]+) \| ([^|]*(?:CVE|GHSA)-[^|]+) \|$", (
+    locks.ROOT / "docs" / "deploy" / "README.md").read_text(), re.MULTILINE)
+
+
+def test_no_version_with_a_known_advisory_is_allowed_or_locked():
+    """The page lists them; `make audit` finds new ones, by a database that no test can rely on."""
+    extras = CONFIG["options.extras_require"]
+    bounds = {requirement.name: requirement.specifier for requirement in (
+        *asked(CONFIG["options"]["install_requires"]), *map(Requirement, BUILD_SYSTEM["requires"]),
+        *asked(extras["fakes"]))}
+    pins = {pin.name: pin.version for name in locks.FILES for pin in locks.read(name)}
+    assert {name for name, *_ in ADVISORIES} == {
+        "requests", "urllib3", "cryptography", "click", "python-json-logger", "setuptools", "aiohttp"}
+    for name, first, advisories in ADVISORIES:
+        lowest = min(Version(bound.version) for bound in bounds[name] if bound.operator == ">=")
+        assert lowest >= Version(first), (name, advisories)
+        if name in pins:
+            assert Version(pins[name]) >= Version(first), (name, advisories)
 
 
 def _installed(name: str) -> str:
