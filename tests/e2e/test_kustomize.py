@@ -1,13 +1,17 @@
 """docs/kustomize: overlays of the files in docs/deploy, rendered by kubectl."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
+from mocks.kube import FakeKube
 from tests.e2e import deployment
 from tests.e2e.deployment import FOLDER
-from tests.e2e.rendering import Objects, box_of, by_name, kustomized, variables
+from tests.e2e.rendering import OVERLAYS, Objects, box_of, by_name, kustomized, variables
+from tests.waiting import DEADLINE_S
 
 NODES, SDN = ("ClusterRole", "f5router-nodes"), ("ClusterRoleBinding", "f5router-sdn-reader")
 NODES_BINDING = ("ClusterRoleBinding", "f5router-nodes")
@@ -68,3 +72,18 @@ def test_selectors_find_the_pod_and_the_service():
     assert {end["port"] for end in scrape["endpoints"]} <= {port["name"] for port in service["spec"]["ports"]}
     ports = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
     assert ports == {port["containerPort"] for port in box_of(objects)["ports"]}
+
+
+@pytest.mark.parametrize("overlay", ["node-ports", "two-replicas"])
+def test_an_overlay_is_applied(tmp_path, overlay):
+    """By kubectl as docs/deploy/README.md has it, with the Prometheus operator; then all of it is there."""
+    with FakeKube() as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        for command in ("apply", "diff"):
+            done = subprocess.run(
+                ["kubectl", command, "-k", OVERLAYS / overlay], capture_output=True, text=True,
+                timeout=DEADLINE_S, env={"PATH": os.environ["PATH"], "HOME": str(tmp_path),
+                                         "KUBECONFIG": str(tmp_path / "config")})
+            assert done.returncode == 0, done.stdout + done.stderr
+        for (kind, name), obj in kustomized(overlay).items():
+            assert kube.get(kind, obj["metadata"].get("namespace"), name), kind
