@@ -8,7 +8,11 @@ from collections.abc import Iterator
 
 import click
 
+from f5router.logs.progress import Fields, Figures, Progress, counted
 from tests.chaos.run import Result, quiet, run
+
+PERIOD_S = 30.0
+"""Time between two lines where there is no terminal for a bar."""
 
 
 @click.command()
@@ -19,13 +23,20 @@ from tests.chaos.run import Result, quiet, run
 def main(seeds: int, first: int, jobs: int, log: bool) -> None:
     """Meet the router with random faults, and compare the device with what it should be."""
     logging.basicConfig(level=logging.INFO if log else logging.CRITICAL, stream=sys.stdout)
-    begin, results = time.monotonic(), []
-    for result in _results(range(first, first + seeds), jobs):
-        results.append(result)
-        if result.problems:
-            click.echo(str(result))
+    begin, results = time.monotonic(), list[Result]()
+    with Progress("seeds", _show, period_s=PERIOD_S) as progress:
+        for result in _results(range(first, first + seeds), jobs):
+            results.append(result)
+            if result.problems:
+                click.echo(str(result))
+            progress.update(lambda: Figures(len(results), seeds, {
+                "seeds": counted(len(results), seeds), "failed": sum(bool(r.problems) for r in results)}))
     click.echo(_summary(results, time.monotonic() - begin))
     sys.exit(any(result.problems for result in results))
+
+
+def _show(fields: Fields) -> None:
+    click.echo("  " + ", ".join(f"{value} {name}" for name, value in fields.items()))
 
 
 def _results(seeds: range, jobs: int) -> Iterator[Result]:
