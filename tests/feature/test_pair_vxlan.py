@@ -8,6 +8,7 @@ from mocks.bigip import FakeBigIP
 from tests import manifests
 from tests.feature.sdn import FDB, FLAGS, GHOST, MACS, NETWORK, NODES, TUNNEL, URL, automap
 from tests.feature.test_pair import PairLab
+from tests.feature.test_uninstall import run as uninstall
 from tests.waiting import DEADLINE_S, until
 
 ADDRESSES = FLAGS["f5_internal_address"], "10.3.89.214"
@@ -94,3 +95,21 @@ def test_a_failover_between_the_writes_of_the_network(lab, joined, number):
     assert set(selves) <= {GATEWAYS[0]}
     assert joined.pair.active is second
     assert network(second) == (ADDRESSES[1], [GATEWAYS[1]], MACS)
+
+
+def test_uninstall_clears_the_active_unit(lab, joined):
+    """The other one keeps what belongs to it, until the command runs while it is active."""
+    router = lab.router(f5_config_sync="push", **BOTH, **joined.flags)
+    for big in joined.pair.units:
+        big.request("PATCH", "sys/db/iptunnel.configsync", {}, {"value": "disable"})
+    assert lab.converge(router) == []
+    joined.pair.fail_over()
+    assert lab.converge(router) == []
+    router.close()
+    first, second = joined.pair.units
+    for active, left in ((second, (ADDRESSES[0], [GATEWAYS[0]], MACS)), (first, NOTHING)):
+        assert joined.pair.active is active
+        assert uninstall(lab, f5_config_sync="push", **BOTH, **joined.flags) == 0
+        assert network(active) == NOTHING
+        assert network(joined.pair.standby) == left
+        joined.pair.fail_over()
