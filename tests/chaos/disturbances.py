@@ -137,12 +137,19 @@ class Disturbances:
         self.forget_history(number)
 
     def repeat_events(self, number: int) -> None:
-        """Events come again, in another order."""
+        """Events come again, in another order, and change nothing: also no status written meanwhile.
+
+        A status from before would be that of another router of the same name, which this one leaves alone
+        for minutes once it has come back twice.
+        """
         kube = self._site.kube
         objects = [obj for kind in ("EndpointSlice", "Service", "Route", "Secret") for obj in kube.list(kind)]
         random.Random(number).shuffle(objects)
         for obj in objects[:10]:  # a router that was shown an empty list gets to know one after the other
-            self._site.change(Change("", (obj,)))
+            with kube.lock:
+                metadata = obj["metadata"]
+                present = kube.get(obj["kind"], metadata.get("namespace"), metadata["name"])
+                self._site.change(Change("", (present,)))
 
     def persist(self, number: int) -> None:
         """The device does the same to all writes of some kind, until the faults end."""
