@@ -106,7 +106,10 @@ def within(transport: paramiko.Transport, limit_s: float, name: str) -> Iterator
 
     def expire() -> None:
         expired.set()
-        transport.close()
+        try:
+            transport.close()
+        except AttributeError:  # a channel that is just being opened does not know its transport yet
+            transport.sock.close()
 
     timer = threading.Timer(limit_s, expire)
     timer.daemon, timer.name = True, "ssh-limit"
