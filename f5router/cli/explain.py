@@ -4,7 +4,6 @@ It reads the cluster, and no BIG-IP: a team that has no login there can see it. 
 the tree to the BIG-IP.
 """
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +24,6 @@ from f5router.model.printable import printable
 from f5router.sources import explanation
 from f5router.sources.ingress_routes import VALID, IngressRoutePolicy, IngressRoutes
 from f5router.views.routes import RouteView
-
-log = logging.getLogger(__name__)
 
 INGRESS_ROUTE = "IngressRoute"
 LIST_TRIES = 3
@@ -77,12 +74,11 @@ def ingress_route(settings: ExplainConfig, follow: Callable[[Chooses], int] | No
                            delegations=_listed(connection, DELEGATIONS)))
         source.apply(Delta(secrets={key: _secret(connection, key) for key in _secrets(source, settings.key)}))
     except KubeError as exc:
-        log.error("the cluster cannot be read", extra={"error": str(exc)})
+        print(printable(f"the cluster cannot be read: {exc}"))
         return 1
     lines = explanation.explain(source, settings.key)
     if not lines:
-        log.error("there is no such IngressRoute, or it has another class",
-                  extra={"ingressroute": str(settings.key)})
+        print(printable(f"IngressRoute {settings.key}: there is none, or it has another class"))
         return 1
     for line in lines:
         print(printable(line))
@@ -132,6 +128,5 @@ def _secret(connection: Connection, key: Key) -> Secret:
     except KubeNotFound:
         return Secret(key, problem=f"Secret {key.name} not found")
     except KubeForbidden as exc:
-        log.warning("Secret cannot be read; it is taken for a good one",
-                    extra={"secret": str(key), "error": str(exc)})
+        print(printable(f"warning: Secret {key} cannot be read, and is taken for a good one: {exc}"))
         return Secret(key, not_loaded=True)

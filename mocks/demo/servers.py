@@ -25,6 +25,9 @@ TMOS = "14.1.2.1"
 HTTP_VIRTUAL, HTTPS_VIRTUAL = "/Common/ose-vserver", "/Common/https-ose-vserver"
 DEFAULT_PROFILE = "/Common/demo-default"
 CERTIFICATE, KEY = "demo-default.crt", "demo-default.key"
+MOST_LINES = 60
+"""Lines of `explain` that are shown: those of the example, and more."""
+
 UPLOADED = "file:/var/config/rest/downloads"
 
 GHOST, INTERNAL = "openshift-f5-node", "10.3.89.213"
@@ -164,15 +167,15 @@ class Lab:
 
     def explain(self, ingress_route: str) -> str:
         """Return what `f5router explain` prints about an IngressRoute. Raises: DemoError."""
-        return self._ask_router("explain", "ingressroute", ingress_route)
+        return self._ask_router("explain", "ingressroute", ingress_route, lines=MOST_LINES)
 
-    def _ask_router(self, command: str, *arguments: str) -> str:
+    def _ask_router(self, command: str, *arguments: str, lines: int = 25) -> str:
         program = self._program(
             f"f5router {command}", [sys.executable, "-m", "f5router", command, *arguments],
             environment=clean_environment() | self._settings(),
         )
         program.wait_for_end()
-        return program.tail()
+        return program.tail(lines)
 
     def faults(self) -> list[BaseException]:
         """Return the faults of the fake BIG-IP itself; there should be none."""

@@ -207,9 +207,10 @@ def test_the_address_of_the_status_page_is_shown(once):
 
 
 def test_the_delegation_is_explained(once):
-    """`f5router explain` prints the tree from the root to the Services."""
+    """`f5router explain` prints the tree from the root to the Services, and the way to the pods."""
     tree = once.stdout.split("f5router explain ingressroute news/portal:")[1].split("Is anything left")[0]
-    for text in ("portal.example.com", "docs/portal-docs", "press", "service-name"):
+    for text in ("root news/portal: portal.example.com", "/docs -> Service docs/service-name port http",
+                 "IngressRoute docs/portal-docs: admitted", "+ member"):
         assert text in tree
 
 

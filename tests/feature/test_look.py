@@ -154,7 +154,8 @@ def test_an_ingress_route_up_to_its_pods(site, name, routes):
 
 
 @pytest.mark.parametrize("arguments", [
-    ("route", "shop/nothing"), ("ingress", "shop/a"), ("service", "shop/nothing"), ("host", "nothing.com"),
+    ("ingressroute", "shop/nothing"), ("route", "shop/nothing"),
+    ("ingress", "shop/a"), ("service", "shop/nothing"), ("host", "nothing.com"),
     ("node", "nothing")])
 def test_nothing_of_the_name(site, arguments):
     result = invoke(site, "explain", *arguments)
