@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from f5router.admission.annotations import READ
 from f5router.model import names, problem
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
@@ -101,6 +102,25 @@ def test_explain_has_a_remedy_for_every_reason():
 def test_the_page_for_teams_has_every_reason():
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page("team-guide.md"), re.MULTILINE)
     assert sorted(rows) == sorted(reasons())
+
+
+def test_every_annotation_that_is_read_is_explained():
+    """By its name without the prefix, which several share."""
+    assert [key for key in sorted(READ) if f"{key.rpartition('/')[2]}`" not in page("routes.md")] == []
+
+
+def test_every_metric_is_explained():
+    """By the texts of the modules that make them; the page may shorten some that begin as others do."""
+    metrics = set()
+    for path in (ROOT / "f5router" / "monitoring").glob("*.py"):
+        metrics |= set(re.findall(r'"((?:f5router|template_router|contour)_[a-z_]+)"', path.read_text()))
+    text = page("operations.md").split("### Metrics")[1]
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert len(metrics) > 40
+    assert [name for name in sorted(metrics) if not any(
+        each in (name, f"{name}_total") or (each.startswith("_") and f"{name}_total".endswith(each))
+        for each in named)] == []
 
 
 NS = Key("<ns>", "<svc>")
