@@ -126,7 +126,8 @@ def _by_policy(request: Request, virtual: VirtualFacts, objects: Mapping[Ref, Ob
             steps.append(f"policy {policy}, {place}: {rule.name} matches")
             return _carried_out(request, rule, objects, steps, "; ".join(doubts[:1]))
         steps.append(f"policy {policy}: none of {len(rules)} rules matches")
-    steps.append("no Route has this host and path: the answer is 503, or the router's page for this")
+    steps.append(f"no Route has this host and path over {request.scheme.upper()}: the answer is 503, or the "
+                 "router's page for this")
     return Answer(tuple(steps), doubt="; ".join(doubts[:1]))
 
 

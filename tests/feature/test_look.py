@@ -175,7 +175,8 @@ def test_node(site):
     ("https://c.com/", 0, ["record c.com", "it is Route shop/c, admitted"]),
     ("http://i.com/x", 0, ["it is Ingress shop/site, admitted"]),
     ("http://idle.com/", 1, ["0 of 0 members", "it is Route shop/none"]),
-    ("http://new.com/", 1, ["no Route has this host and path"]),
+    ("http://new.com/", 1, ["no Route has this host and path over HTTP:"]),
+    ("https://www.example.com/", 1, ["no Route has this host and path over HTTPS:"]),
 ])
 def test_requests(site, url, status, words):
     """The objects on the BIG-IP count: the Route of new.com is not there."""
