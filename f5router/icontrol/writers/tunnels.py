@@ -60,7 +60,7 @@ def observe(client: Client, folder: str) -> tuple[list[Object], dict[str, Any]]:
 def _facts(
     client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Collection[tuple[JSON, SelfIP]],
 ) -> dict[str, Any]:
-    """Return the tunnels with self IPs in our route domain, and floating self IPs elsewhere in it.
+    """Return the tunnels with self IPs in our route domain, and floating IPv4 self IPs elsewhere in it.
 
     The route domain is read if there may be any besides our own.
     """
@@ -79,9 +79,11 @@ def _facts(
         addresses_here = tuple(sorted(filter(None, here)))
         if addresses_here or tunnel.path == own:
             facts.append(TunnelFacts(tunnel.path, tunnel.local_address, addresses_here))
-    near = [address for raw, address in floating if net_codec.route_domain(raw) == domain]
-    return {"tunnels": tuple(facts),
-            "floating_addresses": tuple(sorted(address.address.partition("/")[0] for address in near))}
+    near = [net_codec.interface(address) for raw, address in floating
+            if net_codec.route_domain(raw) == domain]
+    # Automap goes by the family of a pool member, and the cluster network has IPv4.
+    return {"tunnels": tuple(facts), "floating_addresses": tuple(sorted(
+        cidr.partition("/")[0] for cidr in near if cidr and ":" not in cidr))}
 
 
 def default_route_domain(client: Client, folder: str) -> int:

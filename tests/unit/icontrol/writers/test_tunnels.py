@@ -219,6 +219,9 @@ def test_tunnels_of_all(replies, facts):
     pytest.param(["10.3.89.221%0/24", "10.3.89.220/24"], 0, ("10.3.89.220", "10.3.89.221"), id="two"),
     pytest.param(["10.3.89.220/24"], 5, (), id="another route domain"),
     pytest.param(["10.3.89.220%5/24"], 5, ("10.3.89.220",), id="ours"),
+    pytest.param(["fd00::220/64", "10.3.89.220/24"], 0, ("10.3.89.220",), id="pods have IPv4"),
+    pytest.param(["fd00::220%5/64"], 5, (), id="IPv6 alone"),
+    pytest.param(["", "any6/24"], 0, (), id="odd"),
 ])
 def test_floating_self_ips(addresses, domain, floating):
     """Leave out those on our tunnel, and those that belong to a unit."""
