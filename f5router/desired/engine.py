@@ -59,7 +59,7 @@ class Engine:
         self._host_objects: dict[str, HostObjects] = {}
         self._undetermined: dict[str, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
-        self._pools = WantedPools(config, self.cluster)
+        self._pools = WantedPools(config, self.cluster, vxlan.addresses(config))
         self.followers = self._pools.followers
         """See WantedPools.followers."""
         self._dropped = DroppedPools(config)

@@ -26,9 +26,10 @@ from f5router.network.pool_members import LeftOut
 class WantedPools:
     """Not thread-safe."""
 
-    def __init__(self, config: PoolConfig, cluster: ClusterState):
-        self._config, self._cluster = config, cluster
-        self._own_addresses: frozenset[str] = frozenset()
+    def __init__(self, config: PoolConfig, cluster: ClusterState, of_units: frozenset[str]):
+        """Args: of_units: addresses that units of the BIG-IP have by the settings."""
+        self._config, self._cluster, self._of_units = config, cluster, of_units
+        self._own_addresses = of_units
         """Those of the BIG-IP, which are no pool members."""
         self._builder = self._new_builder()
         """A new one for each state of the cluster."""
@@ -95,8 +96,8 @@ class WantedPools:
     # --- their members -----------------------------------------------------------------------
 
     def set_own_addresses(self, addresses: frozenset[str]) -> None:
-        """Take the addresses of the BIG-IP, which are no pool members."""
-        self._own_addresses = addresses
+        """Take the addresses of the BIG-IP as read, which are no pool members."""
+        self._own_addresses = self._of_units | addresses
         self.mark(self.services())
 
     def mark(self, services: Iterable[Key]) -> None:

@@ -53,6 +53,12 @@ def own(config: VxlanSettings, facts: DeviceFacts) -> VxlanConfig | None:
     return config.vxlan[facts.unit] if config.vxlan else None
 
 
+def addresses(config: VxlanSettings) -> frozenset[str]:
+    """Return the addresses of all units; the device that is read shows its own ones alone."""
+    return frozenset(address for unit in config.vxlan
+                     for address in (unit.internal_address, unit.gateway.partition("/")[0]))
+
+
 def supported(config: VxlanSettings, facts: DeviceFacts) -> bool:
     """True if VxLAN is configured and this TMOS version has it."""
     return bool(config.vxlan) and facts.version >= tmos.VXLAN_SINCE

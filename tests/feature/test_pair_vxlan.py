@@ -113,3 +113,14 @@ def test_uninstall_clears_the_active_unit(lab, joined):
         assert network(active) == NOTHING
         assert network(joined.pair.standby) == left
         joined.pair.fail_over()
+
+
+def test_no_pod_has_an_address_of_the_standby(lab, joined):
+    """A tenant's endpoint would lead clients to the management of the other unit, which answers there."""
+    others = (ADDRESSES[1], GATEWAYS[1].partition("/")[0])
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1", *others)))
+    router = lab.router(**BOTH, **joined.flags)
+    assert lab.converge(router) == []
+    members = {item.key[-1].rpartition("/")[2].partition(":")[0]
+               for item in joined.pair.active.items("ltm/pool/members")}
+    assert members == {"10.1.1.1"}
