@@ -115,6 +115,13 @@ def test_every_value_has_an_effect():
         "ingressclass.kubernetes.io/is-default-class": "true"}
 
 
+def test_a_directory_that_a_flag_takes_strictly():
+    """The variable alone passes over a certificate of a Service, and a directory without one."""
+    box = box_of(charted({"args": {"default_certificate_dir": "/etc/tls"}}))
+    assert box["args"] == ["run", "--default-certificate-dir=/etc/tls"]
+    assert {"name": "DEFAULT_CERTIFICATE_DIR", "value": "/etc/tls"} in box["env"]
+
+
 def test_two_releases_share_nothing():
     """Names and selectors of another release, in another namespace, are its own, but the class."""
     values = TWO_REPLICAS | {"ingressClass": {"create": False}, "bigip_files_secret": "",
