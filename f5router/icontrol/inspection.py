@@ -83,7 +83,7 @@ def level(client: Client, module: str) -> str:
 
 def copies_tunnels(client: Client) -> bool:
     """Return True if config sync includes tunnels. Raises: BigIPError."""
-    return str(client.get_once(TUNNEL_SYNC).get("value") or "") == "enable"
+    return str(client.get_once(TUNNEL_SYNC).get("value") or "") != "disable"
 
 
 def day(seconds: float) -> date:

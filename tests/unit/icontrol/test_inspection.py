@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from f5router.icontrol import inspection
+from tests.unit.icontrol.scripted import Answer, connected
 from tests.rows import rows
 
 CLOCKS = Path(__file__).parents[2] / "recordings/sys/clock"
@@ -38,3 +39,12 @@ def test_a_clock_of_another_form(reply):
 def test_licences(reply, exists, ends, sdn):
     licence = inspection.licence_of(reply)
     assert (licence.exists, licence.ends, licence.has_sdn) == (exists, ends, sdn)
+
+
+@rows(("reply", "copies"), [
+    ({"value": "enable"}, True), ({"value": "disable"}, False), ({}, True), ({"value": None}, True)])
+def test_tunnels_that_config_sync_copies(reply, copies):
+    """A device that does not show the variable's value copies them, as without the variable."""
+    with connected() as (device, client, _):
+        device.add(Answer(body=reply), path="/sys/db/iptunnel.configsync")
+        assert inspection.copies_tunnels(client) is copies
