@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 from f5router.icontrol import inspection
-from tests.unit.icontrol.scripted import Answer, connected
 from tests.rows import rows
+from tests.unit.icontrol.scripted import Answer, connected
 
 CLOCKS = Path(__file__).parents[2] / "recordings/sys/clock"
 
