@@ -119,7 +119,8 @@ class Router:
         device = wiring.build_device(settings, stack)
         self._client = device.client
         self._place = generations.Place(settings.folder, (settings.http_virtual, settings.https_virtual))
-        self._reconciler = Reconciler(Engine(settings), device, folder=settings.folder, clock=time.monotonic)
+        self._reconciler = Reconciler(Engine(settings), device, folder=settings.folder, clock=time.monotonic,
+                                      facts_first=True)
         self._bytes = 0
         stack.enter_context(self._counted())
 
@@ -160,7 +161,7 @@ class Router:
         reconciler.apply(delta)
         full = reconciler.needs_observation()
         if full:
-            reconciler.device.observe()
+            reconciler.observe()
         while True:
             report = reconciler.run(full=full, most=DEFAULT.load_portion)
             if report.outcome.failed:

@@ -177,7 +177,7 @@ class Controller:
         if full:
             if self.device.unconfirmed:
                 self.settling.record_write()  # some of it may have been written
-            self.device.observe()
+            self.reconciler.observe()
             self._observed_at, self.replica.has_read = self._clock(), True
             self.monitor.health.reached()
         report = self.reconciler.run(full=full, most=most, on_change=self._record_change)

@@ -53,7 +53,7 @@ def build_controller(
     device = build_device(config, stack, timing=timing, clock=clock, sleep=sleep, permit=permit)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
-        guard=DeleteGuard(allow=config.allow_mass_delete))
+        guard=DeleteGuard(allow=config.allow_mass_delete), facts_first=True)
     statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)

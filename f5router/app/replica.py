@@ -40,8 +40,9 @@ class Replica:
         monitor.health.follows = self.is_elected
         self.leads = campaign is None
         """True if the loop writes."""
-        self.has_read = True
-        """False for a leader that has not read the BIG-IP since it began to lead."""
+        self.has_read = False
+        """True for a router that has read the BIG-IP since it began to lead. Before, endpoints alone are not
+        taken from the watch: earlier changes may still wait for facts."""
         self.observed_at = float("-inf")
         """When a follower last began to read the BIG-IP, in monotonic seconds."""
         self._is_warm = False

@@ -1,8 +1,7 @@
 """The BIG-IP as the router's only writer sees it: its observed state, and how a Plan is carried out.
 
 `observed` is updated with each confirmed write and re-read on demand. A refusal, or a write without a usable
-reply, costs one object and its dependents; any other failure ends the pass. The next pass then starts with a
-reading, as it does after any write that may have been applied.
+reply, costs one object and its dependents. After any other failure, or doubt, the next pass reads first.
 """
 
 import functools
@@ -17,10 +16,9 @@ from types import MappingProxyType
 from f5router.icontrol import beside, folders, write_log
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.drain import Drain
-from f5router.icontrol.expected import Expected, expect
+from f5router.icontrol.expected import expect
 from f5router.icontrol.failover import Failover
-from f5router.icontrol.observation import Observation
-from f5router.icontrol.observe import observe
+from f5router.icontrol.observe import DeviceReading
 from f5router.icontrol.outcome import Outcome, RetentionTest
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import blames_object
@@ -29,7 +27,7 @@ from f5router.icontrol.sender import Newest, Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
 from f5router.model import option_records
-from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import (
     BigIPError,
     Busy,
@@ -74,8 +72,8 @@ class Device:
         """
         self.pair, self._folder, self._drain_s = pair, folder, drain_s
         self._virtuals = (http_virtual, https_virtual)
-        self._observe = functools.partial(
-            observe, vxlan=vxlan, static_routes=static_routes, profiles=frozenset(profiles))
+        self._begun = functools.partial(DeviceReading, folder=folder, virtuals=self._virtuals, vxlan=vxlan,
+                                        static_routes=static_routes, profiles=frozenset(profiles))
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
         self._pause = sleep or (lambda seconds: self.calls.pause(seconds))
@@ -128,22 +126,25 @@ class Device:
 
     # --- reading -------------------------------------------------------------------------
 
-    def observe(self, *, create_folder: bool = True) -> None:
+    def observe(self, *, create_folder: bool = True,
+                on_facts: Callable[[DeviceFacts], None] = lambda facts: None) -> None:
         """Read the device.
 
         Args:
             create_folder: False to treat a missing folder as an empty one instead of creating it.
-        Raises:
-            Standby: the folder must not be created, because the unit is not active.
-            PartitionMissing, BigIPError: `observed` and `facts` are unchanged.
+            on_facts: called before the objects are read; facts about the original router come later.
+        Raises: Standby, PartitionMissing, BigIPError: `observed` and `facts` are unchanged.
         """
         self._choose_unit()
         self._meanwhile, self.beside = {}, None
         unconfirmed, self.unconfirmed = self.unconfirmed, set()
         self.calls.begin()
         try:
-            expected = expect(self.desired(), self.observed)
-            observation = self.calls.run(lambda: self._read(expected, create_folder=create_folder))
+            reading = self._reading(self.client)
+            self.calls.run(lambda: self._begin(reading, create_folder=create_folder))
+            on_facts(reading.facts)
+            reading.expected = expect(self.desired(), self.observed)
+            observation = self.calls.run(reading.read_objects)
             self.calls.settle()
             newer = self._meanwhile
         except BaseException:
@@ -163,10 +164,11 @@ class Device:
 
     def begin_reading(self, ended: Callable[[], None]) -> None:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
-        client, number = self.client.for_reading(), self.unit.number
-        expected = expect(self.desired(), self.observed)
-        self.beside = beside.BesideReading(beside.begin(
-            lambda: self._observation(client, number, expected), ended))
+        reading = self._reading(self.client.for_reading())
+        self.beside = beside.BesideReading(beside.begin(reading.read, ended))
+
+    def _reading(self, client: Client) -> DeviceReading:
+        return self._begun(client, unit=self.unit.number, expected=expect(self.desired(), self.observed))
 
     def _choose_unit(self) -> None:
         """Turn to the unit that is active. Raises: Standby: none is, or several are; BigIPError."""
@@ -183,22 +185,16 @@ class Device:
         self.stale = True
         self.on_switch()
 
-    def _read(self, expected: Expected, *, create_folder: bool) -> Observation:
-        """Read everything of ours."""
+    def _begin(self, reading: DeviceReading, *, create_folder: bool) -> None:
+        """Begin to read everything of ours."""
         if create_folder:
             self.failover.require_active()
         folder = folders.ensure(self.client, self._folder, create=create_folder)
         if folder is None:
-            # The virtual servers would be in the folder.
-            http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
-            return Observation(facts=DeviceFacts(
-                self.client.version(), http, https, unit=self.unit.number))
+            return reading.lack_folder()
         self.folder = folder
         self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
-        return self._observation(self.client, self.unit.number, expected)
-
-    def _observation(self, client: Client, number: int, expected: Expected) -> Observation:
-        return self._observe(client, self._folder, self._virtuals, expected=expected, unit=number)
+        reading.read_facts()
 
     # --- writing -------------------------------------------------------------------------
 

@@ -56,12 +56,17 @@ class LTMReading:
         self.profiles: dict[str, dict[str, JSON]] = {kind: {} for kind in (*PROFILES, HTTP)}
         """All profiles by kind and path: of those that are not for one Host, what facts are taken from."""
 
-    def read(self) -> None:
-        """Read everything. Raises: BigIPError."""
-        for kind in PARTITIONED:
-            self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
+    def read_profiles(self) -> None:
+        """Read the profiles, from which facts are taken. Raises: BigIPError."""
         for kind in (*PROFILES, HTTP):
             self._collection(kind, {})
+
+    def read_others(self, expected: Expected) -> None:
+        """Read everything else. Raises: BigIPError."""
+        self._expected = expected
+        self.objects = {ref: expected.shared(ref, obj) for ref, obj in self.objects.items()}
+        for kind in PARTITIONED:
+            self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
         if any(map(names.is_parent, self.profiles[ClientSSL.KIND])):
             self._collection(CRLFile.KIND, pages.filtered(self._folder))
 

@@ -44,55 +44,93 @@ from f5router.model.objects import Ref, changed, shared
 log = logging.getLogger(__name__)
 
 
-def observe(
-    client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
-    static_routes: bool = False,
-    profiles: Collection[str] = (),
-    expected: Expected = NOTHING,
-    unit: int = 0,
-) -> Observation:
-    """Read our objects, and the facts that decide how they may be written.
+class DeviceReading:
+    """One reading: first the facts, then the objects, of which it may be known by then what to expect."""
 
-    Args:
+    def __init__(
+        self, client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
+        static_routes: bool = False,
+        profiles: Collection[str] = (),
+        expected: Expected = NOTHING,
+        unit: int = 0,
+    ):
+        """Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
         vxlan: read net objects too, if the version supports VxLAN.
         static_routes: read static routes too.
         profiles: full paths of the server SSL profiles that Routes may name.
-        expected: what it will probably show.
+        expected: what it will probably show; may be known better when the facts are known.
         unit: number of the unit that is read.
-    Raises:
-        NotReady: the device was not ready before or after.
-        BigIPError: a read failed.
-    """
-    _require_ready(client)
-    version = client.version()
-    ltm = LTMReading(client, folder, expected)
-    ltm.read()
-    read = ltm.profiles
-    servers = [virtual(client, path) for path in virtuals]
-    vxlan = vxlan and version >= tmos.VXLAN_SINCE
-    network, around = tunnels.observe(client, folder) if vxlan else ([], {})
-    network += pod_routes(client, folder) if static_routes else []
-    sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
-               for path, raw in zip(virtuals, servers, strict=True)]
-    own, unread = own_addresses.read(client, folder, filter(None, servers))
-    _require_ready(client)
+        """
+        self._client, self._folder, self._virtuals = client, folder, virtuals
+        self._vxlan, self._static_routes, self._profiles = vxlan, static_routes, profiles
+        self.expected, self._ltm = expected, LTMReading(client, folder, expected)
+        self._unit, self._has_folder = unit, True
+        self._rest: list[Object] = []
+        """Objects that were read with the facts, besides profiles."""
+        self.facts = DeviceFacts()
+        """Without those about what the original router left, until the objects are read."""
 
-    facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
-             for path, raw, source in zip(virtuals, servers, sources, strict=True)]
-    attached: list[Object] = [obj for virtual_, raw in zip(facts, servers, strict=True) if virtual_ and raw
-                              for obj in attachments(virtual_, raw, folder)]
-    attached += tunnels.translations(facts) if vxlan else []
-    objects = ltm.objects
-    objects.update((obj.ref, obj) for obj in (*network, *attached))
-    objects.update((obj.ref, obj) for obj in linked(objects, folder))
-    port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
-    left = original_facts(client, objects, facts, folder)
-    http, https = facts
-    known = DeviceFacts(version, http, https, max(port, 0), own_addresses=own, unread_addresses=unread,
-                        original=left, **around, unit=unit, client_ssl=_root(read[ClientSSL.KIND]),
-                        missing_profiles=missing_profiles(profiles, read[ServerSSL.KIND], folder))
-    return Observation(objects, known, *ltm.policy_state(), ltm.nodes)
+    def read(self) -> Observation:
+        """Read facts and objects. Raises: NotReady, BigIPError."""
+        self.read_facts()
+        return self.read_objects()
+
+    def read_facts(self) -> None:
+        """Read what decides how objects may be written.
+
+        Raises:
+            NotReady: the device is not ready.
+            BigIPError: a read failed.
+        """
+        client, folder, read = self._client, self._folder, self._ltm.profiles
+        _require_ready(client)
+        version = client.version()
+        self._ltm.read_profiles()
+        servers = [virtual(client, path) for path in self._virtuals]
+        vxlan = self._vxlan and version >= tmos.VXLAN_SINCE
+        network, around = tunnels.observe(client, folder) if vxlan else ([], {})
+        sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
+                   for path, raw in zip(self._virtuals, servers, strict=True)]
+        own, unread = own_addresses.read(client, folder, filter(None, servers))
+
+        facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
+                 for path, raw, source in zip(self._virtuals, servers, sources, strict=True)]
+        self._rest += network
+        self._rest += [obj for virtual_, raw in zip(facts, servers, strict=True) if virtual_ and raw
+                       for obj in attachments(virtual_, raw, folder)]
+        self._rest += tunnels.translations(facts) if vxlan else []
+        port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
+        http, https = facts
+        missing = missing_profiles(self._profiles, read[ServerSSL.KIND], folder)
+        self.facts = DeviceFacts(
+            version, http, https, max(port, 0), own_addresses=own, unread_addresses=unread, **around,
+            unit=self._unit, client_ssl=_root(read[ClientSSL.KIND]), missing_profiles=missing)
+
+    def lack_folder(self) -> None:
+        """Take that our folder is not there, in which the virtual servers would be. Raises: BigIPError."""
+        http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
+        self.facts = DeviceFacts(self._client.version(), http, https, unit=self._unit)
+        self._has_folder = False
+
+    def read_objects(self) -> Observation:
+        """Read our objects; the facts are known. Returns: the whole reading.
+
+        Raises:
+            NotReady: the device is not ready any more.
+            BigIPError: a read failed.
+        """
+        if not self._has_folder:
+            return Observation(facts=self.facts)
+        client, folder, ltm = self._client, self._folder, self._ltm
+        ltm.read_others(self.expected)
+        network = pod_routes(client, folder) if self._static_routes else []
+        _require_ready(client)
+        objects = ltm.objects
+        objects.update((obj.ref, obj) for obj in (*network, *self._rest))
+        objects.update((obj.ref, obj) for obj in linked(objects, folder))
+        left = original_facts(client, objects, (self.facts.http, self.facts.https), folder)
+        return Observation(objects, replace(self.facts, original=left), *ltm.policy_state(), ltm.nodes)
 
 
 def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:

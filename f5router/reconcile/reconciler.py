@@ -16,6 +16,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Delta, Key, Route
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import UNCERTAIN_ERRORS
 from f5router.model.objects import Ref
 from f5router.model.problem import Problem
@@ -38,8 +39,11 @@ class Reconciler:
     """Joins the pure parts with the device; one thread uses it."""
 
     def __init__(self, engine: Engine, device: Device, *, folder: str, clock: Callable[[], float],
-                 drain_s: float = 0.0, guard: DeleteGuard | None = None, patience_s: float = PATIENCE_S):
+                 drain_s: float = 0.0, guard: DeleteGuard | None = None, patience_s: float = PATIENCE_S,
+                 facts_first: bool = False):
         """Args:
+            facts_first: the first changes of the cluster wait for facts about the device, on which the
+                objects of each Host depend: so these are built once.
             drain_s: how long the previous objects of a Route stay that becomes passthrough.
             guard: a new one if None is given.
             patience_s: how long a pass waits for each write of members.
@@ -49,6 +53,8 @@ class Reconciler:
         self.device = device
         reference = weakref.ref(engine)  # else the device, with cycles of its own, would keep it
         device.desired = lambda: known.objects if (known := reference()) else {}
+        self._held: list[Delta] | None = [] if facts_first else None
+        """Changes that wait for the first facts; None once these are known, or cannot be read."""
         self._clock = clock
         self._retry = RetrySchedule()
         self.retention = Retention(
@@ -80,6 +86,9 @@ class Reconciler:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing but members of pools."""
+        if self._held is not None:
+            self._held.append(delta)
+            return
         nodes_listed, undetermined = self.engine.cluster.nodes_listed, self.engine.undetermined()
         before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         services = self.engine.cluster.services_of(delta)
@@ -99,12 +108,27 @@ class Reconciler:
             # Only now it is known which objects belong to Nodes that are gone.
             self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
 
+    def observe(self, *, create_folder: bool = True) -> None:
+        """Read the device. Args: as those of Device.observe. Raises: BigIPError."""
+        try:
+            self.device.observe(create_folder=create_folder, on_facts=self._take_held)
+        finally:
+            self._take_held(self.device.facts)
+
+    def _take_held(self, facts: DeviceFacts) -> None:
+        """Take the changes that waited for facts. No others come between them: see Replica.has_read."""
+        held, self._held = self._held, None
+        if held is not None:
+            self.engine.set_facts(facts)
+            for delta in held:
+                self.apply(delta)
+
     def warm_up(self) -> None:
         """Read the device, and be ready for a pass that another router makes now; writes nothing.
 
         Raises: BigIPError.
         """
-        self.device.observe(create_folder=False)
+        self.observe(create_folder=False)
         self.engine.set_facts(self.device.facts)
         for _ in self.engine.rebuild_pools():
             self.device.calls.look()

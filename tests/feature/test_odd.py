@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from f5router.icontrol.expected import LARGE, expect
-from f5router.icontrol.observe import observe
+from f5router.icontrol.observe import DeviceReading
 from f5router.model.ltm import Pool, Rule
 from tests import manifests
 from tests.builders import identity
@@ -70,7 +70,7 @@ def test_every_property_of_an_unknown_form(lab, kind):
     lab.converge(router)
     client = router.reconciler.device.client
     replies = Replies(client)
-    whole = observe(replies, "/Common", VIRTUALS)
+    whole = DeviceReading(replies, "/Common", VIRTUALS).read()
     path = f"ltm/{kind}"
     first = next(
         number for number, item in enumerate(client.get(path)["items"])
@@ -78,7 +78,7 @@ def test_every_property_of_an_unknown_form(lab, kind):
     for where in places(replies.get(path)["items"][first], ("items", first)):
         for odd in ODD:
             replies.change = lambda said, where=where, odd=odd: said[0] == path and put(said[1], where, odd)
-            seen = observe(replies, "/Common", VIRTUALS)
+            seen = DeviceReading(replies, "/Common", VIRTUALS).read()
             assert len(whole.objects.keys() - seen.objects.keys()) <= 8, (where, odd)
 
 
@@ -115,10 +115,10 @@ def test_a_large_device_is_read_in_pages(make_lab, client, quirk):
     lab.converge(router)
     reconciler = router.reconciler
     desired, reader = reconciler.engine.objects, client(reconciler.device.client)
-    small = observe(reader, "/Common", VIRTUALS)
+    small = DeviceReading(reader, "/Common", VIRTUALS).read()
     expected = expect(desired, small.objects)
-    large = observe(reader, "/Common", VIRTUALS, expected=replace(
-        expected, counts=dict.fromkeys(expected.counts, LARGE + 1)))
+    large = DeviceReading(reader, "/Common", VIRTUALS, expected=replace(
+        expected, counts=dict.fromkeys(expected.counts, LARGE + 1))).read()
     assert large == small
     # Fields that do not count for equality are the same too.
     assert {ref: _fields(obj) for ref, obj in large.objects.items()} == {
@@ -146,7 +146,7 @@ def test_an_odd_rule_is_written_anew(lab):
                         rule["ordinal"] = "first"
 
     replies.change = spoil
-    device.observed = observe(replies, "/Common", VIRTUALS).objects
+    device.observed = DeviceReading(replies, "/Common", VIRTUALS).read().objects
     lab.clear()
     router.reconciler.run(full=True)
     rules = [path.rsplit("/", 1)[1] for _, path in lab.writes() if "/rules/" in path]

@@ -37,6 +37,8 @@ class Shard:
         flags = {"f5_partition_path": partition, "name": partition.strip("/"), **flags}
         self.router = lab.router(**flags)
         self.engine = self.router.reconciler.engine
+        self.router.reconciler.observe()  # else the engine knows nothing of the cluster before the first pass
+        self.router.device.stale = True
 
     def catch_up(self) -> None:
         """Take events until all that the API server has is known."""

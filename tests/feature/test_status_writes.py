@@ -42,6 +42,7 @@ def test_nothing_is_said_before_it_is_so(lab):
     lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com", kind="edge") for number in range(3)))
     router = lab.router()
     lab.converge_events(router)
+    router.reconciler.observe()
     router.take_events()
     assert set(router.reconciler.verdicts.unserved().values()) == {"not yet programmed"}
     early = []
