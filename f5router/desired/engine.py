@@ -375,7 +375,7 @@ class Engine:
             self._affected_routes.add(Key(key.service.namespace, key.route))
             return
         for host in self._pools.hosts(key):
-            self._affected_routes |= self._claims_by_host[host][0].keys()
+            self._affected_routes.update(self._claims_by_host[host][0])
 
     def _rebuild_fdb_record(self, key: Key) -> None:
         old, node = self._fdb_records.pop(key, {}), self.cluster.nodes.get(key)

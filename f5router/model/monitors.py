@@ -55,6 +55,8 @@ TYPES: Mapping[str, type[HealthMonitor]] = {cls.KIND: cls for cls in (TCPMonitor
 
 def kind_of(path: str) -> str:
     """Return the kind of a monitor of ours by its full path; "" for one of others, or none."""
+    if not path:
+        return ""  # as most pools have it
     name = path.rpartition("/")[2]
     return next((kind for kind, cls in TYPES.items() if name.startswith(cls.STEM)), "")
 

@@ -107,6 +107,9 @@ _STAGES = {
     Attachment.KIND: Stage.ATTACHMENT,
 }
 
+NETWORK_KINDS = frozenset(kind for kind, stage in _STAGES.items() if stage.is_network)
+"""Kinds of the objects through which the BIG-IP reaches pods."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[T_co]):

@@ -111,7 +111,8 @@ def _with_server_names(writes: list[AnyChange], desired: BigIPState,
     If one of them were refused, the name would not be served any more. A record whose certificate is not
     attached is left out: it must not hold up the others.
     """
-    if not any(change.verb == CREATE and change.stage == Stage.STRICT_SNI for change in writes):
+    if not any(change.verb == CREATE and isinstance(change.new, Record) and change.stage == Stage.STRICT_SNI
+               for change in writes):
         return writes
     served = {obj.ref for obj in desired.values() if isinstance(obj, Record)
               and obj.group.endswith(names.SERVER_NAME_GROUP) and obj.name != names.STRICT

@@ -16,7 +16,7 @@ from f5router.model import names, option_records
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.small import Groups
-from f5router.plan.change import stage
+from f5router.plan.change import NETWORK_KINDS
 
 
 class Backlog:
@@ -221,8 +221,7 @@ def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
 
 def _is_urgent(ref: Ref, desired: BigIPState, observed: BigIPState) -> bool:
     """True for the network objects through which pods are reached."""
-    obj = desired.get(ref) or observed.get(ref)
-    return obj is not None and stage(obj).is_network
+    return ref.kind in NETWORK_KINDS and (ref in desired or ref in observed)
 
 
 def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
