@@ -31,7 +31,8 @@ class WriteLog:
         """Log a write that the BIG-IP confirmed. Args: seconds: how long its requests took."""
         self._refused.pop(change.ref, None)
         self._newest = None
-        log.info("changed", extra=_fields(change, seconds))
+        if log.isEnabledFor(logging.INFO):
+            log.info("changed", extra=_fields(change, seconds))
 
     def refused(self, change: AnyChange, error: Exception, seconds: float) -> None:
         """Log a write that the BIG-IP refused; at debug a retry with the same words, and a further attachment
