@@ -4,7 +4,7 @@ import ipaddress
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from f5router.model.ltm import BigIPState, Policy, Pool
+from f5router.model.ltm import BigIPState, ClientSSL, Policy, Pool
 from f5router.model.objects import Ref
 from mocks.bigip import FakeBigIP, LoggedRequest, traffic
 from tests import serving
@@ -90,7 +90,8 @@ class Witness:
         decision = self._decide(probe)
         if not _name(decision):
             return ""  # no pod gets it
-        if _name(decision) not in self._answers[probe] and not self._is_without(probe, _name(decision)):
+        if (_name(decision) not in self._answers[probe] and not self._is_without(probe, _name(decision))
+                and not self._is_previous(probe, _name(decision))):
             return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
         if decision.kind == "redirect":
             return ""
@@ -112,6 +113,21 @@ class Witness:
                         map(self._is_spoiled, _needs(stage.state, rule.ref))):
                     break
                 del state[rule.ref]
+        return False
+
+    def _is_previous(self, probe: serving.Request, name: str) -> bool:
+        """True if a request goes where its Rule led before, while the Rule waits for a certificate.
+
+        What a team deletes goes at once (docs/architecture.md, Deletes), so that the Rule has more requests.
+        """
+        for number, stage in enumerate(self._stages):
+            rule = serving.leading_rule(stage.state, probe)
+            if rule is None or not any(need.kind == ClientSSL.KIND for need in _needs(stage.state, rule.ref)):
+                continue
+            forms = (before.state.get(rule.ref) for before in self._stages[:number])
+            if any(form is not None and serving.answer({**stage.state, rule.ref: form}, probe) == name
+                   for form in forms):
+                return True
         return False
 
     def differences(self) -> list[str]:

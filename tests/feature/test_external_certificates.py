@@ -9,8 +9,10 @@ from f5router.cli import preflight
 from f5router.kube.timing import SecretPace
 from f5router.model.backoff import Backoff
 from f5router.model.ltm import Record, Rule
+from mocks.bigip.traffic import Request, decide
 from tests import manifests, waiting
 from tests.builders import identity
+from tests.feature.conftest import HTTP
 
 ONE, TWO, THREE = (identity(serial=serial, algorithm="ec") for serial in (1, 2, 3))
 PROFILE = "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profile"
@@ -199,6 +201,27 @@ def test_a_new_route_waits_for_its_secret(lab, soon):
     until(router, lambda: all(lab.admitted("shop", name).get("status") == "True" for name in names))
     assert served(lab) == ONE.certificate
     assert router.reconciler.device.observed == router.reconciler.engine.objects
+
+
+def test_what_a_team_deletes_goes_while_another_route_waits(lab, soon):
+    """Its requests come to the previous Rule of the Route that waits, and with the Secret to the new one."""
+    def asked(path: str) -> tuple[str, str | None]:
+        decision = decide(lab.bigip.store, f"/Common/{HTTP}", Request("b.com", path))
+        return decision.kind, decision.pool
+
+    web, api = (("pool", f"/Common/openshift_shop_{name}") for name in ("web", "api"))
+    lab.apply(*manifests.service("shop", "api", pods=("10.1.2.1",)), manifests.route("b", host="b.com"),
+              manifests.route("path", host="b.com", path="/p", service="api"), secret(ONE))
+    router = lab.router()
+    assert lab.converge(router) == []
+    assert (asked("/"), asked("/p")) == (web, api)
+    lab.kube.inject("503", method="list", path="secrets", times=None)
+    lab.kube.delete("Route", "shop", "path")
+    lab.apply(edge(insecure="Redirect"))
+    lab.settle(router)
+    assert (asked("/"), asked("/p")) == (web, web)
+    lab.kube.clear_faults()
+    until(router, lambda: asked("/")[0] == asked("/p")[0] == "redirect")
 
 
 def test_another_certificate_of_the_host(lab, soon):
