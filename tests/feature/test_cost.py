@@ -137,15 +137,21 @@ def test_work_of_an_endpoint_event(lab):
 
 
 @pytest.mark.parametrize(("bound", "at_once"), [(1, 1), (4, 3)])
-def test_independent_writes_go_in_parallel_up_to_the_bound(lab, bound, at_once):
-    """Eight pools; room for one more request is left, as an urgent one may come."""
-    for number in range(8):
+@pytest.mark.parametrize(("path", "pair"), [
+    pytest.param("ltm/pool", {}, id="pools"),
+    pytest.param("file-transfer/uploads", {"kind": "edge", "certificate": ONE.certificate, "key": ONE.key},
+                 id="uploads over REST"),
+])
+def test_independent_writes_go_in_parallel_up_to_the_bound(lab, path, pair, bound, at_once):
+    """Eight of them; room for one more request is left, as an urgent one may come."""
+    count = 4 if pair else 8  # a certificate and a key are two files
+    for number in range(count):
         lab.apply(*manifests.service("shop", f"s{number}", pods=(f"10.1.2.{number}",)))
     router = lab.router(f5_max_in_flight=str(bound))
     lab.converge(router)
-    lab.bigip.inject("hold", times=8, method="POST", path="ltm/pool")
-    lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.com", service=f"s{n}") for n in range(8)))
-    lab.converge_events(router, seen=("shop", "r7"))
+    lab.bigip.inject("hold", times=8, method="POST", path=path)
+    lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.com", service=f"s{n}", **pair) for n in range(count)))
+    lab.converge_events(router, seen=("shop", f"r{count - 1}"))
     one_pass = threading.Thread(target=router.reconcile_once)
     one_pass.start()
     for held in [*range(at_once, 8, at_once), 8]:
