@@ -123,7 +123,7 @@ def test_few_namespaces_are_watched(kube, follow):
     follower.until(lambda: len(watches(kube, "secrets")) >= secret_namespaces.MOST)
     watched = {entry.path.split("/")[4] for entry in watches(kube, "secrets")}
     assert watched == {f"n{number}" for number in range(3, secret_namespaces.MOST + 3)}
-    assert len(readers()) <= HURRY.readers + 2
+    assert len(readers()) <= HURRY.readers + 3  # the other three: docs/threads.md
     follower.cluster.stop()
     for thread in threading.enumerate():
         if thread.name.startswith(("watch-secrets", "secret")):

@@ -283,7 +283,7 @@ def test_few_threads(kube, follow):
     kube.apply([route(f"r{n}", f"s{n}") for n in range(100)])
     follower = follow(secrets=True)
     follower.until(lambda: len(follower.state["secrets"]) == 100)
-    assert 1 < len(readers()) <= HURRY.readers + 2
+    assert 1 < len(readers()) <= HURRY.readers + 3
     follower.cluster.stop()
     for thread in readers():
         thread.join(DEADLINE_S)
