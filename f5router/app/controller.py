@@ -144,10 +144,7 @@ class Controller:
         return bool(delta)
 
     def make_pass(self, most: int | None = None) -> Report:
-        """Make one pass over what is known. Raises: BigIPError.
-
-        Args: most: number of objects, roughly, after which it ends; None for all.
-        """
+        """Make one pass over what is known; `most` objects, roughly, None for all. Raises: BigIPError."""
         began = self._clock()
         try:
             report = self._write(most)
@@ -168,8 +165,8 @@ class Controller:
         if report.outcome.done or report.outcome.failed:
             log.info("reconciled", extra={
                 "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
-                "withheld": len(report.outcome.deferred_deletes), "full": report.full,
-                "seconds": round(self._clock() - began, 3)})
+                "withheld": len(report.outcome.deferred_deletes),
+                "full": report.full, "seconds": round(self._clock() - began, 3)})
         return report
 
     def _write(self, most: int | None) -> Report:

@@ -18,7 +18,6 @@ ONE, TWO, THREE = (identity(serial=serial, algorithm="ec") for serial in (1, 2, 
 PROFILE = "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profile"
 REASON = "ExternalCertificateValidationFailed"
 
-
 AT_ONCE = Backoff(0.01, 0.1)
 PACE = SecretPace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=AT_ONCE, failed=AT_ONCE)
 

@@ -67,7 +67,7 @@ def test_a_bigip_that_cannot_be_read(lab, running, path):
     lab.apply(manifests.route("a"), manifests.route("b", created="2026-01-02T00:00:00Z"),
               *manifests.service("shop", "web", pods=("10.1.1.1",)))
     lab.bigip.inject("503-html", times=None, method="GET", path=path)
-    router = running()
+    router = running(retry_s=0.0)
     router.wait(lambda: lab.admitted("shop", "a").get("reason") == "DevicePending")
     router.wait(lambda: lab.admitted("shop", "b").get("reason") == "HostAlreadyClaimed")
     lab.bigip.clear_faults()

@@ -1,4 +1,7 @@
-"""The command line: flags to Config, exit status, signals, help."""
+"""The command line: flags to Config, exit status, signals, help.
+
+Longer than other modules: each way in which a command can be given, with the same variables.
+"""
 
 import json
 import logging
