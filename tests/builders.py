@@ -66,6 +66,7 @@ class Settings:
     vxlan: tuple[VxlanConfig, ...] = ()
     manage_snat: bool = False
     static_routes: bool = False
+    static_route_networks: tuple[str, ...] = ()
     nodeport: NodePortConfig | None = None
     max_pool_members: int = 1000
     unavailable_page: bool = True

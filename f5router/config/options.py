@@ -36,7 +36,7 @@ from f5router.model import (
     session_cookies,
     time_units,
 )
-from f5router.network import node_ports, pool_members
+from f5router.network import node_addresses, node_ports, pool_members
 from f5router.sources import ingress_classes
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
@@ -174,6 +174,9 @@ _VXLAN = (
 _PODS = (
     boolean("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
             "Keep a static route on the BIG-IP for each pod network of a Node, via the Node."),
+    Option("static-route-node-networks", "ROUTER_STATIC_ROUTE_NODE_NETWORKS", "", PODS,
+           "With static routes: networks in which a Node's address must lie to be the gateway to its pods. "
+           "Default: the networks of the BIG-IP's self IPs.", "CIDR,...", node_addresses.networks),
     Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
            "Type of the pool members: cluster: pods; nodeport: Nodes at the node ports of Services.",
            "cluster|nodeport", parsers.choice("cluster", "nodeport")),

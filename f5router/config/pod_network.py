@@ -11,7 +11,7 @@ from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
 
 _VXLAN = ("f5-internal-address", "f5-vxlan-gateway-cidr")
-_ROUTES = "f5-static-routes"
+_ROUTES, _NODE_NETWORKS = "f5-static-routes", "static-route-node-networks"
 _MEMBERS, _SELECTOR, _EXCLUDE = "pool-member-type", "node-label-selector", "nodeport-exclude"
 
 
@@ -23,6 +23,8 @@ class PodNetwork:
     """For each unit of the BIG-IP; empty: pods are reached in another way."""
     manage_snat: bool
     static_routes: bool
+    static_route_networks: tuple[str, ...]
+    """CIDRs in which the Nodes' addresses lie that are gateways; () for the networks of the self IPs."""
     nodeport: node_ports.NodePortConfig | None
     max_pool_members: int
     """None: pods are the pool members, not Nodes."""
@@ -37,7 +39,10 @@ def load(reader: Reader, *, units: int) -> dict[str, Any]:
     static_routes = reader.value(_ROUTES)
     if static_routes and any(reader.text(name) for name in _VXLAN):
         reader.problem("pods are reached by static routes or by VxLAN, not by both", _ROUTES, *_VXLAN)
+    if not static_routes and reader.text(_NODE_NETWORKS):
+        reader.warn(f"not used: it is part of --{_ROUTES}", _NODE_NETWORKS)
     return {"vxlan": vxlan, "manage_snat": manage_snat, "static_routes": static_routes,
+            "static_route_networks": reader.value(_NODE_NETWORKS) or (),
             "nodeport": _nodeport(reader, static_routes),
             "max_pool_members": reader.value("max-pool-members")}
 

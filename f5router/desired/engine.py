@@ -19,6 +19,7 @@ from f5router.desired.cluster_state import ClusterState
 from f5router.desired.contributions import Contributions
 from f5router.desired.dropped_pools import DroppedPools
 from f5router.desired.host_objects import HostObjects
+from f5router.desired.node_ways import NodeWays
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
@@ -29,7 +30,7 @@ from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.problem import Problem
 from f5router.model.steps import Steps, finish
-from f5router.network import static_routes, vxlan
+from f5router.network import vxlan
 from f5router.network.diagnostics import Findings
 
 _EMPTY = HostObjects()
@@ -64,15 +65,15 @@ class Engine:
         """See WantedPools.followers."""
         self._dropped = DroppedPools(config)
         self._baseline: Mapping[Ref, Object] = {}
-        self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}  # by Node
-        self._node_networks: dict[Key, static_routes.NodeNetworks] = {}
-        self._allocation = static_routes.NetworkAllocation({})
+        self.ways = NodeWays(config, self.cluster, self._contributions)
+        """To the pods of each Node."""
         self._findings: Findings | None = None
         self._dirty: set[Ref] = set()
         """Objects that may have changed since the last `take_changes`."""
         self._affected_routes: set[Key] = set()
         """Routes whose objects were built anew since then."""
         self._rebuild_baseline()
+        self.ways.set_facts(self._facts)
 
     # --- results -------------------------------------------------------------------------
 
@@ -148,13 +149,6 @@ class Engine:
         pool = self._objects_of(key).pool_of.get(key)
         return Ref(Pool.KIND, names.pool(self.folder, *pool)) if pool is not None else None
 
-    def ways_to(self, node: Key) -> set[Ref]:
-        """Return the objects by which pods of a Node are reached: its FDB record, or its static routes."""
-        wanted = self._node_networks[node].wanted if node in self._node_networks else ()
-        routes = self._allocation.routes
-        return {*self._fdb_records.get(node, ()),
-                *(route.ref for _, route in wanted if routes.get(route.ref) == route)}
-
     def members(self, pool: Pool) -> frozenset[PoolMember]:
         """Return the members that a pool of the device is to have, wanted or not.
 
@@ -198,8 +192,8 @@ class Engine:
     def network_findings(self) -> Findings:
         """Return what is wrong between settings, device, Nodes and cluster network."""
         if self._findings is None:
-            self._findings = findings.network(self._config, self.cluster, self._facts) + Findings(
-                warnings=self._allocation.warnings)
+            self._findings = findings.network(
+                self._config, self.cluster, self._facts) + self.ways.findings()
         return self._findings
 
     def virtual_server_findings(self) -> Findings:
@@ -219,8 +213,7 @@ class Engine:
         for host, (checked, claims) in list(self._claims_by_host.items()):
             finish(self._rebuild_host(host, checked, claims))
         finish(self.rebuild_pools())
-        for key in list(self.cluster.nodes):
-            self._rebuild_fdb_record(key)
+        self._dirty |= self.ways.set_facts(facts)
         self._findings = None
 
     def set_tls_files(self, files: TLSFiles) -> None:
@@ -290,12 +283,9 @@ class Engine:
     def _apply_nodes(self, delta: Delta) -> bool:
         """Take Nodes and their network; returns True if every pool may have other members."""
         everywhere = self.cluster.put_nodes(delta)
-        for key in {*delta.nodes, *delta.host_subnets}:
-            self._rebuild_fdb_record(key)
+        self._dirty |= self.ways.update(delta.nodes, delta.host_subnets)
         if delta.cluster_networks:
             self._rebuild_baseline()
-        if self._config.static_routes:
-            self._allocate_networks(delta.nodes)
         if delta.nodes or delta.host_subnets or delta.cluster_networks:
             self._findings = None
         return everywhere
@@ -376,24 +366,6 @@ class Engine:
             return
         for host in self._pools.hosts(key):
             self._affected_routes.update(self._claims_by_host[host][0])
-
-    def _rebuild_fdb_record(self, key: Key) -> None:
-        old, node = self._fdb_records.pop(key, {}), self.cluster.nodes.get(key)
-        subnet = self.cluster.host_subnets.get(key)
-        new = vxlan.record(node, subnet, self._config, self._facts) if node else {}
-        if new:
-            self._fdb_records[key] = new
-        self._dirty |= self._contributions.swap(old, new)
-
-    def _allocate_networks(self, changed: Iterable[Key]) -> None:
-        """Decide anew which Node gets which network of pods, if one of them has changed its claims."""
-        before = {key: self._node_networks.pop(key, None) for key in changed}
-        for key in before:
-            if node := self.cluster.nodes.get(key):
-                self._node_networks[key] = static_routes.node_networks(node, self._config.folder)
-        if any(self._node_networks.get(key) != old for key, old in before.items()):
-            old, self._allocation = self._allocation, static_routes.allocate(self._node_networks.values())
-            self._dirty |= self._contributions.swap(old.routes, self._allocation.routes)
 
     def _objects_of(self, key: Key) -> HostObjects:
         checked = self._claim_index.routes().get(key)

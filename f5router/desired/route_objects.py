@@ -56,6 +56,10 @@ class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     def static_routes(self) -> bool: ...
 
     @property
+    def static_route_networks(self) -> tuple[str, ...]:
+        """CIDRs in which the Nodes' addresses lie that are gateways; () for the device's own networks."""
+
+    @property
     def tls_files(self) -> TLSFiles: ...
 
 

@@ -92,7 +92,7 @@ class DeviceReading:
         network, around = tunnels.observe(client, folder) if vxlan else ([], {})
         sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
                    for path, raw in zip(self._virtuals, servers, strict=True)]
-        own, unread = own_addresses.read(client, folder, filter(None, servers))
+        addresses = own_addresses.read(client, folder, filter(None, servers))
 
         facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
                  for path, raw, source in zip(self._virtuals, servers, sources, strict=True)]
@@ -104,8 +104,9 @@ class DeviceReading:
         http, https = facts
         missing = missing_profiles(self._profiles, read[ServerSSL.KIND], folder)
         self.facts = DeviceFacts(
-            version, http, https, max(port, 0), own_addresses=own, unread_addresses=unread, **around,
-            unit=self._unit, client_ssl=_root(read[ClientSSL.KIND]), missing_profiles=missing)
+            version, http, https, max(port, 0), own_addresses=addresses.own,
+            unread_addresses=addresses.unread, networks=addresses.networks, **around, unit=self._unit,
+            client_ssl=_root(read[ClientSSL.KIND]), missing_profiles=missing)
 
     def lack_folder(self) -> None:
         """Take that our folder is not there, in which the virtual servers would be. Raises: BigIPError."""

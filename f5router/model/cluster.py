@@ -26,6 +26,9 @@ VXLAN_PORT = 4789
 """UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork without one."""
 OVN_SUBNETS = "k8s.ovn.org/node-subnets"
 """Annotation of a Node under OVN-Kubernetes: the networks of its pods, as JSON."""
+OVN_HOST_ADDRESSES = ("k8s.ovn.org/host-cidrs", "k8s.ovn.org/host-addresses")
+"""Annotations of a Node under OVN-Kubernetes, the older one last: the addresses of all its interfaces, as
+JSON. Source: ovn-kubernetes, go-controller/pkg/util/node_annotations.go."""
 
 
 class Key(NamedTuple):
@@ -328,6 +331,8 @@ class Node:
     """The annotation OVN_SUBNETS, as written; "" without one."""
     created: str = ""
     """creationTimestamp, RFC 3339 in UTC: sorts as text."""
+    other_ips: tuple[str, ...] = ()
+    """Further addresses, of the annotation OVN_HOST_ADDRESSES, sorted."""
 
     @property
     def age(self) -> tuple[str, str]:

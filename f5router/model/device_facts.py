@@ -100,6 +100,8 @@ class DeviceFacts:
     """Floating self IPs of our route domain on other VLANs and tunnels than ours, likewise."""
     own_addresses: frozenset[str] = frozenset()
     """Addresses of the device itself in canonical form: our virtual servers, self IPs, management."""
+    networks: frozenset[str] | None = field(default=None, kw_only=True)
+    """Networks of the self IPs in our route domain, as canonical CIDRs; None if they are not read."""
     unread_addresses: tuple[str, ...] = ()
     """Those that could not be read, and why."""
     original: OriginalFacts = OriginalFacts()

@@ -116,3 +116,5 @@ class StaticRoute(NamedObject):
     """Canonical CIDR without route domain; fixed once the route exists (bigip-behaviour.md B9)."""
     gateway: str
     """Canonical address of the Node without route domain; "" in what is read, where it has none."""
+    node: str = field(default="", compare=False)
+    """Name of the Node; "" in what is read."""

@@ -10,8 +10,8 @@ import ipaddress
 import json
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 
 from f5router.model import names
 from f5router.model.cluster import OVN_SUBNETS, Key, Node
@@ -21,12 +21,16 @@ from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import node_addresses
 from f5router.network.diagnostics import Findings
+from f5router.network.node_addresses import Network, Networks
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+NETWORKS = "--static-route-node-networks"
 
 SPECIAL = tuple(map(ipaddress.ip_network, (
     "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8")))
 """Networks that no pod can have an address of (RFC 6890, RFC 4291)."""
+
+SHOWN = 5
+"""Networks that a message names."""
 
 NOT_CONNECTED = "01070330"
 """TMOS message number of "Static route gateway A is not directly connected via an interface"."""
@@ -44,7 +48,9 @@ class NodeNetworks:
     age: tuple[str, str]
     """Smaller is older."""
     wanted: tuple[tuple[Span, StaticRoute], ...] = ()
-    """Each network once."""
+    """Each network once; the gateway is "" if no address of the Node is near the BIG-IP."""
+    addresses: tuple[str, ...] = ()
+    """All usable addresses of the Node."""
     hosts: tuple[tuple[int, int], ...] = ()
     """Family and number of every address that the Node itself has; no pod's."""
     warnings: tuple[str, ...] = ()
@@ -56,10 +62,32 @@ class NetworkAllocation:
 
     routes: Mapping[Ref, Object]
     warnings: tuple[str, ...] = ()
+    without_gateway: Mapping[Ref, tuple[StaticRoute, NodeNetworks]] = field(default_factory=dict)
+    """Routes that are not made, as no address of their Node is near the BIG-IP."""
+
+    def may_stay(self, route: StaticRoute) -> bool:
+        """True for a route that this router would not make, and that leads to an address of its Node.
+
+        The device has accepted it, so it may lead packets to the pods.
+        """
+        _, node = self.without_gateway.get(route.ref, (None, None))
+        return node is not None and route.gateway in node.addresses
+
+    def problem(self, node: NodeNetworks) -> str:
+        """Return why a network of a Node's pods has no route; "" if each has one."""
+        lacking = (route.network for _, route in node.wanted if route.ref in self.without_gateway
+                   and self.without_gateway[route.ref][1].key == node.key)
+        if network := next(lacking, ""):
+            return (f"no route to {network}: none of its addresses ({', '.join(node.addresses)}) is in a "
+                    f"network of the BIG-IP, or in {NETWORKS}")
+        return next(iter(node.warnings), "")
 
 
-def node_networks(node: Node, folder: str) -> NodeNetworks:
-    """Read the pod networks of a Node, ready or not: its pods may still serve."""
+def node_networks(node: Node, folder: str, near: Networks) -> NodeNetworks:
+    """Read the pod networks of a Node, ready or not: its pods may still serve.
+
+    Args: near: networks in which the BIG-IP reaches Nodes without another router.
+    """
     wanted: dict[Span, StaticRoute] = {}
     warnings = []
     try:
@@ -70,11 +98,14 @@ def node_networks(node: Node, folder: str) -> NodeNetworks:
         try:
             network = _network(text)
             path = names.pod_route(folder, str(network))
-            wanted[_span(network)] = StaticRoute(path, str(network), _gateway(node, network))
+            wanted[_span(network)] = StaticRoute(
+                path, str(network), _gateway(node, network, near), node.key.name)
         except ValueError as exc:
             warnings.append(f"Node {node.key.name}: pod CIDR {exc}")
     hosts = tuple((address.version, int(address)) for address in map(ipaddress.ip_address, node.internal_ips))
-    return NodeNetworks(node.key, node.age, tuple(wanted.items()), hosts, tuple(warnings))
+    addresses = tuple(text for version in (4, 6) for text in node_addresses.usable(
+        (*node.internal_ips, *node.other_ips), version))
+    return NodeNetworks(node.key, node.age, tuple(wanted.items()), addresses, hosts, tuple(warnings))
 
 
 def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
@@ -84,6 +115,7 @@ def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
     held: list[tuple[Span, str, str]] = []
     routes: dict[Ref, Object] = {}
     warnings: list[str] = []
+    without: dict[Ref, tuple[StaticRoute, NodeNetworks]] = {}
     for node in ordered:
         warnings += node.warnings
         for span, route in node.wanted:
@@ -92,23 +124,84 @@ def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
                     f"Node {node.key.name}: pod CIDR {route.network} {conflict}; it gets no route")
                 continue
             insort(held, (span, route.network, node.key.name))
-            routes[route.ref] = route
-    return NetworkAllocation(routes, tuple(warnings))
+            if route.gateway:
+                routes[route.ref] = route
+            else:
+                without[route.ref] = route, node
+    return NetworkAllocation(routes, tuple(warnings), without)
 
 
-def refusals(errors: Mapping[Ref, BigIPError]) -> Findings:
-    """Explain refused routes: one sentence for each message number, however many Nodes there are."""
+def findings(allocation: NetworkAllocation, chosen: Sequence[str],
+             of_device: Collection[str] | None) -> Findings:
+    """Report networks of pods without a route, or with one that the device refuses: a sentence per family.
+
+    A BIG-IP without a self IP of a family that has the other one serves by that: this is a warning.
+
+    Args: chosen, of_device: see `node_addresses.near`.
+    """
+    near, connected = node_addresses.near(chosen, of_device), node_addresses.near((), of_device)
+    problems, warnings = [], list(allocation.warnings)
+    for version in (4, 6):
+        if far := [route for route in allocation.routes.values() if isinstance(route, StaticRoute)
+                   and _is_of(route, version) and not _is_in(route.gateway, connected.get(version))]:
+            problems.append(
+                f"Node {far[0].node}: its address {far[0].gateway}, chosen by {NETWORKS}, lies in no network "
+                f"of a self IP of the BIG-IP, which refuses such a gateway: {_no_route(far[0], far)}")
+        lacking = [(route, node) for route, node in allocation.without_gateway.values()
+                   if _is_of(route, version)]
+        if not lacking:
+            continue
+        route, node = lacking[0]
+        if networks := near.get(version):
+            where = "a network of a self IP of the BIG-IP" if networks == connected.get(version) else NETWORKS
+            problems.append(f"Node {node.key.name}: none of its addresses ({', '.join(node.addresses)}) lies "
+                            f"in {where} ({_shown(networks)}): {_no_route(route, lacking)}")
+        else:
+            (warnings if near.get(10 - version) else problems).append(
+                f"the BIG-IP has no self IP of IPv{version} in the route domain of the partition: "
+                f"{_no_route(route, lacking)}, the first of Node {node.key.name}")
+    return Findings(tuple(problems), tuple(warnings))
+
+
+def _is_in(address: str, networks: Collection[Network] | None) -> bool:
+    """True if a network holds an address, or none is known."""
+    return networks is None or any(ipaddress.ip_address(address) in network for network in networks)
+
+
+def _is_of(route: StaticRoute, version: int) -> bool:
+    return (":" in route.network) == (version == 6)
+
+
+def _no_route(route: StaticRoute, alike: Sized) -> str:
+    count = len(alike) - 1
+    more = f" and {count} more network{'' if count == 1 else 's'}" if count else ""
+    return f"no route to pod CIDR {route.network}{more}, whose pods are not reachable"
+
+
+def _shown(networks: Iterable[Network]) -> str:
+    texts = sorted(map(str, networks))
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return ", ".join(texts[:SHOWN]) + more
+
+
+def refusals(errors: Mapping[Ref, BigIPError], objects: Mapping[Ref, Object]) -> Findings:
+    """Explain refused routes: one sentence for each message number, however many Nodes there are.
+
+    Args: objects: the desired ones.
+    """
     by_code: dict[str, list[Ref]] = {}
     for ref in sorted(errors):
         by_code.setdefault(errors[ref].code, []).append(ref)
-    return Findings(tuple(_refused(refs, errors[refs[0]]) for _, refs in sorted(by_code.items())))
+    return Findings(tuple(_refused(refs, errors[refs[0]], objects) for _, refs in sorted(by_code.items())))
 
 
-def _refused(refs: list[Ref], error: BigIPError) -> str:
+def _refused(refs: list[Ref], error: BigIPError, objects: Mapping[Ref, Object]) -> str:
+    route = objects.get(refs[0])
+    node = f"Node {route.node}: " if isinstance(route, StaticRoute) and route.node else ""
     more = f", and {len(refs) - 1} more alike" if len(refs) > 1 else ""
     advice = ("; the BIG-IP needs a self IP in the Nodes' network, in the route domain of the partition"
               if error.code == NOT_CONNECTED else "")
-    return f"{refs[0]}: {error.text}{more}; these Nodes' pods are not reachable{advice}"
+    return f"{node}{refs[0]}: {error.text}{more}; these Nodes' pods are not reachable{advice}"
 
 
 # --- one Node ----------------------------------------------------------------------------
@@ -150,9 +243,10 @@ def _network(text: str) -> Network:
     return network
 
 
-def _gateway(node: Node, network: Network) -> str:
-    gateway = node_addresses.address(node, network.version)
-    if not gateway:
+def _gateway(node: Node, network: Network, near: Networks) -> str:
+    """Return the Node's address near the BIG-IP, "" if it has none there. Raises: ValueError: it has none."""
+    gateway = node_addresses.near_address(node, network.version, near)
+    if not gateway and not node_addresses.address(node, network.version):
         listed = ", ".join(node.internal_ips) or "none"
         raise ValueError(f"{network}: the Node has no usable IPv{network.version} address of type InternalIP "
                          f"in status.addresses ({listed}); it gets no route")

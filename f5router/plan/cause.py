@@ -28,10 +28,10 @@ def cause(obj: Object) -> str:
             return ""
         case Record(group=group, name=name) if group.endswith((*_BY_HOST, *_BY_POOL)):
             return f"host {names.passthrough_host(name)}"
-        case FDBRecord(endpoint=endpoint):
-            return f"Node {endpoint}"
-        case StaticRoute(gateway=gateway):
-            return f"Node {gateway}"
+        case FDBRecord(endpoint=address) | StaticRoute(gateway=address, node=""):
+            return f"the Node at {address}"  # several Nodes may have it
+        case StaticRoute(node=node):
+            return f"Node {node}"
     return ""
 
 

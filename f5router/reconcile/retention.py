@@ -133,6 +133,8 @@ class Retention:
         """True for an object that this router may delete if it is not wanted."""
         if obj.KIND in OF_NODES and not self._engine.cluster.nodes_listed:
             return False
+        if isinstance(obj, StaticRoute) and self._engine.ways.may_stay(obj):
+            return False
         return ownership.owns(self._folder, obj)
 
     def is_going(self, ref: Ref) -> bool:

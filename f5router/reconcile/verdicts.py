@@ -134,4 +134,5 @@ class Verdicts:
             refused.setdefault(failures[ref].error, ref)
         texts = tuple(vxlan_checks.refusal(ref, error) for error, ref in refused.items())
         routes = {ref: failure.error for ref, failure in failures.items() if ref.kind == StaticRoute.KIND}
-        return self._engine.network_findings() + Findings(texts) + static_routes.refusals(routes)
+        return self._engine.network_findings() + Findings(texts) + static_routes.refusals(
+            routes, self._engine.objects)

@@ -76,7 +76,7 @@ def view(record: NodeRecord) -> NodeView:
     """Build the view of a Node."""
     node, ways = record.node, tuple(_way(needed) for needed in record.ways)
     broken = next((way for way in ways if way.state != State.IN_PLACE), None)
-    problem = "" if node.ready else "the Node is not ready"
+    problem = record.problem or ("" if node.ready else "the Node is not ready")
     if broken is not None:
         problem = f"{broken.kind} {broken.name}: {broken.problem or broken.state.value}"
     return NodeView(node.key.name, node.internal_ips, node.ready, not node.unschedulable,
@@ -89,7 +89,7 @@ def _networks(record: NodeRecord) -> tuple[str, ...]:
             return (str(ipaddress.ip_network(record.subnet.subnet, strict=False)),)
         except ValueError:
             return ()
-    return tuple(route.network for _, route in static_routes.node_networks(record.node, "").wanted)
+    return tuple(route.network for _, route in static_routes.node_networks(record.node, "", {}).wanted)
 
 
 def _way(needed: NeededObject) -> WayView:

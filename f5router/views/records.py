@@ -61,6 +61,8 @@ class NodeRecord:
     subnet: HostSubnet | None
     ways: tuple[NeededObject, ...] = ()
     """The FDB record or static routes by which the BIG-IP reaches its pods."""
+    problem: str = ""
+    """Why a network of its pods has no route; "" if each has one."""
 
 
 def route(reconciler: Reconciler, key: Key, known: Known | None = None) -> RouteRecord | None:
@@ -98,8 +100,9 @@ def nodes(reconciler: Reconciler) -> Steps[tuple[NodeRecord, ...]]:
     """Collect the records of all Nodes."""
     cluster, records = reconciler.engine.cluster, []
     for number, (key, node) in enumerate(sorted(cluster.nodes.items()), start=1):
-        ways = _needed(reconciler, sorted(reconciler.engine.ways_to(key)))
-        records.append(NodeRecord(node, cluster.host_subnets.get(key), ways))
+        ways = _needed(reconciler, sorted(reconciler.engine.ways.of_node(key)))
+        records.append(NodeRecord(
+            node, cluster.host_subnets.get(key), ways, reconciler.engine.ways.problem(key)))
         if number % NODES_OF_A_STEP == 0:
             yield
     return tuple(records)

@@ -26,7 +26,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object
 from f5router.model.objects import Ref
 from f5router.model.steps import finish
-from f5router.network import node_ports, static_routes, vxlan
+from f5router.network import node_addresses, node_ports, static_routes, vxlan
 from f5router.network.pool_members import ServiceEndpoints
 
 K = TypeVar("K")
@@ -69,12 +69,13 @@ def snapshot_of(engine: Engine) -> ClusterSnapshot:
         dict(state.networks), state.slices_listed, dict(state.secrets))
 
 
-def allocation(nodes: Iterable[Node],
-               config: route_objects.DesiredSettings) -> static_routes.NetworkAllocation:
+def allocation(nodes: Iterable[Node], config: route_objects.DesiredSettings,
+               facts: DeviceFacts) -> static_routes.NetworkAllocation:
     """Allocate the pod networks of all Nodes from scratch."""
     if not config.static_routes:
         return static_routes.NetworkAllocation({})
-    return static_routes.allocate(static_routes.node_networks(node, config.folder) for node in nodes)
+    near = node_addresses.near(config.static_route_networks, facts.networks)
+    return static_routes.allocate(static_routes.node_networks(node, config.folder, near) for node in nodes)
 
 
 def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
@@ -110,7 +111,7 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         objects[pool.ref] = pool
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
-    objects.update(allocation(snapshot.nodes.values(), config).routes)
+    objects.update(allocation(snapshot.nodes.values(), config, facts).routes)
     return Built(
         objects,
         _merged(host_objects.rejections for host_objects in by_host),

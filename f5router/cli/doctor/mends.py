@@ -22,7 +22,7 @@ from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.printable import printable
-from f5router.network import vxlan_checks
+from f5router.network import static_routes, vxlan_checks
 from f5router.network.vxlan import VxlanConfig
 
 _ONE_PARTITION_ACCESS = (11, 6)
@@ -277,6 +277,13 @@ def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts
     for facts in virtuals:
         if text.startswith(f"virtual server {facts.path},"):
             return text.partition("; set ")[0], _return(text, facts)
+    if near := re.match(r"Node ([^,: ]+): (?:none of its addresses|its address )", text):
+        return text, Mend("give the BIG-IP a self IP in a network of the Nodes, or name the right one with "
+                          f"{static_routes.NETWORKS}; the Node's addresses are shown by",
+                          f"kubectl get node {quoted(near[1])} -o wide")
+    if text.startswith("the BIG-IP has no self IP of IPv"):
+        return text, Mend("create one in the Nodes' network",
+                          "tmsh create net self NAME address ADDRESS/BITS vlan VLAN allow-service none")
     if node := re.match(r"Nodes? ([^,: ]+)", text):
         return text, Mend("correct its addresses and pod networks, which it shows with",
                           f"kubectl get node {quoted(node[1])} -o yaml")

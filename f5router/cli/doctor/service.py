@@ -20,6 +20,9 @@ AREA = "service"
 NEAR = 0.8
 """Part of a limit from which on there is a warning."""
 
+SHOWN = 3
+"""Static routes that are named."""
+
 _OF_DEVICE, _OF_BOTH = ("partition", "config sync", "limits"), ("virtual servers", "way to the pods")
 
 
@@ -188,7 +191,7 @@ def _topics(survey: Survey) -> Iterator[Check]:
     for text in network_findings.warnings:
         yield warning(AREA, "way to the pods", *_mended(survey, text))
     if not unknown and network_findings == Findings():
-        yield ok(AREA, "way to the pods", _way(survey.config))
+        yield ok(AREA, "way to the pods", _way(survey))
     for text in findings[topics.SELECTION].warnings:
         yield warning(AREA, "selection", text, mends.NAMESPACES)
 
@@ -201,13 +204,17 @@ def _mended(survey: Survey, text: str) -> tuple[str, Mend]:
         mends.role(config.bigip.username, facts.version))
 
 
-def _way(config: Config) -> str:
+def _way(survey: Survey) -> str:
     """Describe how pods are reached."""
+    config = survey.config
     if config.vxlan:
         return "; ".join(f"VxLAN: HostSubnet of {unit.internal_address}, gateway {unit.gateway} and its mask "
                          "fit the cluster network" for unit in config.vxlan)
     if config.static_routes:
-        return "static routes by way of the Nodes"
+        routes = survey.reconciler.engine.ways.routes()
+        shown = [f"{route.network} via {route.gateway} of Node {route.node}" for route in routes[:SHOWN]]
+        more = [f"{len(routes) - SHOWN} more"] * (len(routes) > SHOWN)
+        return f"static routes by way of the Nodes: {', '.join(shown + more) or 'none, as there is no Node'}"
     if config.nodeport is not None:
         return "node ports of the Nodes"
     return "the BIG-IP has to reach the pods' addresses by itself; the router makes no way to them"

@@ -83,6 +83,15 @@ def interface(address: SelfIP) -> str:
         return ""
 
 
+def network(obj: JSON) -> str:
+    """Return the canonical network of a self IP as read, without route domain; "" if it has none."""
+    address, _, bits = str(obj.get("address", "")).partition("/")
+    try:
+        return str(ipaddress.ip_network(f"{address.partition('%')[0]}/{bits}", strict=False))
+    except ValueError:
+        return ""
+
+
 def route_domain(obj: JSON) -> int:
     """Return the route domain of a self IP; 0 without suffix (bigip-behaviour.md B9), -1 if invalid."""
     _, percent, domain = str(obj.get("address", "")).partition("/")[0].partition("%")

@@ -10,6 +10,7 @@ annotation or label but those named here, and no text longer than any valid one.
 """
 
 import base64
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -22,6 +23,7 @@ from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import (
     CA_CRT,
     OPAQUE,
+    OVN_HOST_ADDRESSES,
     OVN_SUBNETS,
     TLS_CRT,
     TLS_SECRET,
@@ -58,6 +60,9 @@ MOST_ADDRESSES = 10_000
 """Addresses kept of an EndpointSlice or Endpoints object; further ones are counted. Kubernetes' controllers
 write at most 1,000 into either. Source: kubernetes, pkg/controller/endpoint, maxCapacity; discovery/v1,
 EndpointSlice.endpoints."""
+
+MOST_HOST_ADDRESSES = 100
+"""Addresses that are read of a Node's annotation."""
 
 MOST_SUBSETS = 1000
 """Subsets of an Endpoints object. Each one costs memory; a controller writes one for each set of ports."""
@@ -283,17 +288,32 @@ def node(obj: JSON) -> Node:
     conditions = {fields.text(item.get("type")): item for item in fields.objects(status.get("conditions"))}
     cidrs = tuple(cidr for cidr in fields.items(spec.get("podCIDRs")) if isinstance(cidr, str))
     first = fields.text(spec.get("podCIDR"))
+    annotations = fields.mapping(metadata.get("annotations"))
+    internal_ips = tuple(address for address in internal if address)
     return Node(
         key=name,
         uid=fields.text(metadata.get("uid")),
-        internal_ips=tuple(address for address in internal if address),
+        internal_ips=internal_ips,
         ready="Ready" not in conditions or conditions["Ready"].get("status") == "True",
         unschedulable=spec.get("unschedulable") is True,
         pod_cidrs=cidrs or ((first,) if first else ()),
-        ovn_subnets=fields.text(
-            fields.mapping(metadata.get("annotations")).get(OVN_SUBNETS), MOST_ANNOTATION),
+        ovn_subnets=fields.text(annotations.get(OVN_SUBNETS), MOST_ANNOTATION),
         created=fields.text(metadata.get("creationTimestamp")),
+        other_ips=tuple(sorted(_host_addresses(annotations) - {*internal_ips})),
     )
+
+
+def _host_addresses(annotations: JSON) -> set[str]:
+    """Return the addresses that OVN-Kubernetes' annotation lists; none if it is absent or invalid."""
+    text = next((text for name in OVN_HOST_ADDRESSES if (
+        text := fields.text(annotations.get(name), MOST_ANNOTATION))), "[]")
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        return set()
+    texts = (item.partition("/")[0] for item in islice(fields.items(listed), MOST_HOST_ADDRESSES)
+             if isinstance(item, str))
+    return {address for address in map(addresses.parse, texts) if address}
 
 
 def secret(obj: JSON) -> Secret:

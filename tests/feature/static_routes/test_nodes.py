@@ -5,7 +5,7 @@ import pytest
 from f5router.model.cluster import Key
 from tests import manifests, waiting
 from tests.feature.sdn import network_writes, until
-from tests.feature.static_routes.conftest import FLAGS, routes
+from tests.feature.static_routes.conftest import FLAGS, address, routes, told
 from tests.feature.static_routes.test_routes import ROUTES, URL
 from tests.reference.full_build import snapshot_of
 
@@ -104,6 +104,52 @@ def test_a_network_passes_to_a_new_node(running):
     until(lab, router, lambda nodes: Key("", "n1") not in nodes)
     assert network_writes(lab) == [("PATCH", URL.format(0))]
     assert routes(lab)["10.128.0.0/23"] == "10.3.89.7"
+
+
+def test_the_address_in_a_network_of_the_device(near):
+    """It is the gateway of a Node with several."""
+    near.apply(manifests.node("n1", "172.31.0.18", "10.3.89.1", cidrs=("10.128.0.0/23",)))
+    assert near.converge(**FLAGS) == []
+    assert routes(near) == ROUTES
+
+
+def test_the_networks_of_the_setting(near):
+    """They decide, where the device has self IPs in several networks of the Nodes."""
+    address(near, "172.31.0.213/24")
+    near.apply(manifests.node("n1", "172.31.0.18", "10.3.89.1", cidrs=("10.128.0.0/23",)))
+    assert near.converge(static_route_node_networks="10.3.0.0/16", **FLAGS) == []
+    assert routes(near) == ROUTES
+
+
+def test_a_node_far_from_the_device(near, caplog):
+    """It is reported, nothing is tried, and its pods are reached once the device is near."""
+    near.apply(manifests.node("n1", "172.31.0.18", cidrs=("10.128.0.0/23",)))
+    near.clear()
+    router = near.router(**FLAGS)
+    (reason,) = near.converge(router)
+    assert "Node n1: none of its addresses (172.31.0.18) lies in a network of a self IP" in reason
+    assert [text for _, text in told(caplog) if "Node n1" in text]
+    assert network_writes(near) == [("POST", "net/route")]
+    assert routes(near) == {"10.128.2.0/23": "10.3.89.2"}
+    address(near, "172.31.0.213/24")
+    router.reconciler.device.stale = True
+    router.reconcile_once()
+    assert routes(near) == {**ROUTES, "10.128.0.0/23": "172.31.0.18"}
+
+
+def test_a_route_that_the_device_took_stays(near):
+    """An earlier release made it, by way of an address that is in no network of a self IP any more."""
+    near.bigip.put_object("net/self", {"name": "old", "address": "172.31.0.213/24", "partition": "Common",
+                                       "vlan": "/Common/internal"})
+    near.bigip.put_object("net/route", {"name": "openshift_pods_10.128.0.0_23", "partition": "Common",
+                                        "network": "10.128.0.0/23", "gw": "172.31.0.18"})
+    near.change("DELETE", "net/self/~Common~old")
+    near.apply(manifests.node("n1", "172.31.0.18", cidrs=("10.128.0.0/23",)))
+    near.converge(**FLAGS)
+    assert routes(near) == {**ROUTES, "10.128.0.0/23": "172.31.0.18"}
+    near.kube.delete("Node", "", "n1")
+    near.converge(**FLAGS)
+    assert routes(near) == {"10.128.2.0/23": "10.3.89.2"}
 
 
 def test_a_node_that_is_not_ready_keeps_its_route(running):

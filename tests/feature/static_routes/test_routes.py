@@ -222,9 +222,21 @@ def test_a_bad_node_costs_itself(near, caplog, bad, words):
 
 
 def test_gateways_that_are_not_near(lab):
-    """One sentence for all Nodes, which says what is missing; Routes are served."""
+    """One sentence for all Nodes, which says what is missing; Routes are served; nothing is tried."""
     lab.apply(N1, N2, manifests.route("plain"))
     (reason,) = lab.converge(**FLAGS)
+    assert ("the BIG-IP has no self IP of IPv4 in the route domain of the partition: no route to pod CIDR "
+            "10.128.0.0/23 and 1 more network, whose pods are not reachable") in reason
+    assert network_writes(lab) == []
+    assert lab.admitted("shop", "plain")["status"] == "True"
+
+
+def test_gateways_of_the_setting_that_are_not_near(lab):
+    """The device's words, with the name of the Node and what is missing; Routes are served."""
+    lab.apply(N1, N2, manifests.route("plain"))
+    known, reason = lab.converge(static_route_node_networks="10.3.0.0/16", **FLAGS)
+    assert "Node n1: its address 10.3.89.1, chosen by --static-route-node-networks, lies in no" in known
+    assert "Node n1: net/route /Common/openshift_pods_10.128.0.0_23: " in reason
     assert "10.3.89.1 is not directly connected via an interface., and 1 more alike" in reason
     assert "needs a self IP in the Nodes' network" in reason
     assert lab.admitted("shop", "plain")["status"] == "True"

@@ -65,6 +65,8 @@ PRECEDENCE = [
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),
+    ("static-route-node-networks", "static_route_networks", (), "10.0.0.0/8", ("10.0.0.0/8",), "fd00::/8",
+     ("fd00::/8",)),
     ("pool-member-type", "nodeport", None, "nodeport", node_ports.NodePortConfig(), "cluster", None),
     ("max-pool-members", "max_pool_members", 1000, "1", 1, "10000", 10_000),
     ("f5-config-sync", "config_sync", "check", "off", "off", "push", "push"),

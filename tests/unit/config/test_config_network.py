@@ -102,6 +102,18 @@ def test_static_routes():
     assert config(f5_static_routes="false", **VXLAN).vxlan
 
 
+def test_networks_of_gateways():
+    networks = {"static_route_node_networks": "10.4.0.0/14,fd00::/8"}
+    assert config().static_route_networks == ()
+    chosen = config(f5_static_routes="true", **networks)
+    assert chosen.static_route_networks == ("10.4.0.0/14", "fd00::/8")
+    assert chosen.warnings == ()
+    (warning,) = config(**networks).warnings
+    assert "not used: it is part of --f5-static-routes" in warning
+    (problem,) = problems(f5_static_routes="true", static_route_node_networks="10.4.0.1")
+    assert "has no prefix length" in problem
+
+
 NODEPORT = {"pool_member_type": "nodeport"}
 
 

@@ -85,7 +85,7 @@ BAD = {
     "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",
     "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
     "pool-member-type": "pods", "node-label-selector": "a in b", "nodeport-exclude": "notready",
-    "max-pool-members": "10001",
+    "max-pool-members": "10001", "static-route-node-networks": "10.0.0.0",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
     "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
     "sources": "pods", "ingress-class": "A", "ingress-controller": "a b",

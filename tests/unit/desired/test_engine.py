@@ -26,7 +26,12 @@ from f5router.model.hostnames import Naming
 from f5router.model.ltm import Pool, Rule
 from f5router.model.route_options import RouteOptions
 from f5router.model.selection import NamespaceFilter
-from f5router.network import node_ports, refused_addresses, vxlan_checks
+from f5router.network import (
+    node_ports,
+    refused_addresses,
+    static_routes,
+    vxlan_checks,
+)
 from f5router.network.diagnostics import Findings
 from f5router.network.vxlan import VxlanConfig
 from tests import strategies
@@ -47,6 +52,7 @@ OBJECTS = st.one_of(
     strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
 VXLAN = Settings(vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),), manage_snat=True)
 STATIC = Settings(static_routes=True)
+CHOSEN = Settings(static_routes=True, static_route_networks=("10.1.1.0/24",))
 NODEPORT = Settings(nodeport=node_ports.NodePortConfig(exclude=("not-ready", "unschedulable")))
 NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))
 ADMISSIONS = [
@@ -55,7 +61,7 @@ ADMISSIONS = [
     AdmissionPolicy(listed_clients=2), AdmissionPolicy(listed_clients=1),
     AdmissionPolicy(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
-CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, Settings(max_pool_members=1),
+CONFIGS = st.sampled_from([VXLAN, STATIC, CHOSEN, NODEPORT, Settings(max_pool_members=1),
                            *(Settings(admission=policy) for policy in ADMISSIONS)])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
@@ -63,7 +69,7 @@ OTHER_FACTS = DeviceFacts(
     http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
     https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
     vxlan_port=9000,
-    own_addresses=frozenset({"10.1.1.1", "10.3.89.1"}),
+    own_addresses=frozenset({"10.1.1.1", "10.3.89.1"}), networks=frozenset({"10.3.89.0/24"}),
     unread_addresses=("self IPs of the BIG-IP cannot be read",),
 )
 
@@ -91,10 +97,11 @@ def exact(objects: dict) -> dict:
 def findings(known, config, facts) -> Findings:
     """From scratch."""
     network = vxlan_checks.ClusterNetworkView(known.nodes, known.host_subnets, known.cluster_networks)
-    routes = allocation(known.nodes.values(), config)
+    routes = static_routes.findings(allocation(known.nodes.values(), config, facts),
+                                    config.static_route_networks, facts.networks)
     members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
     return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
-            + Findings(warnings=routes.warnings))
+            + routes)
 
 
 LISTED = st.builds(

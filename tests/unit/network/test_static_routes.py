@@ -11,7 +11,7 @@ from f5router.model import names, ownership
 from f5router.model.errors import error_for
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
-from f5router.network import static_routes
+from f5router.network import node_addresses, static_routes
 from tests.builders import FACTS, Settings, node, snapshot
 from tests.reference.full_build import allocation, build
 from tests.rows import rows
@@ -21,7 +21,7 @@ NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
 
 
 def node_networks(node) -> static_routes.NodeNetworks:
-    return static_routes.node_networks(node, "/Common")
+    return static_routes.node_networks(node, "/Common", {})
 
 
 def wanted(node) -> dict[str, str]:
@@ -31,7 +31,7 @@ def wanted(node) -> dict[str, str]:
 
 def routes(*nodes, config=CONFIG) -> dict[str, str]:
     """Gateways by network, of all Nodes together."""
-    return {obj.network: obj.gateway for obj in allocation(nodes, config).routes.values()}
+    return {obj.network: obj.gateway for obj in allocation(nodes, config, FACTS).routes.values()}
 
 
 def ovn(value: object) -> dict[str, str]:
@@ -107,6 +107,118 @@ def test_bad(more, words):
     assert len(warning) < 250
 
 
+DEVICE = ("192.168.10.0/24", "2001:db8:10::/64")
+
+
+@rows(("addresses", "others", "chosen", "of_device", "expected"), [
+    pytest.param(("172.31.0.18", "192.168.10.18"), (), (), DEVICE, "192.168.10.18", id="near a self IP"),
+    pytest.param(("192.168.10.9", "192.168.10.8"), (), (), DEVICE, "192.168.10.9", id="the first of two"),
+    pytest.param(("172.31.0.18",), ("192.168.10.18",), (), DEVICE, "192.168.10.18", id="another interface"),
+    pytest.param(("192.168.10.9",), ("192.168.10.1",), (), DEVICE, "192.168.10.9", id="InternalIPs first"),
+    pytest.param(("172.31.0.18",), (), (), DEVICE, "", id="none is near"),
+    pytest.param(("172.31.0.18",), (), (), (), "", id="no self IP"),
+    pytest.param(("172.31.0.18",), (), (), None, "172.31.0.18", id="self IPs are not known"),
+    pytest.param(("172.31.0.18", "10.4.7.7"), (), ("10.4.0.0/14",), DEVICE, "10.4.7.7", id="setting"),
+    pytest.param(("172.31.0.18", "192.168.10.8"), (), ("10.4.0.0/14",), DEVICE, "", id="setting, none"),
+    pytest.param(("172.31.0.18", "192.168.10.8"), (), ("fd00::/8",), DEVICE, "192.168.10.8",
+                 id="setting of the other family"),
+    pytest.param(("172.31.0.18", "10.4.7.7"), (), ("10.4.0.0/14",), None, "10.4.7.7", id="setting alone"),
+])
+def test_gateway_near_the_device(addresses, others, chosen, of_device, expected):
+    """An address in a network of the device, or of the setting; a route to nowhere is none."""
+    near = node_addresses.near(chosen, of_device)
+    node_ = node("n", *addresses, other_ips=others, pod_cidrs=("10.128.0.0/23",))
+    ((_, route),) = static_routes.node_networks(node_, "/Common", near).wanted
+    assert (route.gateway, route.node) == (expected, "n")
+    allocated = static_routes.allocate([static_routes.node_networks(node_, "/Common", near)])
+    assert bool(allocated.routes) == bool(expected)
+    assert bool(allocated.without_gateway) != bool(expected)
+
+
+def test_each_family_has_its_gateway():
+    node_ = node("n", "172.31.0.18", "2001:db8:9::1", "2001:db8:10::18", "192.168.10.18",
+                 pod_cidrs=("10.128.0.0/23", "fd01::/64"))
+    networks = static_routes.node_networks(node_, "/Common", node_addresses.near((), DEVICE))
+    assert {route.network: route.gateway for _, route in networks.wanted} == {
+        "10.128.0.0/23": "192.168.10.18", "fd01::/64": "2001:db8:10::18"}
+
+
+def near_findings(nodes, of_device, chosen=()):
+    near = node_addresses.near(chosen, of_device)
+    allocated = static_routes.allocate(static_routes.node_networks(each, "/Common", near) for each in nodes)
+    return static_routes.findings(allocated, chosen, of_device)
+
+
+def test_nodes_far_from_the_device_are_one_problem():
+    nodes = [node(f"n{number}", f"172.31.0.{number}", age=number, pod_cidrs=(f"10.128.{number}.0/24",))
+             for number in (1, 2, 3)]
+    findings = near_findings(nodes, DEVICE)
+    assert findings.problems == (
+        "Node n1: none of its addresses (172.31.0.1) lies in a network of a self IP of the BIG-IP "
+        "(192.168.10.0/24): no route to pod CIDR 10.128.1.0/24 and 2 more networks, whose pods are not "
+        "reachable",)
+    assert findings.warnings == ()
+    assert "in --static-route-node-networks (10.4.0.0/14)" in near_findings(
+        nodes, DEVICE, ("10.4.0.0/14",)).problems[0]
+
+
+@rows(("of_device", "problems", "warnings"), [
+    pytest.param(("192.168.10.0/24",), 0, 1, id="pods of IPv6 beside those of IPv4"),
+    pytest.param((), 2, 0, id="no self IP at all"),
+    pytest.param(None, 0, 0, id="unknown"),
+    pytest.param(DEVICE, 0, 0, id="both"),
+])
+def test_a_device_without_a_family(of_device, problems, warnings):
+    both = node("n", "192.168.10.1", "2001:db8:10::1", pod_cidrs=("10.128.0.0/24", "fd01::/64"))
+    findings = near_findings([both], of_device)
+    assert (len(findings.problems), len(findings.warnings)) == (problems, warnings)
+
+
+def test_a_gateway_of_the_setting_that_the_device_refuses():
+    findings = near_findings([node("n1", "10.4.0.1", pod_cidrs=("10.128.1.0/24",))], DEVICE, ("10.4.0.0/14",))
+    assert findings.problems == (
+        "Node n1: its address 10.4.0.1, chosen by --static-route-node-networks, lies in no network of a self "
+        "IP of the BIG-IP, which refuses such a gateway: no route to pod CIDR 10.128.1.0/24, whose pods are "
+        "not reachable",)
+
+
+def test_a_network_without_a_gateway_is_still_its_nodes():
+    """No younger Node gets it, although the older one has no route."""
+    far = node("old", "172.31.0.1", age=1, pod_cidrs=("10.128.0.0/23",))
+    near_ = node("new", "192.168.10.1", age=2, pod_cidrs=("10.128.1.0/24",))
+    near = node_addresses.near((), DEVICE)
+    allocated = static_routes.allocate(
+        static_routes.node_networks(each, "/Common", near) for each in (far, near_))
+    assert allocated.routes == {}
+    assert "overlaps 10.128.0.0/23 of Node old" in allocated.warnings[0]
+
+
+@rows(("gateway", "stays"), [("172.31.0.1", True), ("10.9.9.9", False), ("", False)])
+def test_a_route_that_the_device_has_stays(gateway, stays):
+    near = node_addresses.near((), DEVICE)
+    far = node("old", "172.31.0.1", pod_cidrs=("10.128.0.0/23",))
+    allocated = static_routes.allocate([static_routes.node_networks(far, "/Common", near)])
+    path = names.pod_route("/Common", "10.128.0.0/23")
+    assert allocated.may_stay(StaticRoute(path, "10.128.0.0/23", gateway)) is stays
+
+
+@rows(("text", "expected"), [
+    ("10.4.0.0/14", ("10.4.0.0/14",)), (" 10.4.0.0/14 , 2001:DB8::/32,", ("10.4.0.0/14", "2001:db8::/32")),
+    ("10.4.0.0/14,10.4.0.0/14", ("10.4.0.0/14",)), ("", ()),
+])
+def test_networks_of_the_setting(text, expected):
+    assert node_addresses.networks(text) == expected
+
+
+@rows(("text", "words"), [
+    ("10.4.0.0", "has no prefix length"), ("10.4.0.1/14", "is not a network"), ("x", "'x' is not a network"),
+    ("10.4.0.0/33", "is not a network"),
+])
+def test_bad_networks_of_the_setting(text, words):
+    with pytest.raises(ValueError, match=words):
+        node_addresses.networks(text)
+
+
 def test_a_bad_network_beside_a_good_one():
     node_ = node("n", "10.1.1.1", pod_cidrs=("x/8", "10.128.0.0/23", "fd01::/64"))
     assert wanted(node_) == {"10.128.0.0/23": "10.1.1.1"}
@@ -136,7 +248,7 @@ OLD = node("old", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), age=1)
 def test_what_an_older_node_has(cidr, words):
     """Its networks and its addresses are its own; it is served whatever a newer Node says."""
     new = node("new", "10.1.1.2", pod_cidrs=(cidr,), age=2)
-    allocated = allocation([new, OLD], CONFIG)
+    allocated = allocation([new, OLD], CONFIG, FACTS)
     assert routes(new, OLD) == {"10.128.0.0/23": "10.1.1.1"} | ({} if words else {cidr: "10.1.1.2"})
     assert len(allocated.warnings) == bool(words)
     assert words in "".join(allocated.warnings)
@@ -150,7 +262,7 @@ def test_a_network_is_free_again():
 
 
 def test_without_the_flag():
-    assert allocation([OLD], Settings()) == static_routes.NetworkAllocation({})
+    assert allocation([OLD], Settings(), FACTS) == static_routes.NetworkAllocation({})
     objects = build(snapshot(OLD), Settings(), FACTS).objects
     assert not [ref for ref in objects if ref.kind == StaticRoute.KIND]
 
@@ -170,9 +282,9 @@ NODES = st.lists(
 @given(NODES, st.randoms())
 def test_allocation(nodes, random):
     """In any order the same; disjoint; no Node's address inside; what nobody disputes is served."""
-    allocated = allocation(nodes, CONFIG)
+    allocated = allocation(nodes, CONFIG, FACTS)
     shuffled = random.sample(nodes, len(nodes))
-    assert allocation(shuffled, CONFIG) == allocated
+    assert allocation(shuffled, CONFIG, FACTS) == allocated
     assert build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= allocated.routes.items()
     networks = [ipaddress.ip_network(obj.network) for obj in allocated.routes.values()]
     hosts = [ipaddress.ip_address(text) for item in nodes for text in item.internal_ips]
@@ -212,12 +324,12 @@ def test_refusals():
     far = error_for("POST", "net/route", 400, "01070330:3: Static route gateway A is not directly connected.")
     odd = error_for("POST", "net/route", 400, "01070734:3: Configuration error: x")
     refs = [Ref(StaticRoute.KIND, f"/Common/r{n}") for n in range(4)]
-    refused = static_routes.refusals({refs[2]: far, refs[0]: far, refs[3]: odd, refs[1]: far})
+    refused = static_routes.refusals({refs[2]: far, refs[0]: far, refs[3]: odd, refs[1]: far}, {})
     assert refused.warnings == ()
     near, other = refused.problems
     assert near.startswith("net/route /Common/r0: 01070330:3: ")
     assert "and 2 more alike" in near
     assert "self IP in the Nodes' network" in near
     assert other.startswith("net/route /Common/r3: 01070734:3: Configuration error: x; these")
-    assert static_routes.refusals({}) == static_routes.Findings()
+    assert static_routes.refusals({}, {}) == static_routes.Findings()
 

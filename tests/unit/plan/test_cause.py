@@ -34,8 +34,9 @@ def rule(name: str) -> Rule:
     (Record("/Common/openshift_timeouts_dg", "/Common/openshift_shop_web", "1"), "Service shop/web"),
     (Record("/Common/openshift_timeouts_dg", "www.example.com", "1"), "host www.example.com"),
     (Record("/Common/openshift_http_dg", "0123456789abcdef", "1"), ""),
-    (FDBRecord("/Common/t", "0a:0a:01:02:03:04", "1.2.3.4"), "Node 1.2.3.4"),
-    (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4"), "Node 1.2.3.4"),
+    (FDBRecord("/Common/t", "0a:0a:01:02:03:04", "1.2.3.4"), "the Node at 1.2.3.4"),
+    (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4", "n1"), "Node n1"),
+    (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4"), "the Node at 1.2.3.4"),
     (DataGroup("/Common/d"), ""),
     *((Attachment("/Common/v", "profiles", names.client_ssl("/Common", host), ClientSSL.KIND), shown)
       for host, shown in (("a.com", "host a.com"), ("*.a.com", "host *.a.com"), ("x" * 250, ""))),

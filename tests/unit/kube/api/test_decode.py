@@ -296,6 +296,27 @@ def test_node():
                          ("10.128.0.0/23",), "{}", "2026-01-01T00:00:00Z")
 
 
+@rows(("annotations", "others"), [
+    pytest.param({"host-cidrs": '["192.0.2.1/24","10.9.0.1/16","fd00::1/64"]'}, ("10.9.0.1", "fd00::1"),
+                 id="CIDRs"),
+    pytest.param({"host-addresses": '["192.0.2.1","10.9.0.1"]'}, ("10.9.0.1",), id="addresses, older"),
+    pytest.param({"host-cidrs": '["10.8.0.1/16"]', "host-addresses": '["10.9.0.1"]'}, ("10.8.0.1",),
+                 id="both"),
+    pytest.param({"host-cidrs": "["}, (), id="no JSON"),
+    pytest.param({"host-cidrs": "[" * 100_000}, (), id="too deep"),
+    pytest.param({"host-cidrs": '{"a": 1}'}, (), id="no list"),
+    pytest.param({"host-cidrs": '["x", 5, null, "10.9.0.1/16"]'}, ("10.9.0.1",), id="odd entries"),
+    pytest.param({"host-cidrs": 5}, (), id="no text"),
+    pytest.param({}, (), id="none"),
+])
+def test_other_addresses_of_a_node(annotations, others):
+    given = {f"k8s.ovn.org/{name}": text for name, text in annotations.items()}
+    result = decode.node({
+        "metadata": {"name": "n1", "annotations": given},
+        "status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}]}})
+    assert result.other_ips == others
+
+
 @pytest.mark.parametrize(("spec", "cidrs"), [
     pytest.param({"podCIDR": "10.128.0.0/23"}, ("10.128.0.0/23",), id="only the old field"),
     pytest.param({"podCIDR": 5, "podCIDRs": 5}, (), id="odd"),

@@ -1,0 +1,101 @@
+"""The ways to the pods of each Node: its FDB record, or static routes to its networks of pods."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from f5router.desired.cluster_state import ClusterState
+from f5router.desired.contributions import Contributions
+from f5router.model.cluster import Key
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ltm import Object
+from f5router.model.net import StaticRoute
+from f5router.model.objects import Ref
+from f5router.network import node_addresses, static_routes, vxlan
+from f5router.network.diagnostics import Findings
+from f5router.network.node_addresses import Networks
+
+
+class WaySettings(vxlan.VxlanSettings, Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def static_routes(self) -> bool: ...
+
+    @property
+    def static_route_networks(self) -> tuple[str, ...]:
+        """CIDRs in which the Nodes' addresses lie that are gateways; () for the device's own networks."""
+
+
+class NodeWays:
+    """Keeps them up to date in Desired. Not thread-safe."""
+
+    def __init__(self, config: WaySettings, cluster: ClusterState, contributions: Contributions):
+        self._config, self._cluster, self._contributions = config, cluster, contributions
+        self._facts = DeviceFacts()
+        self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}  # by Node
+        self._node_networks: dict[Key, static_routes.NodeNetworks] = {}
+        self._allocation = static_routes.NetworkAllocation({})
+        self._near: Networks = {}
+        """Networks in which the BIG-IP reaches Nodes."""
+
+    def set_facts(self, facts: DeviceFacts) -> set[Ref]:
+        """Take new facts about the device; returns the objects that may have changed."""
+        self._facts = facts
+        near = node_addresses.near(self._config.static_route_networks, facts.networks)
+        moved, self._near = near != self._near, near
+        dirty = self._rebuild_records(list(self._cluster.nodes))
+        return dirty | self._allocate(self._cluster.nodes) if moved else dirty
+
+    def update(self, nodes: Iterable[Key], subnets: Iterable[Key]) -> set[Ref]:
+        """Take Nodes and HostSubnets that have changed; returns the objects that may have changed."""
+        return self._rebuild_records({*nodes, *subnets}) | self._allocate(nodes)
+
+    def of_node(self, node: Key) -> set[Ref]:
+        """Return the objects by which pods of a Node are reached."""
+        wanted = self._node_networks[node].wanted if node in self._node_networks else ()
+        routes = self._allocation.routes
+        return {*self._fdb_records.get(node, ()),
+                *(route.ref for _, route in wanted if routes.get(route.ref) == route)}
+
+    def problem(self, node: Key) -> str:
+        """Return why a network of a Node's pods has no route; "" if each has one."""
+        networks = self._node_networks.get(node)
+        return self._allocation.problem(networks) if networks else ""
+
+    def routes(self) -> list[StaticRoute]:
+        """Return the static routes, in the order of their networks' names."""
+        return [route for _, route in sorted(self._allocation.routes.items())
+                if isinstance(route, StaticRoute)]
+
+    def may_stay(self, route: StaticRoute) -> bool:
+        """See NetworkAllocation.may_stay."""
+        return self._allocation.may_stay(route)
+
+    def findings(self) -> Findings:
+        """Return which networks of pods get no route, and why."""
+        return static_routes.findings(
+            self._allocation, self._config.static_route_networks, self._facts.networks)
+
+    def _rebuild_records(self, keys: Iterable[Key]) -> set[Ref]:
+        dirty: set[Ref] = set()
+        for key in keys:
+            old, node = self._fdb_records.pop(key, {}), self._cluster.nodes.get(key)
+            subnet = self._cluster.host_subnets.get(key)
+            new = vxlan.record(node, subnet, self._config, self._facts) if node else {}
+            if new:
+                self._fdb_records[key] = new
+            dirty |= self._contributions.swap(old, new)
+        return dirty
+
+    def _allocate(self, changed: Iterable[Key]) -> set[Ref]:
+        """Decide anew which Node gets which network of pods, if one of them has changed its claims."""
+        if not self._config.static_routes:
+            return set()
+        before = {key: self._node_networks.pop(key, None) for key in changed}
+        for key in before:
+            if node := self._cluster.nodes.get(key):
+                self._node_networks[key] = static_routes.node_networks(node, self._config.folder, self._near)
+        if all(self._node_networks.get(key) == old for key, old in before.items()):
+            return set()
+        old, self._allocation = self._allocation, static_routes.allocate(self._node_networks.values())
+        return self._contributions.swap(old.routes, self._allocation.routes)
