@@ -66,7 +66,8 @@ class Controller:
         self.client_tls_files = FileWatch(
             "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files,
             period_s=timing.files_s, clock=clock)
-        self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s)
+        self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s,
+                                     of_nodes=config.nodeport is not None)
         self.destination_ca_file = FileWatch(
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
             config.default_destination_ca, period_s=timing.files_s, clock=clock)
@@ -160,7 +161,7 @@ class Controller:
         self.monitor.record(report)
         if not self._loaded:
             self.first_load.record_pass(report)
-        self.held_deletes.log_changes()
+        self.held_deletes.pass_ended()
         self.reporter.passed(report)
         if report.outcome.done or report.outcome.failed:
             log.info("reconciled", extra={

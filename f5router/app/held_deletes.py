@@ -20,12 +20,19 @@ POLL_S = 0.05
 ADVICE = ("check --namespace, --labels and the other settings that select Routes, and the API server; "
           "--allow-mass-delete lets them go at once")
 
+KEPT_ADVICE = ("give their Services the type NodePort, or set --pool-member-type=cluster again; "
+               "--allow-mass-delete empties the pools")
+
 
 class HeldBack:
     """Follows a DeleteGuard; one thread uses it."""
 
-    def __init__(self, reconciler: Reconciler, cluster: ClusterWatcher, *, confirm_s: float):
-        """Args: confirm_s: from the moment when something is held back to the request for the second list."""
+    def __init__(self, reconciler: Reconciler, cluster: ClusterWatcher, *, confirm_s: float,
+                 of_nodes: bool = False):
+        """Args:
+            confirm_s: from the moment when something is held back to the request for the second list.
+            of_nodes: Nodes are the pool members; addresses of pods are needed only while pools keep theirs.
+        """
         self._reconciler, self._guard, self._cluster = reconciler, reconciler.guard, cluster
         self._confirm_s = confirm_s
         self._asked_for: float | None = None
@@ -35,6 +42,10 @@ class HeldBack:
         self._logged_since: float | None = None
         """The `since` that was logged."""
         self._confirmed = False
+        self._needs_pods = of_nodes
+        """True if addresses of pods are read that are needed no more once no pool keeps its pods."""
+        self._kept_logged = False
+        """True if it was logged that pools keep their pods."""
         self._unread_logged: frozenset[str] = frozenset()
         """Kinds that are not known, and were logged as the reason why objects stay."""
 
@@ -73,6 +84,14 @@ class HeldBack:
         self._reconciler.confirm_deletes(self._asked_about)
         self._confirmed = True
 
+    def pass_ended(self) -> None:
+        """Log what a pass has changed, and forget the addresses of pods once no pool keeps its pods."""
+        if self._needs_pods and self._reconciler.loaded and not self._guard.kept:
+            self._needs_pods = False
+            self._cluster.forget_addresses()
+            self._reconciler.engine.cluster.forget_addresses()
+        self.log_changes()
+
     def log_changes(self) -> None:
         """Log the beginning and the end of holding back, once each."""
         retention = self._reconciler.retention
@@ -81,6 +100,12 @@ class HeldBack:
                 "objects": len(retention.of_unread),
                 "kinds_not_read": ", ".join(sorted(retention.unread_kinds))})
         self._unread_logged = retention.unread_kinds
+        if kept := self.kept():
+            if not self._kept_logged:
+                log.error("pools keep members that the settings take away", extra={"problem": kept})
+        elif self._kept_logged:
+            log.warning("no pool keeps members that the settings take away")
+        self._kept_logged = bool(kept)
         since = self._guard.since
         if since is not None and since != self._logged_since:
             log.error("deletes are held back", extra={"problem": self.reason(), "hosts": ", ".join(
@@ -90,6 +115,15 @@ class HeldBack:
                 "because": "a second list confirms it" if self._confirmed else "it is wanted again"})
         if since != self._logged_since:
             self._logged_since, self._confirmed = since, False
+
+    def kept(self) -> str:
+        """Return which pools keep their pods, and what to do; "" for none."""
+        if not (pools := self._guard.kept):
+            return ""
+        engine = self._reconciler.engine
+        routes = sum(engine.pool_of(key) in pools for key in engine.routes())
+        return (f"{len(pools)} pools keep their pods: --pool-member-type=nodeport leaves them no member, as "
+                f"no Service of theirs has a node port, and {routes} Routes would answer 503; {KEPT_ADVICE}")
 
     def reason(self) -> str:
         """Return what is held back, and what to do; "" for nothing."""

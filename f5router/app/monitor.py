@@ -20,6 +20,7 @@ from f5router.monitoring.health import Health, Heartbeat
 from f5router.monitoring.metrics import Metrics
 from f5router.monitoring.statistics_reader import StatisticsReader
 from f5router.plan.change import AnyChange
+from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.status_counts import StatusCounts
@@ -96,7 +97,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         limit_s=WAKE_S + silence_s(config), progress=lambda: progress(device.counts))
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded,
                     standby=device.pair.obstacle,
-                    held=lambda: f"{count} are held back" if (count := len(guard.held)) else "",
+                    held=lambda: _held(guard),
                     sync=lambda: syncer.state, slow=lambda: device.client.slow_requests.warnings(),
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
@@ -105,7 +106,8 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         "members": lambda: reconciler.queue_lengths()[1], "status": statuses.pending,
         "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, device.pair.active, lambda: syncer.in_sync,
-        held=lambda: (len(guard.held), guard.held_ever), ingress_routes=ingress_routes,
+        held=lambda: (len(guard.held), guard.held_ever), kept=lambda: len(guard.kept),
+        ingress_routes=ingress_routes,
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
@@ -116,6 +118,12 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     return Monitor(health, Metrics(sources, most_pools=config.statistics_pools), reconciler,
                    queues=sources.queues)
+
+
+def _held(guard: DeleteGuard) -> str:
+    return "; ".join(filter(None, (
+        f"{len(guard.held)} are held back" if guard.held else "",
+        f"{len(guard.kept)} pools keep members that the settings take away" if guard.kept else "")))
 
 
 def _statistics(config: Config, reconciler: Reconciler, health: Health,

@@ -41,8 +41,7 @@ def converge(
         settling.syncer.step()
     reasons = [str(problem) for problem in controller.reconciler.verdicts.problems()]
     reasons += [f"way to the pods: {text}" for text in controller.network_problems()]
-    if held := controller.held_deletes.reason():
-        reasons.append(held)
+    reasons += filter(None, (controller.held_deletes.reason(), controller.held_deletes.kept()))
     if problem := controller.reporter.flush_all(flush_s, events_s=EVENTS_S):
         reasons.append(problem)
     return reasons

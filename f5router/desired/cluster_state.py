@@ -110,6 +110,12 @@ class ClusterState:
             for secret in route.secrets:
                 self._secret_users.setdefault(secret, {})[key] = route
 
+    def forget_addresses(self) -> None:
+        """Keep only the Nodes of pods."""
+        self._addresses.clear()
+        for service, slices in self.slices.items():
+            self.slices[service] = {key: each.without_addresses() for key, each in slices.items()}
+
     # --- look-ups ------------------------------------------------------------------------
 
     def secret_users(self, secrets: Iterable[Key]) -> dict[Key, Route]:

@@ -170,6 +170,15 @@ class Engine:
         """Take the pools that the device has and no Route wants."""
         self._dropped.start_over({ref.path for ref in refs}, self.routes().values)
 
+    def keep_pods(self, present: Mapping[str, Collection[PoolMember]]) -> None:
+        """See WantedPools.keep_pods."""
+        for key in self._pools.keep_pods(present):
+            self._rebuild_pool(key)
+
+    def pools_of_pods(self) -> set[Ref]:
+        """Return the pools that keep their pods: see WantedPools.of_pods."""
+        return {Ref(Pool.KIND, names.pool(self._config.folder, *key)) for key in self._pools.of_pods}
+
     def forget_pool(self, ref: Ref) -> None:
         """Take a pool that is not on the device any more."""
         self._dropped.discard(ref.path)

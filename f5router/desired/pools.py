@@ -263,49 +263,54 @@ class PoolBuilder:
     def __init__(self, view_of: Callable[[Key], ServiceEndpoints], config: PoolConfig):
         """Args: view_of: returns what is known of a Service."""
         self._view_of, self._config = view_of, config
-        self._choose = (node_ports if config.nodeport else pool_members).choose
-        self._choices: dict[tuple[Key, str, int], Choice] = {}
+        self._choices: dict[tuple[bool, Key, str, int], Choice] = {}
         self._members: dict[tuple[object, ...], BuiltMembers] = {}
         """By what decides about the members of a pool."""
 
-    def build(self, key: PoolKey, settings: PoolSettings) -> BuiltPool:
-        """Build a pool."""
+    def build(self, key: PoolKey, settings: PoolSettings, *, of_pods: bool = False) -> BuiltPool:
+        """Build a pool. Args: of_pods: its members are pods, whatever the settings are."""
+        of_nodes = self._config.nodeport is not None and not of_pods
         path, limit = names.pool(self._config.folder, *key), settings.connection_limit
         weights_of = dict(settings.weights) if settings.weights else {Target(key.service.name, key.port): 1}
         numbers = names.service_numbers({target.service for target in weights_of}) if (
             settings.by_service) else {}
-        same = (key.service.namespace, tuple(weights_of.items()), limit, settings.by_service)
+        same = (of_nodes, key.service.namespace, tuple(weights_of.items()), limit, settings.by_service)
         built, computed = self._members.get(same), 0
         if built is None:
-            built = self._members[same] = self._build_members(key, weights_of, limit, numbers)
+            built = self._members[same] = self._build_members(
+                key, weights_of, limit, numbers, of_nodes)
             computed = len(built.members)
         monitor = monitors.text(
             self._config, settings.check, settings.check_interval_s, built.active)
         return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing,
                               QUEUE_MS if limit else 0), built.shares, computed)
 
-    def _choose_members(self, service: Key, port: str, most: int) -> Choice:
-        known = self._choices.get((service, port, most))
+    def _choose_members(self, service: Key, port: str, most: int, of_nodes: bool) -> Choice:
+        known = self._choices.get((of_nodes, service, port, most))
         if known is None:
-            known = self._choices[service, port, most] = self._choose(port, self._view_of(service), most)
+            choose = (node_ports if of_nodes else pool_members).choose
+            known = choose(port, self._view_of(service), most)
+            self._choices[of_nodes, service, port, most] = known
         return known
 
-    def _choices_of(self, namespace: str, targets: Iterable[Target]) -> dict[Target, Choice]:
+    def _choices_of(self, namespace: str, targets: Iterable[Target],
+                    of_nodes: bool) -> dict[Target, Choice]:
         """Choose the members from each Service; they share the room in the pool."""
         most = self._config.max_pool_members
         keys = {target: Key(namespace, target.service) for target in targets}
-        choices = {target: self._choose_members(key, target.port, most) for target, key in keys.items()}
+        choices = {target: self._choose_members(key, target.port, most, of_nodes)
+                   for target, key in keys.items()}
         if sum(len(choice.members) for choice in choices.values()) <= most:
             return choices
         active = {target: _active(choice.members) for target, choice in choices.items()}
         rooms = share_room(active, most)
         ending = share_room({target: len(choice.members) - active[target]
                              for target, choice in choices.items()}, most - sum(rooms.values()))
-        return {target: self._choose_members(key, target.port, rooms[target] + ending[target])
+        return {target: self._choose_members(key, target.port, rooms[target] + ending[target], of_nodes)
                 for target, key in keys.items()}
 
     def _build_members(self, key: PoolKey, weights_of: Mapping[Target, int], limit: int,
-                       numbers: Mapping[str, int]) -> BuiltMembers:
+                       numbers: Mapping[str, int], of_nodes: bool) -> BuiltMembers:
         """Build members. Pods that are ending, and those of a Service with weight 0, get no new sessions.
 
         An address and port that two Services have is one member, with both their shares. It is verified by
@@ -313,7 +318,7 @@ class PoolBuilder:
 
         Args: numbers: of the Services by whose names their pods are verified.
         """
-        choices = self._choices_of(key.service.namespace, weights_of)
+        choices = self._choices_of(key.service.namespace, weights_of, of_nodes)
         counts = {target: _active(choice.members) for target, choice in choices.items()}
         parts = compact({
             target: Share(counts[target], choice.left_out) for target, choice in choices.items()})

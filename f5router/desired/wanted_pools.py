@@ -41,6 +41,8 @@ class WantedPools:
         self._of_service = Groups[Key, PoolKey]()
         self._shares: dict[PoolKey, Mapping[Target, Share]] = {}
         """Share of each Service in a pool."""
+        self.of_pods: set[PoolKey] = set()
+        """Pools whose members are pods although the settings ask for Nodes, which would leave them none."""
 
     # --- which pools -------------------------------------------------------------------------
 
@@ -58,6 +60,7 @@ class WantedPools:
         if key in self._users:
             return None
         del self._shares[key]
+        self.of_pods.discard(key)
         settings = self._settings[key]
         self._put_settings(key, None)
         return settings
@@ -132,9 +135,35 @@ class WantedPools:
     def build(self, key: PoolKey) -> tuple[BuiltPool, bool]:
         """Build a pool with its present members; returns it with True if warnings may differ."""
         built = self._builder.build(key, self._settings[key])
+        if built.pool.members:
+            self.of_pods.discard(key)
+        elif key in self.of_pods:
+            built = self._builder.build(key, self._settings[key], of_pods=True)
         before, self._shares[key] = self._shares.get(key), built.shares
         full = before is not None and all(share.members for share in built.shares.values())
         return built, not full or _compared(before) != _compared(built.shares)
+
+    def keep_pods(self, present: Mapping[str, Collection[PoolMember]]) -> list[PoolKey]:
+        """Let pools that would have no node port keep their pods, and follow these as ever.
+
+        A pool of the device whose members are pods of its Services serves requests; that they are no Nodes
+        is the doing of the settings. Where it is not known which pods there are, no address is kept.
+
+        Args: present: members by path, of pools of the device that are to lose all.
+        Returns: the pools that must be built anew.
+        """
+        if not present or self._config.nodeport is None or not self._cluster.slices_listed:
+            return []
+        chosen = []
+        for key in self.keys():
+            members = present.get(names.pool(self._config.folder, *key))
+            if members is None or key in self.of_pods:
+                continue
+            pods = self._builder.build(key, self._settings[key], of_pods=True).pool.members
+            if {(pod.address, pod.port) for pod in pods} & {(each.address, each.port) for each in members}:
+                chosen.append(key)
+        self.of_pods.update(chosen)
+        return chosen
 
     def members(self, key: PoolKey, settings: PoolSettings) -> frozenset[PoolMember]:
         """Return the present members of a pool, wanted or not."""

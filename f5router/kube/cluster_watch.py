@@ -239,6 +239,10 @@ class ClusterWatcher:
         begun = self.synced() and not self._first
         return self._store.drain_slices(is_held, settled=settled) if begun else Delta()
 
+    def forget_addresses(self) -> None:
+        """See Store.forget_addresses."""
+        self._store.forget_addresses()
+
     def has_endpoints(self) -> bool:
         """True if `drain_endpoints` may return a change."""
         return self._store.has_slices()

@@ -296,7 +296,7 @@ class EndpointSlice:
     service: str
     """Name of the Service, in the same namespace."""
     addresses: frozenset[str] = frozenset()
-    """Ready IPv4 and IPv6 addresses, in canonical text form; none if `nodes` is kept instead."""
+    """Ready IPv4 and IPv6 addresses, in canonical text form; none if only `nodes` is kept."""
     ports: tuple[EndpointPort, ...] = ()
     nodes: frozenset[str] = frozenset()
     """Names of Nodes with a ready address, "" for an unnamed one; only if node ports are pool members."""
@@ -306,6 +306,10 @@ class EndpointSlice:
     """Addresses of pods that are ending but still serve, in canonical text form."""
     idled: bool = False
     """As for a Service: OpenShift 3 notes it on the Endpoints object."""
+
+    def without_addresses(self) -> "EndpointSlice":
+        """Return the slice with the Nodes of its pods alone."""
+        return replace(self, addresses=frozenset(), draining=frozenset(), omitted=0)
 
 
 @dataclass(frozen=True, slots=True)

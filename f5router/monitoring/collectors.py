@@ -65,6 +65,8 @@ class Sources:
     """True if the other units of its device group have its configuration; None without a group."""
     held: Callable[[], tuple[int, int]] = lambda: (0, 0)
     """Deletes that are held back, and how many ever were."""
+    kept: Callable[[], int] = lambda: 0
+    """Pools that keep members which the settings take away."""
     ingress_routes: StatusCounts | None = None
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
@@ -155,6 +157,9 @@ class ReadCounts(Collector):
             "would take away more than half of what serves requests.", value=held)
         yield CounterMetricFamily(
             "f5router_mass_deletes_held_back", "Deletes that were held back since the start.", value=ever)
+        yield GaugeMetricFamily(
+            "f5router_pools_kept", "Pools that keep members which the settings take away.",
+            value=self._sources.kept())
         yield from _state_of_cluster(self._sources)
         yield _state(
             "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",

@@ -50,6 +50,8 @@ class DeleteGuard:
         """Deletes that wait for a confirmation, counted or not."""
         self.emptied: frozenset[Ref] = frozenset()
         """Pools that keep their members, although the first list has none, until that is confirmed."""
+        self.kept: frozenset[Ref] = frozenset()
+        """Pools that keep their pods although the settings leave them no member; no list confirms that."""
         self.since: float | None = None
         """Monotonic seconds when the first of both was held back; None if nothing is."""
         self.figures = (0, 0)

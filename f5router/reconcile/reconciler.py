@@ -284,9 +284,11 @@ class Reconciler:
         desired, observed, owns = self.engine.objects, self.device.observed, self.retention.owns
         if full:
             self.engine.set_facts(self.device.facts)
+            self.retention.keep_pods()
         for _ in self.engine.rebuild_pools():
             self.device.calls.look()
         self._collect()
+        self.guard.kept = frozenset(self.engine.pools_of_pods())
         if full:
             changes = diff(desired, observed, owns, ordinals=self.device.ordinals)
             self._start_over(changes)

@@ -194,6 +194,18 @@ class Retention:
                          total=lambda: delete_guard.total(observed, self.owns))
         return before - self.guard.held
 
+    def keep_pods(self) -> None:
+        """Let pools keep their pods that would lose all members by the settings, not by what became of these.
+        """
+        if not self.guard.allow:
+            self._engine.keep_pods({
+                pool.path: pool.members for pool in self._device.observed.values()
+                if isinstance(pool, Pool) and pool.members and self._loses_all(pool.ref)})
+
+    def _loses_all(self, ref: Ref) -> bool:
+        wanted = self._engine.objects.get(ref)
+        return isinstance(wanted, Pool) and not wanted.members
+
     def hold_members(self, now: float) -> None:
         """Keep the members of pools to which the first list of the cluster leaves none, if they are many."""
         pools = [pool for pool in self._device.observed.values()

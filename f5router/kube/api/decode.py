@@ -201,7 +201,7 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
     An endpoint without conditions.ready is ready. One that is not, but is terminating and still serves, is
     draining. Source: Kubernetes, KEP-1672, tracking terminating endpoints.
 
-    Args: placed: keep the Nodes of the ready endpoints instead of their addresses.
+    Args: placed: keep the Nodes of the ready endpoints too.
     """
     name = fields.namespaced_key(obj)
     owner = fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
@@ -215,13 +215,12 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
         elif conditions.get("serving") is True and conditions.get("terminating") is True:
             draining.append(endpoint)
     ports = _endpoint_ports(obj.get("ports"))
-    if placed:
-        return EndpointSlice(name, intern(owner), ports=ports, nodes=_places(
-            endpoint for endpoint in ready if fields.items(endpoint.get("addresses"))))
     texts, leaving = _addresses(ready), _addresses(draining)
     usable = _parsed(texts[:MOST_ADDRESSES])
-    return EndpointSlice(name, intern(owner), usable, ports, omitted=max(0, len(texts) - MOST_ADDRESSES),
-                         draining=_parsed(leaving[:MOST_ADDRESSES]) - usable)
+    with_pods = (endpoint for endpoint in ready if placed and fields.items(endpoint.get("addresses")))
+    return EndpointSlice(
+        name, intern(owner), usable, ports, _places(with_pods), max(0, len(texts) - MOST_ADDRESSES),
+        _parsed(leaving[:MOST_ADDRESSES]) - usable)
 
 
 def _addresses(endpoints: Iterable[JSON]) -> list[object]:
@@ -251,10 +250,8 @@ def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
 
 def _subset(name: Key, owner: str, subset: JSON, *, placed: bool, most: int) -> EndpointSlice:
     endpoints, ports = fields.objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
-    if placed:
-        return EndpointSlice(name, owner, ports=ports, nodes=_places(endpoints))
     return EndpointSlice(name, owner, _parsed(item.get("ip") for item in endpoints[:most]), ports,
-                         omitted=max(0, len(endpoints) - most))
+                         _places(endpoints) if placed else frozenset(), max(0, len(endpoints) - most))
 
 
 def _places(items: Iterable[JSON]) -> frozenset[str]:

@@ -84,7 +84,7 @@ PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
 pkg/project/auth/watch.go), so they are listed periodically: every half hour by the original router."""
 PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
 PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
-"""Endpoints of which only the Nodes of the ready pods are kept: a pod that starts or ends is no change."""
+"""Endpoints with the Nodes of the ready pods; see Store.forget_addresses."""
 NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
                       lambda obj: (decode.host_subnet(obj),), namespaced=False)

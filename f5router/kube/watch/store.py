@@ -82,6 +82,11 @@ class Kind:
         return {key: new for key, old in before.items()
                 if key not in self._before and (new := self.values.get(key)) != old}
 
+    def convert(self, change: Callable[[Value], Value]) -> None:
+        """Replace all values, also those at the last drain: this is no change."""
+        self.values = {key: change(value) for key, value in self.values.items()}
+        self._before = {key: value and change(value) for key, value in self._before.items()}
+
     def pending(self) -> int:
         """Count the values that may differ at the next drain."""
         return len(self._before)
@@ -112,6 +117,7 @@ class Store:
         self._gone: dict[Key, Value] = {}
         """Routes removed since the last drain. If one returns before the next drain, nobody notices its
         absence, so a status that changed meanwhile must be reported."""
+        self._forgets_addresses = False
         self.on_route: Callable[[Route, Route], None] = lambda old, new: None
         """Called without the lock when a Route is replaced by a newer reading of the same object."""
 
@@ -121,6 +127,7 @@ class Store:
         A Route older than the one that refresh_route stored is ignored: the watch will deliver that one too.
         """
         with self._lock:
+            values = self._kept(values)
             kind = self._kinds[field]
             known = kind.values.get(obj)
             for value in values:
@@ -137,6 +144,8 @@ class Store:
     def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
         """See Kind.replace."""
         with self._lock:
+            if self._forgets_addresses:
+                objects = {obj: self._kept(values) for obj, values in objects.items()}
             kind = self._kinds[field]
             known = dict(kind.values) if field == "routes" else {}
             changed = kind.replace(objects)
@@ -151,6 +160,15 @@ class Store:
         """See Kind.missing."""
         with self._lock:
             return self._kinds[field].missing(objects)
+
+    def forget_addresses(self) -> None:
+        """Keep only the Nodes of pods from now on: a pod that starts or ends is no change then."""
+        with self._lock:
+            self._forgets_addresses = True
+            self._kinds["slices"].convert(_without_addresses)
+
+    def _kept(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(map(_without_addresses, values)) if self._forgets_addresses else values
 
     def drain(self) -> Delta:
         """See Kind.drain."""
@@ -226,6 +244,10 @@ def _older(route: Route, other: Route) -> bool:
     """
     versions = route.resource_version, other.resource_version
     return all(_NUMBER.fullmatch(version) for version in versions) and int(versions[0]) < int(versions[1])
+
+
+def _without_addresses(value: Value) -> Value:
+    return value.without_addresses() if isinstance(value, Slice) else value
 
 
 def _has_pods(endpoints: Slice | None) -> bool:

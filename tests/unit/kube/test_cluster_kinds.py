@@ -145,7 +145,7 @@ def test_nodes_are_needed_as_members(kube, follow):
 
 @pytest.mark.parametrize("slices", [True, False])
 def test_nodes_of_endpoints(slices, tmp_path):
-    """Only the Nodes of endpoints are kept; without EndpointSlices those of Endpoints."""
+    """With the addresses until these are forgotten; without EndpointSlices those of Endpoints."""
     with FakeKube(slices=slices, bookmark_s=0.2) as kube:
         kube.write_kubeconfig(tmp_path / "config")
         new, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))
@@ -155,7 +155,21 @@ def test_nodes_of_endpoints(slices, tmp_path):
         follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), nodeport=True)
         follower.until(lambda: follower.state["slices"])
         (endpoint_slice,) = follower.state["slices"].values()
-        assert (endpoint_slice.addresses, endpoint_slice.nodes) == (frozenset(), {"n1"})
+        assert (endpoint_slice.addresses, endpoint_slice.nodes) == ({"10.1.0.1"}, {"n1"})
+        follower.cluster.forget_addresses()
+        assert not follower.cluster.drain().slices
+        moved = kube.get("EndpointSlice", "shop", "web-1") if slices else kube.get("Endpoints", "shop", "web")
+        if slices:
+            moved["endpoints"][0]["addresses"] = ["10.1.0.2"]
+        else:
+            moved["subsets"][0]["addresses"][0]["ip"] = "10.1.0.2"
+        kube.apply(moved)
+        kube.apply(objects.route("later"))
+        deltas = []
+        until(lambda: deltas.append(follower.cluster.drain()) or any(delta.routes for delta in deltas))
+        follower.cluster.relist()
+        until(lambda: deltas.append(follower.cluster.drain()) or follower.cluster.relisted())
+        assert [delta.slices for delta in (*deltas, follower.cluster.drain()) if delta.slices] == []
         follower.cluster.stop()
 
 
