@@ -7,7 +7,7 @@ import random
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 
 BEGIN = datetime.datetime(2026, 1, 1)
@@ -46,6 +46,24 @@ def key_text(own) -> str:
     """PEM of a private key."""
     return own.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
                              serialization.NoEncryption()).decode()
+
+
+@functools.cache
+def rsa_key(name: str):
+    """An RSA key; made once per name."""
+    return rsa.generate_private_key(65537, 1024)
+
+
+_RSA, _PSS = (bytes.fromhex(f"300d06092a864886f70d0101{rest}") for rest in ("010500", "0a3000"))
+"""AlgorithmIdentifiers of RSA, and of RSASSA-PSS with the default parameters (RFC 8017 A.1, A.2.3)."""
+
+
+def pss(pem: str) -> str:
+    """Return a certificate or private key (PKCS#8) of an RSA key as one that is restricted to RSASSA-PSS."""
+    label, text = pem.split("-----")[1].removeprefix("BEGIN "), pem.split("-----")[2]
+    der = base64.b64decode(text)
+    assert der.count(_RSA) == 1, "the key"
+    return block(label, der.replace(_RSA, _PSS))
 
 
 def one_name(count: int, kind: str = "brainpool", *, ids: bool = False) -> dict[str, str]:

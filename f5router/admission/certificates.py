@@ -91,9 +91,14 @@ class _CertificateCheck:
                 yield from self._reported(pem.keys(texts.key, "spec.tls.key", only=True))
             return None
         certs = yield from self._certificates(texts.certificate, "spec.tls.certificate")
+        keys = (yield from self._keys()) if certs else []
+        known = len(self._problems)
+        if keys:
+            yield from self._reported(pem.check_order(certs, keys[0]))
+        if len(self._problems) > known:  # everything else would be about the wrong certificate
+            return None
         if certs and authorities and texts.extended:
             yield from self._reported(issuers.check(certs, authorities))
-        keys = (yield from self._keys()) if certs else []
         if not keys:
             return None
         return (yield from self._reported(pem.key_pair(certs, keys[0], authorities)))
@@ -101,11 +106,11 @@ class _CertificateCheck:
     def _keys(self) -> Steps[list[pem.PrivateKey]]:
         """Read those of certificate, then those of key."""
         texts = self._texts
-        keys = (yield from self._reported(pem.keys(texts.certificate, "spec.tls.certificate",
-                                                   only=False))) or []
+        beside = yield from self._reported(pem.keys(texts.certificate, "spec.tls.certificate", only=False))
+        keys = beside or []
         if texts.key.strip():
             keys += (yield from self._reported(pem.keys(texts.key, "spec.tls.key", only=True))) or []
-        elif not keys:
+        elif beside == []:
             self._problems.append("spec.tls.key: no key specified")
         return keys
 

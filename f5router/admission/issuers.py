@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.dsa import DSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from f5router.admission.pem import PEMError, extension, name
+from f5router.admission.pem import IS_PSS, RSASSA_PSS, PEMError, extension, name
 from f5router.model.steps import Steps
 
 MAX_CHECKS = 100
@@ -117,6 +117,8 @@ def _key_problem(cert: x509.Certificate) -> str:
         key = cert.public_key()
     except Exception:
         return ""  # nor does it verify anything
+    if cert.public_key_algorithm_oid == RSASSA_PSS:  # upstream: ErrUnsupportedAlgorithm of Go's crypto/x509
+        return f"a key in its chain {IS_PSS}"
     kind, most = ("RSA", MAX_RSA) if isinstance(key, RSAPublicKey) else ("DSA", MAX_DSA)
     if isinstance(key, RSAPublicKey | DSAPublicKey) and key.key_size > most:
         return f"its chain has a key of {key.key_size} bits of {kind}, at most {most} are supported"

@@ -40,8 +40,10 @@ _CERTS = {"CERTIFICATE"}
 _DROPPED = {"EC PARAMETERS", "PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"}
 _LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..|\x83...)"
 _RSA_OR_EC = rb"(\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01[\x01\x0a]|\x07\x2a\x86\x48\xce\x3d\x02\x01|)"
+_PSS_LAST = b"\x0a"
+"""Last byte of the object identifier of RSASSA-PSS; those of RSA and ECDSA end with 1."""
 _FORMS = {
-    # PrivateKeyInfo (RFC 5958 2); its group is empty for a key that is neither RSA nor ECDSA.
+    # PrivateKeyInfo (RFC 5958 2); its group is empty for a key that is neither RSA, RSASSA-PSS nor ECDSA.
     "PRIVATE KEY": re.compile(
         rb"\x30" + _LENGTH + rb"\x02\x01[\x00\x01]\x30" + _LENGTH + rb"\x06" + _RSA_OR_EC, re.DOTALL),
     # RSAPrivateKey (RFC 8017 A.1.2). The old form of a DSA key begins likewise; as RSA it does not parse.
@@ -64,6 +66,17 @@ _OUTDATED: Mapping[str, tuple[str, type | tuple[()]]] = {
 """Object identifiers of signatures to their names and the keys that make them; of DSA none is used."""
 
 
+RSASSA_PSS = x509.ObjectIdentifier("1.2.840.113549.1.1.10")
+"""Algorithm of keys that are restricted to RSASSA-PSS signatures (RFC 4055 1.2). The BIG-IP supports RSA, DSA
+and ECDSA keys (F5, SSL Certificate Management, "Supported certificate/key types"), and upstream does not read
+this one: Go's crypto/x509, ParsePKCS8PrivateKey. Written anew as an RSA key it would no longer fit its
+certificate. A certificate that a CA signed with RSASSA-PSS may have any key."""
+IS_PSS = "is restricted to RSASSA-PSS, which is not supported; use a certificate with an RSA or ECDSA key"
+
+_ESCAPED = re.compile(r"(?:\\r)?\\n")
+_ENCODED = base64.b64encode(b"-----BEGIN ")[:14].decode()
+"""How PEM begins that was encoded in base64 once more."""
+
 Result = TypeVar("Result")
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
@@ -80,6 +93,8 @@ def key_pair(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x
     """
     leaf = certs[0]
     public = _spki(leaf, "spec.tls.certificate")
+    if leaf.public_key_algorithm_oid == RSASSA_PSS:
+        raise PEMError(f"spec.tls.certificate: its key {IS_PSS}")
     if isinstance(own := leaf.public_key(), EllipticCurvePublicKey) and own.curve.name not in _CURVES:
         raise PEMError(f"spec.tls.certificate: no client takes a key on the curve {own.curve.name}")
     if _spki(key, "spec.tls.key") != public:
@@ -87,6 +102,26 @@ def key_pair(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x
     chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
     first, others = (yield from encode([leaf])), (yield from encode(chain))
     return TLSKeyPair(first, others, _encode_key(key), public, validity(leaf))
+
+
+def check_order(certs: list[x509.Certificate], key: PrivateKey) -> Steps[None]:
+    """Find the certificate of a key in a chain, where it must be the first one (RFC 8446 4.4.2).
+
+    Raises: PEMError: naming spec.tls.key, as upstream does; it belongs to another certificate.
+    """
+    public = _spki(key, "spec.tls.key")
+    for number, cert in enumerate(certs, start=1):
+        try:
+            own = _spki(cert, "spec.tls.certificate") == public
+        except PEMError:
+            own = False
+        if own and number == 1:
+            return
+        if own:
+            raise PEMError(f"spec.tls.key: the chain is in the wrong order: the key belongs to certificate "
+                           f"{number} of {len(certs)}, which must be the first one, followed by the "
+                           "certificate of its issuer")
+        yield
 
 
 def validity(certificate: x509.Certificate) -> Validity | None:
@@ -214,7 +249,12 @@ def find_blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
                            "supported")
         if len(blocks) == MAX_BLOCKS:
             raise PEMError(f"{where}: more than {MAX_BLOCKS} PEM blocks, which is the most that is supported")
+        if _ESCAPED.match(text, begin.end()):
+            raise PEMError(f"{where}: its lines end with the two characters \\n instead of a line break; in "
+                           "YAML write it as a block (|) or in double quotes")
         blocks.append((begin[1], text[start:at]))
+    if not blocks and text.lstrip().startswith(_ENCODED):
+        raise PEMError(f"{where}: it is PEM in base64: it was encoded once more than it should be")
     if not blocks:
         raise PEMError(f"{where}: it is not PEM")
     for label, _ in blocks:
@@ -233,8 +273,11 @@ def _private_key(block: str, where: str) -> PrivateKey:
     if label is None:
         raise PEMError(message)
     # To read a DSA key the library computes with it: with one of 20 kB for half a minute.
-    if label == "PRIVATE KEY" and not ((form := _FORMS[label].match(der)) and form[1]):
+    form = _FORMS[label].match(der)
+    if label == "PRIVATE KEY" and not (form and form[1]):
         raise PEMError(kind)
+    if label == "PRIVATE KEY" and form and form[1].endswith(_PSS_LAST):
+        raise PEMError(f"{where}: the private key {IS_PSS}")
     text = f"-----BEGIN {label}-----\n{base64.b64encode(der).decode()}\n-----END {label}-----\n"
     key = _parsed(message, serialization.load_pem_private_key, text.encode(), password=None,
                     unsafe_skip_rsa_key_validation=True)

@@ -1,5 +1,6 @@
 """Bounds of what a team may give to be checked, and the order of work within them."""
 
+import base64
 import contextlib
 import re
 
@@ -14,6 +15,7 @@ from f5router.admission.certificates import Certificates, Texts
 from f5router.model.steps import finish
 from tests import bombs
 from tests.builders import authority, identity
+from tests.rows import rows
 
 ID = identity()
 EMPTY = "-----BEGIN EC PARAMETERS-----\n-----END EC PARAMETERS-----\n"
@@ -227,3 +229,86 @@ def test_a_text_of_nothing_but_markers():
     assert judged(destination_ca_certificate=many).problems == (
         "spec.tls.destinationCACertificate: it is not PEM",)
     assert steps(destination_ca_certificate=many) < 100_000
+
+
+RSA_LEAF = bombs.certificate("www.example.com", bombs.rsa_key("leaf"), "One CA", bombs.key("issuer"))
+RSA_CA = bombs.certificate("One CA", bombs.rsa_key("issuer"), "One CA", bombs.key("other"))
+BY_RSA = bombs.certificate("www.example.com", bombs.key("leaf"), "One CA", bombs.rsa_key("issuer"))
+RSA_KEY = bombs.key_text(bombs.rsa_key("leaf"))
+PSS_KEY, PSS_LEAF = bombs.pss(RSA_KEY), bombs.pss(bombs.text(RSA_LEAF))
+RESTRICTED = "is restricted to RSASSA-PSS, which is not supported; use a certificate with an RSA or ECDSA key"
+
+
+@rows("fields, problem", [
+    pytest.param({"certificate": PSS_LEAF, "key": PSS_KEY}, f"spec.tls.key: the private key {RESTRICTED}",
+                 id="both"),
+    pytest.param({"certificate": PSS_LEAF, "key": RSA_KEY}, f"spec.tls.certificate: its key {RESTRICTED}",
+                 id="certificate"),
+    pytest.param({"certificate": bombs.text(RSA_LEAF), "key": PSS_KEY},
+                 f"spec.tls.key: the private key {RESTRICTED}", id="key"),
+    pytest.param({"certificate": bombs.text(RSA_LEAF) + PSS_KEY},
+                 f"spec.tls.certificate: the private key {RESTRICTED}", id="key beside the certificate"),
+    pytest.param({**SIGNED, "certificate": bombs.text(BY_RSA),
+                  "ca_certificate": bombs.pss(bombs.text(RSA_CA))},
+                 f"spec.tls.certificate: a key in its chain {RESTRICTED}", id="issuer"),
+    pytest.param({**SIGNED, "certificate": bombs.text(BY_RSA), "ca_certificate": bombs.text(RSA_CA)}, None,
+                 id="issuer with an RSA key"),
+    pytest.param({"certificate": bombs.text(RSA_LEAF), "key": RSA_KEY}, None, id="RSA"),
+])
+def test_keys_that_are_restricted_to_pss(fields, problem):
+    """They would be written as plain RSA keys, which do not belong to their certificates."""
+    assert judged(**fields).problems == ((problem,) if problem else ())
+
+
+MIDDLE = bombs.certificate("Middle CA", bombs.key("middle"), "One CA", bombs.key("issuer"))
+LAST = bombs.certificate("www.example.com", bombs.key("leaf"), "Middle CA", bombs.key("middle"))
+
+
+def _wrong_order(number: int, count: int) -> str:
+    return (f"spec.tls.key: the chain is in the wrong order: the key belongs to certificate {number} "
+            f"of {count}, which must be the first one, followed by the certificate of its issuer")
+
+
+@rows("chain, problem", [
+    pytest.param([LAST, MIDDLE, ISSUER], None, id="right"),
+    pytest.param([ISSUER, MIDDLE, LAST], _wrong_order(3, 3), id="from the root"),
+    pytest.param([MIDDLE, LAST], _wrong_order(2, 2), id="intermediate first"),
+    pytest.param([MIDDLE, ISSUER], "spec.tls.key: the key does not match the certificate",
+                 id="no certificate of the key"),
+])
+@pytest.mark.parametrize("authorities", [{}, {"ca_certificate": bombs.text(ISSUER)}], ids=["alone", "CA"])
+def test_order_of_a_chain(chain, problem, authorities):
+    """Clients take the first certificate for the server's; the reason is not that keys do not match."""
+    result = judged(certificate=bombs.text(*chain), key=SIGNED["key"], **authorities)
+    assert result.problems == ((problem,) if problem else ())
+
+
+LINES = ("its lines end with the two characters \\n instead of a line break; in YAML write it as a block (|) "
+         "or in double quotes")
+TWICE = "it is PEM in base64: it was encoded once more than it should be"
+
+
+def _escaped(text: str, end: str = "\\n") -> str:
+    return text.replace("\n", end)
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@rows("fields, problem", [
+    pytest.param({**OWN, "certificate": _escaped(ID.certificate)}, f"spec.tls.certificate: {LINES}",
+                 id="certificate"),
+    pytest.param({**OWN, "key": _escaped(ID.key, "\\r\\n")}, f"spec.tls.key: {LINES}", id="key"),
+    pytest.param({"key": _escaped(ID.key)}, f"spec.tls.key: {LINES}", id="key alone"),
+    pytest.param({**OWN, "ca_certificate": _escaped(ID.issuer)}, f"spec.tls.caCertificate: {LINES}", id="CA"),
+    pytest.param({"destination_ca_certificate": _escaped(ID.issuer)},
+                 f"spec.tls.destinationCACertificate: {LINES}", id="CA of the pods"),
+    pytest.param({**OWN, "key": _encoded(ID.key)}, f"spec.tls.key: {TWICE}", id="key encoded twice"),
+    pytest.param({**OWN, "certificate": _encoded(ID.certificate)}, f"spec.tls.certificate: {TWICE}",
+                 id="certificate encoded twice"),
+    pytest.param({**OWN, "certificate": ID.certificate.replace("\n", "\r\n")}, None, id="lines of Windows"),
+])
+def test_line_ends(fields, problem):
+    """The message says what is wrong with the text, which looks like PEM to those who wrote it."""
+    assert judged(**fields).problems == ((problem,) if problem else ())
