@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from f5router.app.once import REFUSED_S
-from f5router.cli import terminal
+from f5router.cli import empty_pools, terminal
 from f5router.cli.survey import begin
 from f5router.config.config import Config
 from f5router.icontrol.device import Device
@@ -16,6 +16,7 @@ from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
+from f5router.network import node_ports
 from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
 from f5router.plan.change import Plan
@@ -60,12 +61,25 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     findings = sum(survey.findings().values(), Findings()) if survey.is_complete else Findings()
     if not config.allow_mass_delete:
         findings += Findings(warnings=_mass(*reconciler.guard.figures))
+    if survey.is_complete:
+        problems, findings = _with_empty_pools(reconciler, config, problems, findings)
     refused = reconciler.verdicts.problems(written=False)
     return Preview(
         plan, (*(GroupedProblem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)),
         previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings,
         _causes(reconciler, plan or ())), device
+
+
+def _with_empty_pools(reconciler: Reconciler, config: Config, problems: list[str],
+                      findings: Findings) -> tuple[list[str], Findings]:
+    """Add the pools that would have no member: as problems if the settings take away what is served."""
+    empty = list(empty_pools.find(reconciler))
+    kept = "" if config.allow_mass_delete else "; `run` lets them keep their pods until one has"
+    texts = [f"{each}{kept if each.is_loss and each.cause == node_ports.UNPUBLISHED else ''}"
+             for each in empty if each.is_problem]
+    return [*problems, *texts], findings + Findings(
+        warnings=tuple(str(each) for each in empty if not each.is_problem and each.is_loss))
 
 
 def _causes(reconciler: Reconciler, plan: Plan) -> dict[Ref, str]:

@@ -179,6 +179,18 @@ class Engine:
         """Return the pools that keep their pods: see WantedPools.of_pods."""
         return {Ref(Pool.KIND, names.pool(self._config.folder, *key)) for key in self._pools.of_pods}
 
+    def empty_pools(self) -> dict[Ref, str]:
+        """Return the pools without members, each with the setting that leaves it none.
+
+        "" stands for pools of which no pod is ready.
+        """
+        empty = {}
+        for key in self._pools.keys():  # noqa: SIM118 (no mapping)
+            pool = self.objects.get(Ref(Pool.KIND, names.pool(self._config.folder, *key)))
+            if isinstance(pool, Pool) and not pool.members:
+                empty[pool.ref] = self._pools.emptied_by(key)
+        return empty
+
     def forget_pool(self, ref: Ref) -> None:
         """Take a pool that is not on the device any more."""
         self._dropped.discard(ref.path)

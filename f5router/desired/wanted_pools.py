@@ -165,6 +165,17 @@ class WantedPools:
         self.of_pods.update(chosen)
         return chosen
 
+    def emptied_by(self, key: PoolKey) -> str:
+        """Return the setting that leaves an empty pool no member; "" if none of its pods is ready."""
+        services = pools.services_of(key, self._settings[key])
+        views = [self._cluster.view(service, self._own_addresses) for service in services]
+        if any(share.left_out.refused for share in self._shares[key].values()):
+            return "all addresses of their Services are refused"
+        if self._config.nodeport is None or not any(
+                view.service and (node_ports.places(view) or not view.listed) for view in views):
+            return ""
+        return node_ports.UNPUBLISHED if self._cluster.candidates else node_ports.UNSELECTED
+
     def members(self, key: PoolKey, settings: PoolSettings) -> frozenset[PoolMember]:
         """Return the present members of a pool, wanted or not."""
         return self._builder.build(key, settings).pool.members

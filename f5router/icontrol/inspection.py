@@ -10,10 +10,13 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from f5router.icontrol.codec import net_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.rest.readiness import texts
+from f5router.icontrol.writers.tunnels import default_route_domain
 from f5router.model.json_types import JSON
+from f5router.model.net import StaticRoute
 
 LICENCE, CLOCK, PROVISION = "sys/license", "sys/clock", "sys/provision"
 TUNNEL_SYNC = "sys/db/iptunnel.configsync"
@@ -84,6 +87,19 @@ def level(client: Client, module: str) -> str:
 def copies_tunnels(client: Client) -> bool:
     """Return True if config sync includes tunnels. Raises: BigIPError."""
     return str(client.get_once(TUNNEL_SYNC).get("value") or "") != "disable"
+
+
+def routed_networks(client: Client, folder: str) -> frozenset[str]:
+    """Read the networks to which a route leads in our route domain; the default route is none of them.
+
+    Routes that the device has learnt, as by BGP, are not in this collection. Raises: BigIPError.
+    """
+    items = client.get(StaticRoute.KIND).get("items") or ()
+    numbers = [str(item.get("network", "")).partition("/")[0].partition("%")[2] for item in items]
+    domain = default_route_domain(client, folder) if any(numbers) else 0
+    networks = (net_codec.decode_route(item).network for item, number in zip(items, numbers, strict=True)
+                if (int(number) if number.isdigit() else 0) == domain)
+    return frozenset(network for network in networks if "/" in network and not network.endswith("/0"))
 
 
 def day(seconds: float) -> date:

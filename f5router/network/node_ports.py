@@ -19,6 +19,10 @@ from f5router.network.pool_members import Candidate, Choice, ServiceEndpoints
 NOT_READY, UNSCHEDULABLE = "not-ready", "unschedulable"
 STATES = (NOT_READY, UNSCHEDULABLE)
 
+UNPUBLISHED = "--pool-member-type=nodeport, and no Service of theirs has a node port"
+UNSELECTED = "--pool-member-type=nodeport, and no Node is a member"
+"""Reasons why pools have no member although there are pods."""
+
 PUBLISHED = ("NodePort", "LoadBalancer")
 """Types of Services that have node ports."""
 

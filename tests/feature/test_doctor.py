@@ -35,6 +35,8 @@ def site(tmp_path_factory):
         lab.bigip.add_virtual("/Common/snat", "10.0.0.4:80", sourceAddressTranslation={"type": "automap"})
         for name, profiles in (("bare", ["/Common/tcp"]), ("plain", ["/Common/tcp", "/Common/http"])):
             lab.bigip.add_virtual(f"/Common/{name}", f"10.0.0.2:{80 + len(profiles)}", profiles=profiles)
+        lab.bigip.put_object("net/self", {"name": "near", "partition": "Common", "address": "10.1.0.213/16",
+                                          "vlan": "/Common/internal"})
         lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"))
         yield lab
 

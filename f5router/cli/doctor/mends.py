@@ -17,12 +17,13 @@ from collections.abc import Iterable, Sequence
 from f5router.cli.doctor.report import Mend
 from f5router.icontrol import rights
 from f5router.icontrol.settings import SSHSettings
+from f5router.kube import network_plugin
 from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.printable import printable
-from f5router.network import static_routes, vxlan_checks
+from f5router.network import node_ports, static_routes, vxlan_checks
 from f5router.network.vxlan import VxlanConfig
 
 _ONE_PARTITION_ACCESS = (11, 6)
@@ -266,6 +267,44 @@ def more_secrets(flag: str, limit: int) -> Mend:
 
 NO_NETWORK_KIND = Mend("let the account read them, if the cluster has some (a cluster of openshift-sdn)",
                        "oc apply -f docs/deploy/15-sdn-reader.yaml")
+
+
+NO_PODS = Mend("see the pods of the Services; `f5router get routes` shows which Routes lack pods",
+               "f5router get routes")
+EMPTY = {
+    node_ports.UNPUBLISHED: Mend(
+        "set --pool-member-type=cluster, or let the Services have node ports",
+        """kubectl patch service NAME -n NAMESPACE -p '{"spec":{"type":"NodePort"}}'"""),
+    node_ports.UNSELECTED: Mend("label some, or correct --node-label-selector",
+                                "kubectl get nodes --show-labels"),
+}
+"""Remedies where a setting leaves pools no member, by the setting."""
+MEMBERS = Mend("read it on the BIG-IP", "tmsh show ltm pool")
+ROUTES = Mend("compare them with the networks of the pods", "tmsh list net route")
+
+_STATIC = ("set --f5-static-routes: the BIG-IP needs a self IP in the Nodes' network "
+           "(docs/configuration.md, Static routes)")
+_WAYS = {
+    network_plugin.OPENSHIFT_SDN: "OpenShift SDN: set --f5-internal-address and --f5-vxlan-gateway-cidr for "
+                                  "VxLAN (docs/guide.md), or set up a ramp node (docs/ramp-node.md)",
+    network_plugin.OVN: f"OVN-Kubernetes: {_STATIC}",
+    network_plugin.FLANNEL: f"flannel: {_STATIC}; with another backend than host-gw or vxlan take node ports",
+    network_plugin.CALICO: f"Calico: peer the BIG-IP with it by BGP, or {_STATIC}",
+    network_plugin.CILIUM: f"Cilium: {_STATIC}; if Nodes take packets for pods only by a tunnel, node ports",
+}
+
+
+def missing_way(plugin: str) -> Mend:
+    """Return what gives the BIG-IP a way to the pods. Args: plugin: see network_plugin.detect."""
+    step = _WAYS.get(plugin, "set --f5-static-routes, VxLAN or a ramp node, as the cluster's network needs")
+    return Mend(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
+                "as by BGP, nothing is missing", ROUTES.command)
+
+
+def members(pool: str) -> Mend:
+    """Return what shows the members of a pool. Args: pool: its full path."""
+    return Mend("see its members and their monitor; all pools at once are down if the way to the pods is",
+                f"tmsh show ltm pool {quoted(pool)} members")
 
 
 def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts],

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from f5router.app import config_sync
 from f5router.cli import survey as topics
-from f5router.cli.doctor import mends
+from f5router.cli.doctor import mends, pools
 from f5router.cli.doctor.report import Check, Mend, failure, ok, skipped, warning
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
@@ -52,6 +52,7 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
         survey.plan()
         yield from _virtual_servers(survey)
         yield from _topics(survey)
+        yield from pools.check(survey)
 
 
 def _unreadable(error: BigIPError, partition: str) -> Check:
@@ -190,8 +191,8 @@ def _topics(survey: Survey) -> Iterator[Check]:
         yield failure(AREA, "way to the pods", *_mended(survey, text))
     for text in network_findings.warnings:
         yield warning(AREA, "way to the pods", *_mended(survey, text))
-    if not unknown and network_findings == Findings():
-        yield ok(AREA, "way to the pods", _way(survey))
+    if not unknown and network_findings == Findings() and (way := _way(survey)):
+        yield ok(AREA, "way to the pods", way)
     for text in findings[topics.SELECTION].warnings:
         yield warning(AREA, "selection", text, mends.NAMESPACES)
 
@@ -205,7 +206,7 @@ def _mended(survey: Survey, text: str) -> tuple[str, Mend]:
 
 
 def _way(survey: Survey) -> str:
-    """Describe how pods are reached."""
+    """Describe how pods are reached; "" if the settings make no way: see `pools`."""
     config = survey.config
     if config.vxlan:
         return "; ".join(f"VxLAN: HostSubnet of {unit.internal_address}, gateway {unit.gateway} and its mask "
@@ -217,4 +218,4 @@ def _way(survey: Survey) -> str:
         return f"static routes by way of the Nodes: {', '.join(shown + more) or 'none, as there is no Node'}"
     if config.nodeport is not None:
         return "node ports of the Nodes"
-    return "the BIG-IP has to reach the pods' addresses by itself; the router makes no way to them"
+    return ""
