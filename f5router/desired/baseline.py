@@ -83,6 +83,8 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     if config.https_virtual:
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
+        owners = names.full_path(config.folder, names.OWNER_GROUP)
+        objects += [DataGroup(owners), Record(owners, names.OWNERS_KNOWN, names.OWNERS_KNOWN_DATA)]
     objects += client_tls.build(config, facts, files)
     objects += server_names.build(config, facts, files)
     objects += _request(config)

@@ -38,6 +38,8 @@ class ClusterState:
         """True if every Node is known: before that, no FDB record or static route is one too many."""
         self.sources_unread: frozenset[str] = frozenset()
         """Kinds of objects that stand for Routes and are not known."""
+        self.undecided: frozenset[tuple[str, Key]] = frozenset()
+        """See Delta.undecided."""
         self.candidates: dict[str, Candidate] = {}
         """Nodes that may be pool members, by name."""
         self.host_subnets: dict[Key, HostSubnet] = {}
@@ -56,7 +58,7 @@ class ClusterState:
         """Take Nodes and their networks; returns True if every pool may have other members."""
         newly_listed = delta.slices_listed and not self.slices_listed
         self.nodes_listed = self.nodes_listed or delta.nodes_listed
-        self.sources_unread = delta.sources_unread
+        self.sources_unread, self.undecided = delta.sources_unread, delta.undecided
         self.slices_listed = self.slices_listed or delta.slices_listed
         _update(self.nodes, delta.nodes)
         _update(self.host_subnets, delta.host_subnets)

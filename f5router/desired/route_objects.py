@@ -319,6 +319,8 @@ class _HostBuilder:
         required, name = {Ref(Pool.KIND, target), irule}, names.passthrough_record(self.host)
         required |= self._add_client_limits(virtual, target)
         required |= self._add_all(option_objects.of_passthrough(route, name, self.config))
+        if route.origin is not None:
+            required.add(self.add(Record(self._full(names.OWNER_GROUP), name, names.route(route.key))))
         return self.add(Record(group, name, target, frozenset(required)))
 
     def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:

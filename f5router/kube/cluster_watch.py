@@ -212,12 +212,18 @@ class ClusterWatcher:
         if self._secrets is not None:
             self._follow_secrets(self._secrets, chosen)
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
-                       sources_unread=self._sources_unread())
+                       sources_unread=self._sources_unread(), undecided=self._undecided())
 
     def _sources_unread(self) -> frozenset[str]:
+        return frozenset(kind for kind in self._settings.sources.kinds
+                         if not self._kinds.is_known(SERVED[kind][0], may_vanish=kind != ROUTE))
+
+    def _undecided(self) -> frozenset[tuple[str, Key]]:
+        """Return the objects of kinds that are known, while a kind that decides about them is not."""
         return frozenset(
-            kind for kind in self._settings.sources.kinds
-            if not all(self._kinds.is_known(source, may_vanish=kind != ROUTE) for source in SERVED[kind]))
+            (kind, key) for kind in self._translator.sources
+            if not all(self._kinds.is_known(source) for source in SERVED[kind][1:])
+            for key in self._translator.sources[kind].undecided())
 
     def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
         """Follow the Secrets of changed Routes; those of spec.tls.externalCertificate only if allowed.

@@ -394,6 +394,9 @@ class Delta:
     sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
     """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
     yet, forbidden, or not served by the API server just now. Their objects must not be deleted."""
+    undecided: frozenset[tuple[str, Key]] = field(default=frozenset(), compare=False)
+    """Kind and key of objects that are known, but not whether they are served: that depends on objects that
+    cannot be read. The objects that serve them must not be deleted either."""
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in _KINDS)

@@ -76,6 +76,12 @@ SERVER_NAME_GROUP = "openshift_server_names_dg"
 """Server names for which there is a certificate; a wildcard is its domain after a dot."""
 CERTIFICATE = "certificate"
 """Data of such a record."""
+OWNER_GROUP = "openshift_owners_dg"
+"""Owners of the records in PASSTHROUGH_GROUP that lead to pods of virtual Routes: under the name of such a
+record, the stem of its Route. A record without an owner here belongs to a Route of the cluster, but only if
+this group has OWNERS_KNOWN: earlier releases recorded no owners."""
+OWNERS_KNOWN, OWNERS_KNOWN_DATA = "/known", "yes"
+"""Name and data of the record in OWNER_GROUP that says that every owner is recorded."""
 STRICT, STRICT_DATA = "/strict", "on"
 """Name and data of the record in SERVER_NAME_GROUP with which PASSTHROUGH_IRULE refuses all other names."""
 SOURCE, COOKIE, NO_PERSISTENCE = "source", "cookie", "off"
@@ -194,6 +200,15 @@ def virtual_kind(name: str) -> str:
     return next((kind for kind, marker in VIRTUAL.items() if f"_{marker}" in name), "")
 
 
+def route_kind(name: str) -> str:
+    """Return the kind of object that the Route of a Rule, file or stem stands for; "" if it is no Route's.
+
+    Args: name: a bare name or a full path.
+    """
+    is_of_route = name.rsplit("/", 1)[-1].startswith("openshift_route_")
+    return virtual_kind(name) or "Route" if is_of_route else ""
+
+
 def label(key: Key, kind: str = "") -> str:
     """Return what logs and output call a Route: by the object that a virtual Route stands for.
 
@@ -300,6 +315,12 @@ def client_ssl(folder: str, host: str) -> str:
 def passthrough_record(host: str) -> str:
     """Return the name of a Host's record in PASSTHROUGH_GROUP; a wildcard's is its domain after a dot."""
     return host.removeprefix("*")
+
+
+def owner_ref(record: Record) -> Ref:
+    """Return the record of the owner of a record in PASSTHROUGH_GROUP."""
+    folder = record.group.rpartition("/")[0]
+    return record_ref(full_path(folder, OWNER_GROUP), record.name)
 
 
 def passthrough_host(record: str) -> str:

@@ -30,7 +30,7 @@ _OWNED = {
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}(?:[1-9][0-9]{{0,4}}|{names.HEX})",
     DataGroup.KIND: rf"{names.PASSTHROUGH_GROUP}|{names.REENCRYPT_GROUP}|{names.LIMITS_GROUP}"
                     rf"|{names.TIMEOUT_GROUP}|{names.PERSISTENCE_GROUP}|{names.HTTP_GROUP}"
-                    rf"|{names.SERVER_NAME_GROUP}"
+                    rf"|{names.SERVER_NAME_GROUP}|{names.OWNER_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(names.IRULE_ORDER),
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{names.LABEL}(?:_{names.HEX})?-client-ssl-profile"

@@ -6,7 +6,7 @@ from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object,
 from f5router.model.net import FDBRecord, StaticRoute
 
 _BY_POOL = (names.REENCRYPT_GROUP, *option_records.BY_POOL)
-_BY_HOST = (names.PASSTHROUGH_GROUP, names.SERVER_NAME_GROUP)
+_BY_HOST = (names.PASSTHROUGH_GROUP, names.SERVER_NAME_GROUP, names.OWNER_GROUP)
 
 
 def cause(obj: Object) -> str:
@@ -24,7 +24,7 @@ def cause(obj: Object) -> str:
             return _host(path)
         case Record(group=group, name=name) if group.endswith(_BY_POOL) and name.startswith("/"):
             return _service(name)
-        case Record(name=names.STRICT):
+        case Record(name=names.STRICT | names.OWNERS_KNOWN):
             return ""
         case Record(group=group, name=name) if group.endswith((*_BY_HOST, *_BY_POOL)):
             return f"host {names.passthrough_host(name)}"

@@ -61,7 +61,7 @@ class Stage(IntEnum):
     PROFILE = auto()
     """Profiles and iRules."""
     POD_TLS = auto()
-    """Records that give pools their TLS or time-outs, or say which clients get in."""
+    """Records that give pools their TLS or time-outs, say which clients get in, or whose a record is."""
     ATTACHMENT = auto()
     CHECKED = auto()
     """The attachment of that iRule: behind the profiles that ask for the certificate, as it refuses clients
@@ -81,8 +81,8 @@ class Stage(IntEnum):
     """The update of a policy: its strategy changes when the Rules are in place under either."""
     EXCLUSION = auto()
     """Records that except Hosts from a passthrough wildcard which serves them until their Rules are there."""
-    STRICT_SNI = auto()
-    """The record with which names without a certificate are refused: all others are in place."""
+    COMPLETE = auto()
+    """The records that say something about all others of a data-group: those are in place."""
 
     @property
     def is_network(self) -> bool:
@@ -185,8 +185,10 @@ def stage(obj: Object) -> Stage:
     if isinstance(obj, Record):
         if obj.group.endswith((names.REENCRYPT_GROUP, *option_records.IRULES)):
             return Stage.POD_TLS
+        if obj.group.endswith(names.OWNER_GROUP):
+            return Stage.COMPLETE if obj.name == names.OWNERS_KNOWN else Stage.POD_TLS
         if obj.group.endswith(names.SERVER_NAME_GROUP):
-            return Stage.STRICT_SNI if obj.name == names.STRICT else Stage.SERVER_NAME
+            return Stage.COMPLETE if obj.name == names.STRICT else Stage.SERVER_NAME
         return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):
         return Stage.SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else Stage.INSECURE_RULE

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain
+from typing import TypeGuard
 
 from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
@@ -111,16 +112,19 @@ def _with_server_names(writes: list[AnyChange], desired: BigIPState,
     If one of them were refused, the name would not be served any more. A record whose certificate is not
     attached is left out: it must not hold up the others.
     """
-    if not any(change.verb == CREATE and isinstance(change.new, Record) and change.stage == Stage.STRICT_SNI
-               for change in writes):
+    if not any(change.verb == CREATE and _is_strict(change.new) for change in writes):
         return writes
     served = {obj.ref for obj in desired.values() if isinstance(obj, Record)
               and obj.group.endswith(names.SERVER_NAME_GROUP) and obj.name != names.STRICT
               and all(ref in observed or _replaces(desired.get(ref)) for ref in obj.extra_dependencies)}
     return [replace(change, new=replace(
                 change.new, extra_dependencies=change.new.extra_dependencies | served))
-            if isinstance(change.new, Record) and change.stage == Stage.STRICT_SNI else change
+            if _is_strict(change.new) else change
             for change in writes]
+
+
+def _is_strict(obj: Object | None) -> TypeGuard[Record]:
+    return isinstance(obj, Record) and obj.group.endswith(names.SERVER_NAME_GROUP) and obj.name == names.STRICT
 
 
 def _replaces(obj: Object | None) -> bool:

@@ -228,7 +228,8 @@ def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
     """Return the Hosts about whose requests, or certificate, an object decides."""
     if isinstance(obj, Rule):
         return obj.hosts
-    if isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
+    if isinstance(obj, Record) and obj.name != names.OWNERS_KNOWN and obj.group.endswith(
+            (names.PASSTHROUGH_GROUP, names.OWNER_GROUP)):
         return frozenset({names.passthrough_host(obj.name)})
     profile = state.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
     return frozenset({profile.server_name}) if isinstance(profile, ClientSSL) else frozenset()

@@ -170,7 +170,8 @@ def counts(obj: Object) -> bool:
 
 
 def _routes_requests(obj: Object) -> bool:
-    return isinstance(obj, _COUNTED) and bool(hosts_of(obj, {}))
+    return isinstance(obj, _COUNTED) and bool(hosts_of(obj, {})) and not (
+        isinstance(obj, Record) and obj.group.endswith(names.OWNER_GROUP))
 
 
 def _is_holdable(obj: Object, desired: BigIPState, observed: BigIPState,

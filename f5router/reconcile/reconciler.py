@@ -92,7 +92,7 @@ class Reconciler:
         nodes_listed, undetermined = self.engine.cluster.nodes_listed, self.engine.undetermined()
         before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         services = self.engine.cluster.services_of(delta)
-        routes = Delta(routes=delta.routes, sources_unread=delta.sources_unread)
+        routes = Delta(routes=delta.routes, sources_unread=delta.sources_unread, undecided=delta.undecided)
         steps = [replace(delta, routes={}), routes] if delta.routes else [delta]
         for step in steps:
             for _ in self.engine.apply_in_steps(step):

@@ -24,7 +24,7 @@ from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Change, Plan, of_kind
 from f5router.plan.diff import with_early_deletes
 from f5router.plan.leaving import leaves
-from f5router.reconcile import delete_guard, previous_objects, unread_sources
+from f5router.reconcile import delete_guard, previous_objects
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold, HoldReason
@@ -32,6 +32,7 @@ from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.placeholders import is_placeholder, with_placeholders
 from f5router.reconcile.retry import BACKOFF, RetrySchedule
 from f5router.reconcile.undetermined import Undetermined
+from f5router.reconcile.unread_sources import UnreadSources
 
 OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
 """Kinds of the objects that the device has for each Node."""
@@ -123,11 +124,14 @@ class Retention:
         self.of_unread: frozenset[Ref] = frozenset()
         """Those of them whose source is not read."""
         self._undetermined = Undetermined()
+        self._unread = UnreadSources(engine)
 
     @property
     def unread_kinds(self) -> frozenset[str]:
         """Kinds that are not known, if objects stay for that."""
-        return self._engine.cluster.sources_unread if self.of_unread else frozenset()
+        cluster = self._engine.cluster
+        kinds = cluster.sources_unread | {kind for kind, _ in cluster.undecided}
+        return kinds if self.of_unread else frozenset()
 
     def owns(self, obj: Object) -> bool:
         """True for an object that this router may delete if it is not wanted."""
@@ -146,11 +150,12 @@ class Retention:
     def determine(self, plan: Plan) -> Plan:
         """Return the Changes of a Plan that wait for nothing to be read; the others are `awaiting_secret`."""
         observed = self._device.observed
-        self.of_unread = unread_sources.held(
-            self._engine, observed, (change.ref for change in plan if change.verb == DELETE))
+        self.of_unread = self._unread.held(
+            observed, (change.ref for change in plan if change.verb == DELETE))
         undetermined = self._engine.undetermined() | self.of_unread
         foreign = previous_objects.foreign_objects(self._engine, observed, undetermined)
-        self._undetermined = Undetermined.of(undetermined, self._engine.objects, observed, foreign)
+        self._undetermined = Undetermined.of(undetermined, self._engine.objects, observed, foreign,
+                                             waiting=self._unread.lacks_owners(observed, plan))
         possible, self.awaiting_secret = self._undetermined.split(plan, observed)
         if not self.awaiting_secret:
             return possible
@@ -185,7 +190,7 @@ class Retention:
         refs = [ref for ref in (*due, *before) if ref not in desired]
         holdable: set[Ref] = set()
         if refs:
-            undetermined = self._engine.undetermined() | unread_sources.held(self._engine, observed, refs)
+            undetermined = self._engine.undetermined() | self._unread.held(observed, refs)
             mine = {ref for ref in refs
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,

@@ -20,14 +20,17 @@ class Undetermined:
 
     @classmethod
     def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState,
-           foreign: Collection[Ref] = ()) -> "Undetermined":
+           foreign: Collection[Ref] = (), waiting: frozenset[Ref] = frozenset()) -> "Undetermined":
         """Sort objects by where they are.
 
-        Args: foreign: objects that serve another namespace, and are deleted.
+        Args:
+            foreign: objects that serve another namespace, and are deleted.
+            waiting: objects that are wanted, but not written yet.
         """
         # A difference with a view of `desired` would visit all of it, at every event.
         present = frozenset(ref for ref in refs if ref in observed).difference(foreign)
-        return cls(present, frozenset(ref for ref in refs if ref not in desired and ref not in present))
+        absent = (ref for ref in refs if ref not in desired and ref not in present)
+        return cls(present, waiting.union(absent))
 
     def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
         """Return the Changes that may be made, and the objects of all others.

@@ -183,6 +183,21 @@ class IngressRoutes:
             users[key] = Route(key, tls_secret=graph.secret) if graph and graph.secret else None
         return users
 
+    def undecided(self) -> Collection[Key]:
+        """Return the IngressRoutes that are not served as long as no delegation of a Secret permits it."""
+        roots = {root for root in set().union(*self._foreign.values())
+                 if (secret := self.graphs[root].foreign_secret) and not self.permits(secret, root.namespace)}
+        reached, waiting = set(roots), list(roots)
+        while waiting:
+            obj = self.objects.get(key := waiting.pop())
+            for entry in obj.routes if obj else ():
+                if entry.delegate is not None:
+                    child = Key(entry.delegate.namespace or key.namespace, entry.delegate.name)
+                    if child not in reached:
+                        reached.add(child)
+                        waiting.append(child)
+        return reached
+
     @staticmethod
     def _evaluated(error: str, fqdn: str = "") -> GraphStatus:
         return GraphStatus(INVALID, error, fqdn) if error else GraphStatus(VALID, "valid IngressRoute", fqdn)

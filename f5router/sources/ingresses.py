@@ -66,6 +66,10 @@ class Ingresses:
         """Return nothing: its Routes name the Secrets."""
         return {}
 
+    def undecided(self) -> Collection[Key]:
+        """Return the Ingresses that an IngressClass might give to this router, and none does."""
+        return [key for key, ingress in self._ingresses.items() if not self._classes.is_own(ingress)]
+
     def _convert(self, key: Key) -> dict[Key, Route | None]:
         """Convert an Ingress anew; returns the Routes that differ."""
         ingress = self._ingresses.get(key)

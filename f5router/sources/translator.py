@@ -39,6 +39,8 @@ class ObjectSource(Protocol):
 
     def take_secret_users(self) -> dict[Key, Route | None]: ...
 
+    def undecided(self) -> Collection[Key]: ...
+
 
 class Translator:
     """Not thread-safe: one thread at a time applies Deltas and reads the conditions."""

@@ -213,11 +213,11 @@ class FakeKube:
     def list(self, kind: str, namespace: str | None = None) -> list[dict]:
         """Objects of a kind by namespace and name."""
         with self._store.lock:
-            records = list(self._store.records(kind_named(kind)))
+            records = list(self._store.records(kind_named(kind, self._kinds)))
         return [record.copy() for record in records if namespace is None or record.key[0] == namespace]
 
     def _find(self, kind: str, namespace: str | None, name: str) -> Record | None:
-        row = kind_named(kind)
+        row = kind_named(kind, self._kinds)
         return self._store.get(row, (namespace or "default") if row.namespaced else "", name)
 
     # -- what clients did
@@ -304,16 +304,21 @@ class FakeKube:
         with self._store.lock:
             self._store.forget()
 
-    def withdraw(self, *groups: str) -> None:
-        """Stop serving API groups, as before their CustomResourceDefinition; running watches go on."""
-        with self._store.lock:
-            self._api.kinds = tuple(kind for kind in self._api.kinds if kind.group not in groups)
+    def withdraw(self, *names: str) -> None:
+        """Stop serving API groups or resources, as before their CustomResourceDefinition; running watches go on.
 
-    def serve(self, *groups: str) -> None:
-        """Serve groups again that were withdrawn."""
+        Args: names: of a group, or of a resource with its group, such as routes.route.openshift.io.
+        """
         with self._store.lock:
-            served = {kind.group for kind in self._api.kinds} | set(groups)
-            self._api.kinds = tuple(kind for kind in self._kinds if kind.group in served)
+            self._api.kinds = tuple(
+                kind for kind in self._api.kinds if not {kind.group, kind.resource} & set(names))
+
+    def serve(self, *names: str) -> None:
+        """Serve groups or resources again that were withdrawn."""
+        with self._store.lock:
+            served = set(self._api.kinds)
+            self._api.kinds = tuple(kind for kind in self._kinds
+                                    if kind in served or {kind.group, kind.resource} & set(names))
 
     def forbid(
         self, resource: str, verbs: Collection[str] = ("list", "watch"), namespace: str | None = None

@@ -4,7 +4,7 @@ A row says what a client can see of a kind: its group, plural and short names, i
 a status sub-resource, which field selectors it takes and how strict its update is. To add a kind, add a row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Path = tuple[str, ...]
@@ -233,13 +233,14 @@ def served_kinds(
     return tuple(filter(is_served, KINDS))
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str, served: Iterable[Kind] = ()) -> Kind:
     """Row for ``Route``, or ``Event.events.k8s.io`` where the kind alone would give another group's row;
     ``HostSubnet.oapi`` for the one under /oapi.
 
+    Args: served: rows that come first.
     Raises: UnknownKind.
     """
-    for kind in KINDS:
+    for kind in (*served, *KINDS):
         if name in (kind.kind, f"{kind.kind}.{'oapi' if kind.legacy else kind.group}"):
             return kind
     raise UnknownKind(f"the fake API server has no kind {name!r}")

@@ -105,7 +105,7 @@ def test_others_are_refused_when_the_names_of_all_that_is_served_are_there():
     wanted = build(snapshot(*cluster), STRICT, FACTS).objects
     before = build(snapshot(OWN), replace(STRICT, strict_sni=False), FACTS).objects
     plan = diff(wanted, before, lambda obj: True)
-    assert plan[-1].stage is Stage.STRICT_SNI
+    assert plan[-1].stage is Stage.COMPLETE
     needs = {ref.path.rpartition("/")[2] for ref in plan[-1].new.dependencies if GROUP in ref.path}
     assert needs == {names.SERVER_NAME_GROUP, "own.example.com", "site.example.com"}
     (irule,) = (change for change in plan if change.verb == UPDATE)

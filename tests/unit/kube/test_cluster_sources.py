@@ -9,6 +9,7 @@ from f5router.model.selection import Selection
 from f5router.sources.translator import SourceSettings
 from mocks.kube import FakeKube
 from tests import manifests
+from tests.manifests import delegate, forward, ingress_route
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import Follower, lists
 from tests.waiting import DEADLINE_S, until
@@ -72,21 +73,35 @@ def test_unread_until_absence_is_settled(kube, follow):
     until(lambda: hasty.cluster.drain().sources_unread == {"Route"})
 
 
-@pytest.mark.parametrize(("resource", "kind"), [
-    ("ingresses", "Ingress"), ("ingressclasses", "Ingress"), ("ingressroutes", "IngressRoute"),
-    ("tlscertificatedelegations", "IngressRoute")])
-def test_a_forbidden_kind_stops_no_other(kube, follow, resource, kind):
+DELEGATING = (
+    ingress_route("root", delegate("/", "child"), fqdn="c.example.com", tls={"secretName": "vault/given"}),
+    ingress_route("child", delegate("/a", "grandchild"), delegate("/b", "child")),
+    ingress_route("grandchild", forward("/a", "web")),
+    ingress_route("own", forward("/", "web"), fqdn="d.example.com"))
+
+
+@pytest.mark.parametrize(("resource", "unread", "undecided"), [
+    ("ingresses", {"Ingress"}, set()), ("ingressroutes", {"IngressRoute"}, set()),
+    ("ingressclasses", set(), {("Ingress", "site")}),
+    ("tlscertificatedelegations", set(), {("IngressRoute", name) for name in ("root", "child", "grandchild")}),
+])
+def test_a_forbidden_kind_stops_no_other(kube, follow, resource, unread, undecided):
     """As after an update of the router without one of its rights."""
-    kube.apply([*INGRESS, objects.route("a", host="route.example.com")])
+    by_annotation = older("networking.k8s.io/v1")["metadata"] | {"name": "old"}
+    kube.apply([*INGRESS, INGRESS[1] | {"metadata": by_annotation, "spec": {"rules": []}}, *DELEGATING,
+                objects.route("a", host="route.example.com")])
     kube.forbid(resource)
     follower = follow(sources=ALL)
     follower.until(lambda: "route.example.com" in hosts(follower))
-    assert follower.cluster.drain().sources_unread == {kind}
+    drained = follower.cluster.drain()
+    assert drained.sources_unread == unread
+    assert drained.undecided == {(kind, Key("shop", name)) for kind, name in undecided}
     assert follower.cluster.missing() == ()
     (problem,) = follower.cluster.problems()
     assert resource in problem
     kube.allow(resource)
-    until(lambda: not follower.cluster.drain().sources_unread and not follower.cluster.problems())
+    until(lambda: not (drained := follower.cluster.drain()).sources_unread and not drained.undecided
+          and not follower.cluster.problems())
 
 
 def test_a_source_that_is_switched_off(kube, follow):
