@@ -20,6 +20,8 @@ CLAIMED = "HostAlreadyClaimed"
 NOT_ADMITTED = "RouteNotAdmitted"
 INVALID = "ExtendedValidationFailed"
 EXTERNAL = "ExternalCertificateValidationFailed"
+DEVICE_REJECTED = "DeviceRejected"
+"""The BIG-IP refuses an object of the Route, or has no virtual server for it."""
 
 LISTED_CLIENTS = 10_000
 """Entries of all lists of clients in a namespace; further Routes are refused. See namespace_limits.py."""

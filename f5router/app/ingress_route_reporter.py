@@ -13,7 +13,6 @@ from f5router.model.cluster import Key, Route
 from f5router.model.printable import printable
 from f5router.model.problem import WARNING, Problem
 from f5router.reconcile.report import Report
-from f5router.reconcile.verdicts import DEVICE_REJECTED
 from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND
 from f5router.sources.ingress_routes import INVALID, REASON, VALID, GraphStatus, IngressRoutes
@@ -31,8 +30,8 @@ class IngressRouteReporter:
         self.writer = writer
         self._events = ObjectEvents(events, hint="; f5router explain shows them")
         self.counts, self._wall = StatusCounts(), wall
-        self._refused: dict[Key, str] = {}
-        """Messages of the BIG-IP about refused objects, by virtual Route."""
+        self._refused: dict[Key, Problem] = {}
+        """Why an admitted Route is not served, by virtual Route: settings, or what the BIG-IP refuses."""
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
@@ -47,8 +46,8 @@ class IngressRouteReporter:
             if route is None or not (objects := _objects_of(route)):
                 continue
             changed.update(objects)
-            if verdict.reason == DEVICE_REJECTED:
-                self._refused[key] = verdict.message
+            if verdict.admitted is False and self._engine.rejection(key) is None:
+                self._refused[key] = Problem(verdict.reason, verdict.message)
             else:
                 self._refused.pop(key, None)
         for key in sorted(changed):
@@ -129,7 +128,7 @@ class IngressRouteReporter:
             yield Problem(REASON, status.description)
         refused = (route for route in sorted(self._source.routes_of(key)) if route in self._refused)
         if (first := next(refused, None)) is not None:
-            yield Problem(DEVICE_REJECTED, self._refused[first])
+            yield self._refused[first]
         for text in self._source.warnings(key):
             yield Problem(WARNING, text)
 

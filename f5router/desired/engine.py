@@ -97,7 +97,13 @@ class Engine:
 
     def fault(self, key: Key) -> str:
         """Return why this router cannot serve an admitted Route; "" if it can."""
-        return self._objects_of(key).faults.get(key, "")
+        fault = self._objects_of(key).faults.get(key)
+        return fault.message if fault else ""
+
+    def fault_reason(self, key: Key) -> str:
+        """Return the reason for the status of a Route that has a fault; "" for one that has none."""
+        fault = self._objects_of(key).faults.get(key)
+        return fault.reason if fault else ""
 
     def uses(self, key: Key) -> frozenset[Ref]:
         """Return the objects through which requests come to an admitted Route."""

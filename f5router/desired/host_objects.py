@@ -25,7 +25,7 @@ class HostObjects:
     uses: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
     """By admitted Route: the objects through which requests come to it."""
     rejections: Mapping[Key, Rejection] = field(default_factory=dict)
-    faults: Mapping[Key, str] = field(default_factory=dict)
+    faults: Mapping[Key, Rejection] = field(default_factory=dict)
     """By admitted Route: why this router cannot serve it, or not all of it."""
     warnings: Mapping[Key, tuple[Problem, ...]] = field(default_factory=dict)
     pool_of: Mapping[Key, PoolKey] = field(default_factory=dict)

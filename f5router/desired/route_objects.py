@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Protocol, Self
 
 from f5router.admission import admission, field_names
-from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED, EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
     baseline,
@@ -109,7 +109,7 @@ class _HostBuilder:
         self._pod_tls: dict[str, route_tls.PodTLS] = {}
         """By digest."""
         self.uses: dict[Key, frozenset[Ref]] = {}
-        self.faults: dict[Key, str] = {}
+        self.faults: dict[Key, Rejection] = {}
         self.warnings: dict[Key, tuple[Problem, ...]] = {}
         self.undetermined = self._certificate = shared(frozenset())
         self._minimum_tls = ""
@@ -150,7 +150,7 @@ class _HostBuilder:
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination
         if fault := self._fault(evaluated):
-            self.faults[route.key], self.uses[route.key] = field_names.of_origin(route, fault), frozenset()
+            self.faults[route.key], self.uses[route.key] = fault, frozenset()
             return
         if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, CERTIFICATE_NOT_USED,
@@ -364,16 +364,19 @@ class _HostBuilder:
     def _full(self, name: str) -> str:
         return common_path(self.config.folder, name)
 
-    def _fault(self, evaluated: EvaluatedRoute) -> str:
-        """Return why this router cannot serve an admitted Route; "" if it can."""
+    def _fault(self, evaluated: EvaluatedRoute) -> Rejection | None:
+        """Return why this router cannot serve an admitted Route; None if it can."""
+        reason, text = DEVICE_REJECTED, self._device_fault(evaluated)
+        if not text:
+            reason, text = NOT_ADMITTED, route_tls.pods_fault(evaluated, self.config)
+        return Rejection(reason, field_names.of_origin(evaluated.route, text)) if text else None
+
+    def _device_fault(self, evaluated: EvaluatedRoute) -> str:
+        """Return why the virtual servers cannot serve a Route."""
         if evaluated.termination and self.config.https_virtual is None:
             return "--f5-https-vserver is blank: this router serves no Route with TLS"
         if not evaluated.termination and self.config.http_virtual is None:
             return "--f5-http-vserver is blank: this router serves no unencrypted Route"
-        return self._minimum_tls_fault(evaluated) or route_tls.pods_fault(evaluated, self.config)
-
-    def _minimum_tls_fault(self, evaluated: EvaluatedRoute) -> str:
-        """Return why the lowest version of TLS cannot be had that a Route asks for."""
         if not evaluated.route.minimum_tls or evaluated.termination not in ("edge", "reencrypt"):
             return ""
         certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))

@@ -74,8 +74,10 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
         if config.unverified_pods and evaluated.route.options.verify_pods:
             return (f"metadata.annotations: {SECURE} is true, but there is no CA to verify the pods with; "
                     "set spec.tls.destinationCACertificate")
+        # an Ingress or IngressRoute names its CA in a field or annotation of its own
+        missing = "no CA is named" if evaluated.route.origin else "there is none"
         return "" if config.unverified_pods else (
-            "spec.tls.destinationCACertificate: there is none, and this router has no default destination "
+            f"spec.tls.destinationCACertificate: {missing}, and this router has no default destination "
             "CA: nothing would verify the pods")
     return ""
 

@@ -1,5 +1,6 @@
 """Verdicts on Routes, and the problems that keep Routes from being served."""
 
+from f5router.admission.admission import DEVICE_REJECTED
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
@@ -17,8 +18,6 @@ from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.retry import RetrySchedule
 from f5router.status.condition import PENDING, Verdict
 
-DEVICE_REJECTED = "DeviceRejected"
-
 
 class Verdicts:
     """Reads engine, device and refusals; changes nothing."""
@@ -34,7 +33,7 @@ class Verdicts:
         if rejection := engine.rejection(key):
             return Verdict(False, rejection.reason, rejection.message)
         if fault := engine.fault(key):
-            return Verdict(False, DEVICE_REJECTED, fault)
+            return Verdict(False, engine.fault_reason(key), fault)
         needed = engine.closure(engine.uses(key))
         if not self._device.unconfirmed.isdisjoint(needed):
             return PENDING  # the last write may have been done
@@ -80,7 +79,7 @@ class Verdicts:
             elif verdict is None or verdict == PENDING:
                 if written:
                     reasons[key] = "not yet programmed"
-            elif not verdict.admitted and verdict.reason == DEVICE_REJECTED:
+            elif not verdict.admitted and self._engine.rejection(key) is None:
                 reasons[key] = verdict.message
         return reasons
 

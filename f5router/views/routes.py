@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.admission import DEVICE_REJECTED, EvaluatedRoute
 from f5router.desired import pools
 from f5router.model import names
 from f5router.model.cluster import Key, Route
@@ -19,7 +19,6 @@ from f5router.model.ltm import (
     Record,
     Rule,
 )
-from f5router.reconcile.verdicts import DEVICE_REJECTED
 from f5router.status.condition import PENDING, Verdict
 from f5router.views import certificates, rule_text
 from f5router.views.certificates import CertificateView

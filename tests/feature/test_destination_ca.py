@@ -45,7 +45,7 @@ def test_nothing_would_verify_the_pods(lab):
     (reason,) = lab.converge(default_destination_ca_path="")
     assert FIELD in reason
     condition = lab.admitted("shop", "a")
-    assert (condition["status"], condition["reason"]) == ("False", "DeviceRejected")
+    assert (condition["status"], condition["reason"]) == ("False", "RouteNotAdmitted")
     assert FIELD in condition["message"]
     assert lab.admitted("shop", "b")["status"] == "True"
     assert not [path for path in lab.paths("ltm/profile/server-ssl") if "openshift" in path]

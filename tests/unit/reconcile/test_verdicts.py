@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from f5router.admission.admission import DEVICE_REJECTED
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, AuthFailed, InUse, Refused, Unconfirmed
@@ -14,7 +15,7 @@ from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.retry import RetrySchedule
-from f5router.reconcile.verdicts import DEVICE_REJECTED, Verdicts
+from f5router.reconcile.verdicts import Verdicts
 from f5router.status.condition import PENDING, Verdict
 from tests.builders import FACTS, Settings, endpoints, route, secret, service
 from tests.unit.desired.test_engine import delta
