@@ -135,6 +135,10 @@ class HeldBack:
             parts.append(f"{len(self._guard.held)} deletes are held back: {deletes} of {total} objects that "
                          "serve requests would vanish")
         if self._guard.emptied:
+            listed = "Node" if self._guard.lacks_nodes else "endpoint"
             parts.append(
-                f"{len(self._guard.emptied)} pools keep their members although no endpoint is listed")
+                f"{len(self._guard.emptied)} pools keep their members although no {listed} is listed")
+        if self._guard.ways:
+            parts.append(f"{len(self._guard.ways)} FDB records or static routes stay although their Nodes "
+                         "are not listed")
         return f"{'; '.join(parts)}: until a second list of the cluster confirms it; {ADVICE}"

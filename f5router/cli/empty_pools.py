@@ -33,8 +33,8 @@ class EmptyPools:
         return self.cause != NOT_READY and (self.is_loss or self.are_all)
 
     def __str__(self) -> str:
-        lack = ("loses its last member" if self.pools == 1 else "lose their last member") if self.is_loss else (
-            "has no member" if self.pools == 1 else "have no member")
+        lose, have = ("loses its", "has") if self.pools == 1 else ("lose their", "have")
+        lack = f"{lose} last member" if self.is_loss else f"{have} no member"
         return (f"{_counted(self.pools, 'pool')} {lack}: {_counted(self.routes, 'Route')} would answer 503; "
                 f"{self.cause}")
 

@@ -176,6 +176,11 @@ class Engine:
         """Take the pools that the device has and no Route wants."""
         self._dropped.start_over({ref.path for ref in refs}, self.routes().values)
 
+    @property
+    def lacks_nodes(self) -> bool:
+        """True if Nodes are the pool members and none is listed."""
+        return self._config.nodeport is not None and not self.cluster.candidates
+
     def keep_pods(self, present: Mapping[str, Collection[PoolMember]]) -> None:
         """See WantedPools.keep_pods."""
         for key in self._pools.keep_pods(present):

@@ -50,6 +50,10 @@ class DeleteGuard:
         """Deletes that wait for a confirmation, counted or not."""
         self.emptied: frozenset[Ref] = frozenset()
         """Pools that keep their members, although the first list has none, until that is confirmed."""
+        self.lacks_nodes = False
+        """True if they keep Nodes, of which none is listed."""
+        self.ways: frozenset[Ref] = frozenset()
+        """FDB records and static routes that stay, although the first list has no Node for them, likewise."""
         self.kept: frozenset[Ref] = frozenset()
         """Pools that keep their pods although the settings leave them no member; no list confirms that."""
         self.since: float | None = None
@@ -88,12 +92,23 @@ class DeleteGuard:
         """Let these deletes go ahead: a complete list that began after `since` has been taken over."""
         self._confirmed |= waiting
         self._burst.clear()
-        self.held, self.emptied, self.since = frozenset(), frozenset(), None
+        self.held, self.emptied, self.ways, self.since = frozenset(), frozenset(), frozenset(), None
 
-    def review_emptied(self, pools: Collection[Ref], total: int, now: float) -> None:
-        """Decide whether pools keep their members. Args: total: pools that have members."""
-        if not self.allow and is_mass(len(pools), total):
-            self.emptied = frozenset(pools)
+    def review_emptied(self, pools: Collection[Ref], total: int, now: float, *, of_nodes: bool) -> None:
+        """Decide whether pools keep their members.
+
+        Args:
+            total: pools that have members.
+            of_nodes: no Node at all is listed, so that each pool loses its members, however few there are.
+        """
+        if not self.allow and pools and (of_nodes or is_mass(len(pools), total)):
+            self.emptied, self.lacks_nodes = frozenset(pools), of_nodes
+            self._date(now)
+
+    def review_ways(self, ways: Collection[Ref], total: int, now: float) -> None:
+        """Decide whether ways to pods stay: if all would go, or most of many. Args: total: ways there are."""
+        if not self.allow and ways and (len(ways) == total or is_mass(len(ways), total)):
+            self.ways = frozenset(ways)
             self._date(now)
 
     def is_confirmed(self, ref: Ref) -> bool:
@@ -128,7 +143,7 @@ class DeleteGuard:
         return most
 
     def _date(self, now: float) -> None:
-        if not self.held and not self.emptied:
+        if not self.held and not self.emptied and not self.ways:
             self.since = None
         elif self.since is None:
             self.since = now

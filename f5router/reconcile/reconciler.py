@@ -198,9 +198,9 @@ class Reconciler:
 
         The caller has applied a complete list of the cluster that began when these were held back.
         """
-        held, emptied = self.guard.held, self.guard.emptied
+        held, emptied, ways = self.guard.held, self.guard.emptied, self.guard.ways
         self.guard.confirm(confirmed)
-        self._queue(held)
+        self._queue(held | ways)
         self.members.pending |= emptied
 
     def retry_uncertain(self) -> None:
@@ -315,6 +315,7 @@ class Reconciler:
             self._first_load = {*self._backlog, *pools}
             self.first_load = len(self._first_load)
             self.retention.hold_members(self._clock())
+            self.retention.hold_ways(self._clock())
 
     def _hold_deletes(self, also: set[Ref]) -> None:
         """Take deletes out of the backlog that must be confirmed; put back those that need not be any more.

@@ -216,15 +216,22 @@ class Retention:
         pools = [pool for pool in self._device.observed.values()
                  if isinstance(pool, Pool) and pool.members and self.owns(pool)]
         emptied = [pool.ref for pool in pools if self._is_emptied(pool.ref)]
-        self.guard.review_emptied(emptied, len(pools), now)
+        self.guard.review_emptied(emptied, len(pools), now, of_nodes=self._engine.lacks_nodes)
+
+    def hold_ways(self, now: float) -> None:
+        """Keep the ways to the pods of Nodes that the first list of the cluster lacks, if these are many."""
+        ways = [obj for obj in self._device.observed.values() if obj.KIND in OF_NODES and self.owns(obj)]
+        self.guard.review_ways([obj.ref for obj in ways if self.is_going(obj.ref)], len(ways), now)
 
     def hold_write(self, ref: Ref, now: float) -> Hold | None:
         """Return why it is too early to write an object."""
         return self.hold_emptied(ref) or self._retry.hold(ref, now, lambda: self._engine.closure({ref}))
 
     def hold_emptied(self, ref: Ref) -> Hold | None:
-        """Hold the write of a pool that would lose all members, until a second list confirms that."""
-        held = ref in self.guard.emptied and self._is_emptied(ref)
+        """Hold a pool that would lose all members, or a way that would go, until a second list confirms it.
+        """
+        held = (ref in self.guard.emptied and self._is_emptied(ref)) or (
+            ref in self.guard.ways and self.is_going(ref))
         return Hold(HoldReason.UNCONFIRMED, math.inf) if held else None
 
     def _is_emptied(self, ref: Ref) -> bool:

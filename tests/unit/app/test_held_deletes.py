@@ -183,7 +183,7 @@ def test_a_confirmation_is_not_believed_of_the_next_time(caplog):
 def test_the_reason_names_figures_and_what_to_do():
     router = Router()
     router.hold(FIRST, now=100.0)
-    router.guard.review_emptied(list(SECOND), total=LEAST, now=100.0)
+    router.guard.review_emptied(list(SECOND), total=LEAST, now=100.0, of_nodes=False)
     text = router.held.reason()
     assert f"{LEAST} deletes are held back: {LEAST} of {LEAST} objects" in text
     assert f"{LEAST} pools keep their members" in text

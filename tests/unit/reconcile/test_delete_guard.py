@@ -12,6 +12,7 @@ from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, Change
 from f5router.reconcile import delete_guard
 from f5router.reconcile.delete_guard import BURST_S, LEAST, DeleteGuard, is_mass
+from tests.rows import rows
 
 POOL = Pool("/Common/openshift_shop_web")
 PASSTHROUGH = "/Common/ssl_passthrough_servername_dg"
@@ -82,15 +83,15 @@ def test_burst(passes, held):
 def test_allowed():
     guard = DeleteGuard(allow=True)
     assert judge(guard, refs(30), 30) == 0
-    guard.review_emptied(refs(30), 30, 0.0)
+    guard.review_emptied(refs(30), 30, 0.0, of_nodes=False)
     assert (guard.emptied, guard.since, guard.figures) == (frozenset(), None, (30, 30))
 
 
 def test_emptied_pools_have_a_guard_of_their_own():
     guard = DeleteGuard()
-    guard.review_emptied(refs(19), 19, 1.0)
+    guard.review_emptied(refs(19), 19, 1.0, of_nodes=False)
     assert guard.since is None
-    guard.review_emptied(refs(20), 20, 2.0)
+    guard.review_emptied(refs(20), 20, 2.0, of_nodes=False)
     assert (len(guard.emptied), guard.since) == (20, 2.0)
     assert (judge(guard, set(), 5, now=3.0), guard.since) == (0, 2.0)
     guard.confirm(set())
@@ -155,3 +156,28 @@ def test_what_is_held_keeps_the_record_that_it_names():
     observed = {obj.ref: obj for obj in (gone, POOL, option, group, irule, attached)}
     assert delete_guard.holdable(observed, {}, observed, lambda host: False) == observed.keys()
     assert delete_guard.counted(observed.keys(), observed) == {gone.ref, POOL.ref}
+
+
+@rows(("going", "total", "held"), [
+    (0, 0, 0), (0, 5, 0), (1, 1, 1), (2, 2, 2), (4, 5, 0), (19, 20, 0), (20, 30, 20), (20, 40, 0),
+    (21, 40, 21)])
+def test_ways_to_pods(going, total, held):
+    """All of them, or most of many, wait for a second list."""
+    guard = DeleteGuard()
+    guard.review_ways(refs(going), total, 1.0)
+    assert (len(guard.ways), guard.since) == (held, 1.0 if held else None)
+    guard.confirm(frozenset())
+    assert (guard.ways, guard.since) == (frozenset(), None)
+    allowed = DeleteGuard(allow=True)
+    allowed.review_ways(refs(going), total, 1.0)
+    assert allowed.ways == frozenset()
+
+
+def test_pools_without_any_node():
+    """Few pools wait too: no Node is listed, so each loses its members."""
+    guard = DeleteGuard()
+    guard.review_emptied(refs(1), 40, 1.0, of_nodes=True)
+    assert (len(guard.emptied), guard.since) == (1, 1.0)
+    guard.confirm(frozenset())
+    guard.review_emptied(refs(0), 40, 1.0, of_nodes=True)
+    assert guard.since is None
