@@ -193,8 +193,17 @@ def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | No
     if not host:
         return Rejection(NO_HOST, "spec.host: no host value was defined for the route")
     if problem := hostnames.problem(host) or (hostnames.wildcard_problem(host) if wildcard else ""):
-        return Rejection(INVALID_HOST, f"{claim.source}: {quote(host)}: {problem}")
+        return Rejection(INVALID_HOST, f"{claim.source}: {quote(host)}: {problem}{_hint(claim, host)}")
     return None
+
+
+def _hint(claim: EvaluatedRoute, host: str) -> str:
+    """Return what to write in place of *.example.com, which a Route's host cannot be; "" for other hosts."""
+    below = host.removeprefix("*.")
+    if claim.source != "spec.host" or below == host or hostnames.problem(below):
+        return ""
+    return (f"; for all hosts of one label below {below} set spec.host to wildcard.{below} and "
+            "spec.wildcardPolicy to Subdomain")
 
 
 def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Key, Secret],

@@ -2,7 +2,9 @@
 
 The request goes to the pods of the Route alone. It may only read, and has no character with a meaning in a
 configuration of the BIG-IP. Any other request is refused: without it the check would be another one.
+An entry without `path`, as in the NextGen mode of CIS, is for the Route whatever its path.
 Sources: clouddocs, Container Ingress Services, Route annotations (its examples have `HTTP GET /` as request);
+F5Networks/k8s-bigip-ctlr, docs/config_examples/next-gen-routes/routes (entries without `path`);
 tmsh reference, ltm monitor http; K2167 (requests of monitors: \\r\\n for ends of lines); RFC 9110 5.1, 9.2.1.
 """
 
@@ -101,7 +103,7 @@ def of_thresholds(route_path: str, path: str, *, host: str, interval_s: int, tim
 
 
 def _check(entry: dict[str, Any]) -> HealthCheck:
-    host, slash, path = _text(entry, "path").partition("/")
+    host, slash, path = ("", "/", "") if entry.get("path") is None else _text(entry, "path").partition("/")
     if not slash:
         raise InvalidCheck(f"path is {quote(host)} but must be HOST/PATH")
     kind = _text(entry, "type") or "http"

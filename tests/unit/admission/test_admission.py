@@ -119,6 +119,20 @@ def test_no_host_and_path_twice(routes, ownership):
         assert not ownership or len({r.claim_namespace for r in held}) <= 1
 
 
+@rows("wrong, hint", [
+    ({"host": "*.example.com"}, "example.com"),
+    ({"host": "*.example.com", "wildcard_policy": "Subdomain"}, "example.com"),
+    ({"host": "*.com"}, "com"), ({"host": "*"}, ""), ({"host": "*.*.com"}, ""), ({"host": "*.-a"}, ""),
+    ({"host": "a.*.example.com"}, ""), ({"host": "a..b"}, ""),
+])
+def test_a_wildcard_as_host_is_told_what_to_write(wrong, hint):
+    rejection = admission.check(route("a", **wrong), replace(SETTINGS, wildcards=True)).rejection
+    assert rejection.reason == INVALID_HOST
+    assert hint in rejection.message
+    assert (f"; for all hosts of one label below {hint} set spec.host to wildcard.{hint} and "
+            "spec.wildcardPolicy to Subdomain" in rejection.message) == bool(hint)
+
+
 @rows(
     ("wrong", "reason", "field"),
     [

@@ -39,6 +39,15 @@ def test_valid_checks(fields, expected):
     assert checked(**fields) == expected
 
 
+@pytest.mark.parametrize("entry", [{}, {"path": None}])
+@pytest.mark.parametrize("path", ["", "/foo"])
+def test_an_entry_without_a_path_is_for_every_route(entry, path):
+    """As CIS has them in its NextGen mode, where the monitor is that of the Route that has the annotation."""
+    entry = {"send": "GET /healthz", "recv": "", "interval": 2, "timeout": 7, "type": "http"} | entry
+    check = HealthCheck("/", "http", 2, 7, r"GET /healthz\r\n\r\n")
+    assert of_path(parse(json.dumps([entry])), path) == check
+
+
 def test_times_that_are_missing():
     assert parse('[{"path": "a/"}]')[0][2:4] == (5, 16)
     assert parse('[{"path": "a/", "interval": 60}]')[0][2:4] == (60, 181)
