@@ -91,6 +91,11 @@ def convert(ingress: Ingress, known: Mapping[Key, Service],
     return _Conversion(ingress, known, owned or {}).run()
 
 
+def _is_root(path: IngressPath) -> bool:
+    """True if a path stands for all requests of its host."""
+    return path.path_type != "Exact" and not path.path.strip("/")
+
+
 class _Conversion:
     """The conversion of one Ingress."""
 
@@ -151,7 +156,7 @@ class _Conversion:
         complete: set[str] = set()
         for number, rule in enumerate(self._ingress.rules):
             hosts.setdefault(rule.host, f"spec.rules[{number}]")
-            if any(path.path_type != "Exact" and not path.path.strip("/") for path in rule.paths or ()):
+            if any(map(_is_root, rule.paths or ())):
                 complete.add(rule.host)
         hosts.pop("", None)
         if not hosts:
@@ -174,7 +179,10 @@ class _Conversion:
         match, text = matched
         route_host, wildcard = _route_host(host)
         secured = self._tls(host)
-        if secured is not None and secured.tls.termination == "passthrough" and text == "/":
+        if secured is not None and secured.tls.termination == "passthrough":
+            if not _is_root(path):
+                self._report_unseen(host, path.backend, where)
+                return
             text = ""  # an Ingress cannot be without a path, a passthrough Route cannot have one
         key = Key(self._ingress.key.namespace, names.virtual_route(
             KIND, self._ingress.key.name, f"{host} {match} {text}"))
@@ -197,6 +205,16 @@ class _Conversion:
             unsupported=self._ingress.unsupported,
             origin=Origin(KIND, self._ingress.key, where, f"{rule}.host",
                           tls_field=secured.field if secured else ""), **options._asdict())
+
+    def _report_unseen(self, host: str, backend: IngressBackend, where: str) -> None:
+        """Report a path of a passthrough host, unless its requests go to its backend anyway."""
+        roots = [path.backend for rule in self._ingress.rules if rule.host == host
+                 for path in rule.paths or () if _is_root(path)]
+        root = next(iter(roots), self._ingress.default_backend)
+        if backend != root:
+            self._problem(UNSUPPORTED, (
+                f"{where}: passthrough termination does not support paths: the BIG-IP cannot see them; "
+                + ("path / of the host serves all its requests" if root else "the host needs a path /")))
 
     def _match(self, path: IngressPath, where: str) -> tuple[PathMatch, str] | None:
         """Return how a path matches; None if it cannot be served."""

@@ -68,6 +68,7 @@ def site(tmp_path_factory):
         site = Site(stack, tmp_path_factory.mktemp("site"))
         for number, service in enumerate("abc", 1):
             site.serve(service, f"10.1.1.{number}")
+        site.serve("through", "10.1.2.1", port=8443, tls=OWN)
         site.apply(manifests.ingress_class(default=True))
         for host, paths in PATHS.items():
             site.apply(manifests.ingress(
@@ -81,6 +82,9 @@ def site(tmp_path_factory):
         for number, (host, (tls, annotations)) in enumerate(ENCRYPTED.items()):
             site.apply(manifests.ingress(f"tls-{number}", (host, "/", "a", 8080), tls=tls,
                                          annotations=annotations))
+        site.apply(manifests.ingress("through", *(("through.example.com", path, "through", 8443)
+                                                  for path in ("/", "/api")),
+                                     annotations={"route.openshift.io/termination": "passthrough"}))
         assert site.converge(sources="ingress", allow_wildcard_routes="true") == []
         yield site
         assert site.faults() == []
@@ -114,6 +118,14 @@ def test_certificates(site, host, name):
     assert (reply.pod.get("pod"), reply.certificate) == ("a-10.1.1.1", name)
     plain = clients.plain(site.http, host, "/x")
     assert (plain.status, plain.headers["location"]) == (302, f"https://{host}/x")
+
+
+def test_passthrough_with_two_paths(site):
+    """They are one Route, which is not in its own way: the BIG-IP sees no path."""
+    for path in ("/", "/api/x"):
+        assert service(clients.python(site.https, "through.example.com", path)) == "through"
+    assert [event["reason"] for event in site.kube.list("Event")
+            if event["involvedObject"]["name"] == "through"] == []
 
 
 def test_never_in_clear_text(site):

@@ -13,6 +13,7 @@ from f5router.model.cluster import Key, PathMatch
 from f5router.sources import host_holding
 from f5router.sources.ingress_conversion import convert, services
 from tests import builders, manifests
+from tests.rows import rows
 
 SERVICES = {service.key: service for service in (
     builders.service("web", ports=(("http", 80), ("admin", 9090))),
@@ -236,6 +237,35 @@ def test_passthrough_is_for_all_paths():
     for kind in ("Prefix", "ImplementationSpecific"):
         assert only((HOST, "/", "web", 80, kind), annotations={
             "route.openshift.io/termination": "passthrough"}).path == ""
+
+
+PASSED = {"annotations": {"route.openshift.io/termination": "passthrough"}}
+UNSEEN = ("spec.rules[{}].http.paths[0]: passthrough termination does not support paths: the BIG-IP cannot "
+          "see them; ")
+ROOT_SERVES = UNSEEN + "path / of the host serves all its requests"
+NO_ROOT = UNSEEN + "the host needs a path /"
+
+
+@rows("paths, more, served, problems", [
+    pytest.param([("/", "web"), ("/api", "web")], {}, "web", [], id="own: all go to the Service of /"),
+    pytest.param([("/api", "web"), ("/", "web")], {}, "web", [], id="own: in any order"),
+    pytest.param([("/", "web"), ("/", "web", "Exact")], {}, "web", [], id="own: exactly /"),
+    pytest.param([("/", "web"), ("/api", "bare")], {}, "web", [ROOT_SERVES.format(1)],
+                 id="own: other Service"),
+    pytest.param([("/api", "bare"), ("/", "web")], {}, "web", [ROOT_SERVES.format(0)],
+                 id="own: other Service first"),
+    pytest.param([("/api", "web"), ("/b", "web")], {}, None, [NO_ROOT.format(0), NO_ROOT.format(1)],
+                 id="own: no root"),
+    pytest.param([("/", "web", "Exact")], {}, None, [NO_ROOT.format(0)], id="own: exactly / alone"),
+    pytest.param([("/api", "web")], {"defaultBackend": DEFAULT}, "bare", [ROOT_SERVES.format(0)],
+                 id="own: default backend"),
+])
+def test_passthrough_with_several_paths(paths, more, served, problems):
+    """One Route without a path: several of one host would be in each other's way."""
+    result = converted(*((HOST, path, service, 80, *(kind or ["Prefix"])) for path, service, *kind in paths),
+                       **more, **PASSED)
+    assert [(route.service, route.path) for route in served_of(result)] == ([(served, "")] if served else [])
+    assert [problem.message for problem in result.problems] == problems
 
 
 def test_annotations_of_routes():
