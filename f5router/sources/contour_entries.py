@@ -57,6 +57,17 @@ def quoted(text: str) -> str:
     return '"' + quote(text)[1:-1].replace('"', '\\"').replace("\\'", "'") + '"'
 
 
+def is_below(match: str, prefix: str) -> bool:
+    """True if a match lies in the space of a prefix, by segments: /foo has /foo and /foo/x, not /foobar.
+
+    Source: projectcontour/contour v1.5.1, internal/dag/builder.go: matchesPathPrefix.
+    """
+    if not prefix:
+        return True
+    return bool(match) and f"{match.rstrip('/') if match.endswith('/') else match}/".startswith(
+        prefix if prefix.endswith("/") else f"{prefix}/")
+
+
 def users(obj: IngressRoute) -> Iterator[Key]:
     """Yield the Services that an IngressRoute names."""
     for entry in (*obj.routes, *((obj.tcp_proxy,) if obj.tcp_proxy else ())):

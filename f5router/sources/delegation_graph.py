@@ -2,9 +2,10 @@
 
 The whole of an object is rejected for any error, and its delegations do not count: first every object is
 checked, then the valid ones publish. Contour keeps what stands before the error; its design document does
-not. A delegating route is checked against the prefix that was delegated to its object too, so that nobody
-publishes outside of it; Contour checks routes with services alone. An object reached with another prefix, or
-from another root, is checked again for each. The oldest of several roots of one fqdn is served; Contour
+not. An object that is delegated to with several prefixes publishes below each what lies there; a route below
+none of them is an error. A delegating route is checked against the prefixes of its object too, so that nobody
+publishes outside of them; Contour checks routes with services alone. An object reached with another prefix,
+or from another root, is checked again for each. The oldest of several roots of one fqdn is served; Contour
 serves none.
 
 Sources: projectcontour/contour v1.5.1, internal/dag/builder.go (computeIngressRoutes, processRoutes,
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from f5router.model.cluster import TLS_SECRET, Key, is_object_name
 from f5router.model.ingress_route import IngressRoute, RouteEntry, VirtualHost
 from f5router.sources import contour_routes, host_holding
-from f5router.sources.contour_entries import CheckedEntry, quoted
+from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
 from f5router.sources.contour_routes import host_of, secret_of
 from f5router.sources.delegation_walk import Walk
 from f5router.sources.graph_parts import (
@@ -177,6 +178,7 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
         route = contour_routes.build(root, proxy[0], RouteEntry(), proxy[1], passthrough=True)
         graph.routes[route.key] = route
         holders[""] = proxy[0]
+    outside, inside = set[tuple[Key, int]](), set[tuple[Key, int]]()
     seen, stack = {Visit(root.key)}, [(Visit(root.key), _backwards(root))]
     while stack:
         visit, entries = stack[-1]
@@ -186,6 +188,10 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
             continue
         obj = view.objects[visit.key]
         entry, checked = obj.routes[number], view.entries(visit.key)[number]
+        if not is_below(entry.match, visit.prefix):  # another visit of the object should have it
+            outside.add((visit.key, number))
+            continue
+        inside.add((visit.key, number))
         if entry.delegate is not None:
             following = Visit(target(obj, entry.delegate), entry.match)
             if following not in seen and graph.visits.get(following) == "":
@@ -206,6 +212,10 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
                 continue
             holders[route.path] = visit.key
             graph.routes[route.key] = route
+    for key, number in sorted(outside - inside):
+        if (entry := view.objects[key].routes[number]).services or entry.delegate:
+            graph.warn(key, f"route {quoted(entry.match)}: not served: no valid IngressRoute delegates its "
+                       "path")
 
 
 def _backwards(obj: IngressRoute) -> Iterator[int]:

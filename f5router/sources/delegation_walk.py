@@ -10,12 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from f5router.model.cluster import Key
 from f5router.model.ingress_route import Delegate, IngressRoute
-from f5router.sources.contour_entries import quoted
+from f5router.sources.contour_entries import is_below, quoted
+from f5router.sources.delegated_prefixes import MOST_PREFIXES, DelegatedPrefixes, charged
 from f5router.sources.graph_parts import MOST_DEPTH, Budget, Graph, View, Visit, chain, target
-
-MOST_PREFIXES = 16
-"""Different prefixes with which a root reaches an object. All begin the matches of the object, and it is
-checked for each: without a bound two large objects cost their product."""
 
 TO_ROOT = "root ingressroute cannot delegate to another root ingressroute"
 
@@ -30,6 +27,7 @@ class Walk:
         self._seen: set[tuple[str, Visit]] = set()
         """By tenant."""
         self._prefixes: Counter[tuple[str, Key]] = Counter()
+        self._delegated = DelegatedPrefixes(root, view)
         self._counted: set[tuple[str, Key]] = set()
 
     def run(self) -> None:
@@ -42,9 +40,9 @@ class Walk:
                 stack.pop()
                 del self._path[visit.key]
                 continue
-            charged = following.key.namespace if tenant == self._root.namespace else tenant
-            if (charged, following) not in self._seen:
-                stack.append(self._enter(following, charged))
+            payer = charged(self._root, tenant, following.key)
+            if (payer, following) not in self._seen:
+                stack.append(self._enter(following, payer))
 
     def _enter(self, visit: Visit, tenant: str) -> tuple[Visit, str, Iterator[Visit]]:
         """Check an object; returns the visits that it leads to. Args: tenant: who is charged for it."""
@@ -53,12 +51,12 @@ class Walk:
         self._path[visit.key] = None
         self._prefixes[tenant, visit.key] += 1
         error, targets = self._excess(visit, tenant), list[Visit]()
-        if not error and (error := _error(visit, self._path, self._view)):  # a target may be the reason
+        if not error and (error := self._error(visit, tenant)):  # a target may be the reason
             obj = self._view.objects[visit.key]
             graph.missing |= {target(obj, entry.delegate) for entry in obj.routes if entry.delegate}
         elif not error:
             self._count(visit.key, tenant)
-            targets = list(_targets(visit.key, self._view, graph))
+            targets = list(_targets(visit, self._view, graph))
         graph.visits[visit] = error and graph.visits.get(visit, error)
         return visit, tenant, iter(targets)
 
@@ -75,6 +73,29 @@ class Walk:
                     f"routes by delegation to namespace {tenant}")
         return ""
 
+    def _error(self, visit: Visit, tenant: str) -> str:
+        """Return the first error of an object, in the order of spec.routes; "" for none.
+
+        A route outside of the prefix is an error if it lies below none of the object's prefixes.
+        """
+        obj = self._view.objects[visit.key]
+        if obj.problem:
+            return obj.problem
+        entries = zip(obj.routes, self._view.entries(visit.key), strict=True)
+        for number, (entry, checked) in enumerate(entries):
+            if error := checked.conflict:
+                return error
+            if not (entry.services or entry.delegate):
+                continue
+            below = is_below(entry.match, visit.prefix)
+            if not below and number in self._delegated.strays(tenant, visit.key):
+                return (f"the path prefix {quoted(entry.match)} does not match the parent's path prefix "
+                        f"{quoted(visit.prefix)}")
+            if error := checked.error or (_delegate_error(obj, entry.delegate, self._path, self._view)
+                                          if entry.delegate and below else ""):
+                return error
+        return ""
+
     def _size(self, key: Key, tenant: str) -> int:
         """Return the routes of an object that are not counted yet; they are once for all prefixes."""
         if key == self._root or (tenant, key) in self._counted:
@@ -84,36 +105,6 @@ class Walk:
     def _count(self, key: Key, tenant: str) -> None:
         self._graph.spent[tenant] += self._size(key, tenant)
         self._counted.add((tenant, key))
-
-
-def is_below(match: str, prefix: str) -> bool:
-    """True if a match lies in the space of a prefix, by segments: /foo has /foo and /foo/x, not /foobar.
-
-    Source: projectcontour/contour v1.5.1, internal/dag/builder.go: matchesPathPrefix.
-    """
-    if not prefix:
-        return True
-    return bool(match) and f"{match.rstrip('/') if match.endswith('/') else match}/".startswith(
-        prefix if prefix.endswith("/") else f"{prefix}/")
-
-
-def _error(visit: Visit, path: Mapping[Key, None], view: View) -> str:
-    """Return the first error of an object, in the order of spec.routes; "" for none."""
-    obj = view.objects[visit.key]
-    if obj.problem:
-        return obj.problem
-    for entry, checked in zip(obj.routes, view.entries(visit.key), strict=True):
-        if error := checked.conflict:
-            return error
-        if not (entry.services or entry.delegate):
-            continue
-        if not is_below(entry.match, visit.prefix):
-            return (f"the path prefix {quoted(entry.match)} does not match the parent's path prefix "
-                    f"{quoted(visit.prefix)}")
-        if error := checked.error or (_delegate_error(obj, entry.delegate, path, view) if entry.delegate
-                                      else ""):
-            return error
-    return ""
 
 
 def _delegate_error(obj: IngressRoute, delegate: Delegate, path: Mapping[Key, None], view: View) -> str:
@@ -130,13 +121,13 @@ def _delegate_error(obj: IngressRoute, delegate: Delegate, path: Mapping[Key, No
     return ""
 
 
-def _targets(key: Key, view: View, graph: Graph) -> Iterator[Visit]:
+def _targets(visit: Visit, view: View, graph: Graph) -> Iterator[Visit]:
     """Yield the visits that a valid object leads to, and record the warnings of the object."""
-    obj = view.objects[key]
+    key, obj = visit.key, view.objects[visit.key]
     for entry, checked in zip(obj.routes, view.entries(key), strict=True):
         for text in checked.warnings:
             graph.warn(key, text)
-        if entry.delegate is None:
+        if entry.delegate is None or not is_below(entry.match, visit.prefix):
             continue
         following = target(obj, entry.delegate)
         if following in view.objects:

@@ -34,6 +34,7 @@ PLAIN = [  # path of the request, namespace and Service; "" for none
     ("/foo/bar", "shop", "c"), ("/foo/barn", "shop", "c"),
     ("/pay", "bank", "pay"), ("/pay/in", "bank", "deep"), ("/pay/none", "bank", "pay"),
     ("/rewritten/x", "shop", "a"),
+    ("/two/x", "shop", "b"), ("/three/y/z", "shop", "c"), ("/two", "shop", "a"), ("/three/x", "shop", "a"),
     ("/loop/x", "shop", "b"), ("/loop/again", "shop", "b"), ("/astray/in", "shop", "a"),
 ]
 NOWHERE = {"forbidden": "bank", "younger": "shop", "wild": "shop"}
@@ -69,7 +70,9 @@ def site(tmp_path_factory):
             ingress_route("plain", forward("/", "a"), forward("/foo", "b"), forward("/foo/bar", "c"),
                           delegate("/pay", "pay", "bank"), delegate("/gone", "gone"),
                           forward("/rewritten", "a", prefixRewrite="/new"), delegate("/loop", "loop"),
-                          delegate("/astray", "astray"), fqdn=HOST),
+                          delegate("/astray", "astray"), delegate("/two", "twice"),
+                          delegate("/three", "twice"), fqdn=HOST),
+            ingress_route("twice", forward("/two/x", "b"), forward("/three/y", "c")),
             ingress_route("loop", forward("/loop", "b"), delegate("/loop/again", "again")),
             ingress_route("again", forward("/loop/again", "c"), delegate("/loop/again", "loop")),
             ingress_route("astray", forward("/astray/in", "c"), forward("/stray", "c")),

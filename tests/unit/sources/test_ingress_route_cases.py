@@ -2,6 +2,7 @@
 
 import pytest
 
+from f5router.model.cluster import Key
 from f5router.sources import delegation_walk
 from f5router.sources.ingress_routes import NO_ROOT
 from tests.rows import rows
@@ -213,6 +214,36 @@ CASES["docs/ingressroute.md, What is different from Contour"] = {
          root(entry("/a", to="shop/v"), name="evil/a", fqdn="evil.example.com", created=LATER),
          ingress_route("v", entry("/b", "web"))],
         {"shop/root": OK, "evil/a": OK, "shop/v": OK}, ["/b"]),
+    "a child with two prefixes": (
+        [root(entry("/a", to="v"), entry("/b", to="v")),
+         ingress_route("v", entry("/a/x", "web"), entry("/b/y", "web"))],
+        {"shop/root": OK, "shop/v": OK}, ["/a/x", "/b/y"]),
+    "a child with two prefixes, one by way of another object": (
+        [root(entry("/a", to="v"), entry("/b", to="w")), ingress_route("w", entry("/b/y", to="v")),
+         ingress_route("v", entry("/a", "web"), entry("/b/y/z", "web"))],
+        {"shop/root": OK, "shop/v": OK, "shop/w": OK}, ["/a", "/b/y/z"]),
+    "two prefixes are delegated further": (
+        [root(entry("/a", to="v"), entry("/b", to="v")),
+         ingress_route("v", entry("/a", to="w"), entry("/b", to="w")),
+         ingress_route("w", entry("/a/x", "web"), entry("/b/y", "web"))],
+        {"shop/root": OK, "shop/v": OK, "shop/w": OK}, ["/a/x", "/b/y"]),
+    "a child with two prefixes, and a route below none": (
+        [root(entry("/a", to="v"), entry("/b", to="v")),
+         ingress_route("v", entry("/a/x", "web"), entry("/b/y", "web"), entry("/c", "web"))],
+        {"shop/root": OK,
+         "shop/v": bad('the path prefix "/c" does not match the parent\'s path prefix "/a"')}, []),
+    "another tenant's delegation lets nothing out of a prefix": (
+        [root(entry("/a", to="v"), entry("/e", to="evil/e")),
+         ingress_route("evil/e", entry("/e/x", to="shop/v")),
+         ingress_route("v", entry("/a/x", "web"), entry("/e/x/y", "web"))],
+        {"shop/root": OK, "evil/e": OK,
+         "shop/v": bad('the path prefix "/e/x/y" does not match the parent\'s path prefix "/a"')}, []),
+    "the object that delegates the second prefix is invalid": (
+        [root(entry("/a", to="v"), entry("/b", to="w")),
+         ingress_route("w", entry("/b", to="v"), entry("/z", "web")),
+         ingress_route("v", entry("/a/x", "web"), entry("/b/y", "web"))],
+        {"shop/root": OK, "shop/v": OK,
+         "shop/w": bad('the path prefix "/z" does not match the parent\'s path prefix "/b"')}, ["/a/x"]),
     "a path of no request": (
         [root(entry("^/x.*", "web"))],
         {"shop/root": bad('route "^/x.*": match must begin with / and may have at most 2000 characters, of '
@@ -225,6 +256,16 @@ CASES["docs/ingressroute.md, What is different from Contour"] = {
         {"shop/root": bad("tcpproxy: not supported with secretName, for which the BIG-IP would need another "
                           "virtual server; tls.passthrough is supported")}, []),
 }
+
+
+def test_a_route_whose_prefix_nobody_valid_delegates():
+    """The object is valid without it, so an Event says that it is not served."""
+    loaded, _ = source(
+        WEB, root(entry("/a", to="v"), entry("/b", to="w")),
+        ingress_route("w", entry("/b", to="v"), entry("/z", "web")),
+        ingress_route("v", entry("/a/x", "web"), entry("/b/y", "web")))
+    assert loaded.warnings(Key("shop", "v")) == (
+        'route "/b/y": not served: no valid IngressRoute delegates its path',)
 
 
 @rows(("objects", "expected", "paths"), [
