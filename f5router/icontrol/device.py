@@ -44,11 +44,12 @@ from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
-from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
+from f5router.plan.change import CREATE, DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.ordinals import Ordinals
 from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
+Errors = Mapping[Ref, BigIPError]
 
 
 class Device:
@@ -202,7 +203,7 @@ class Device:
         self,
         plan: Plan,
         *,
-        earlier_failures: Mapping[Ref, BigIPError] = MappingProxyType({}),
+        earlier_failures: Errors = MappingProxyType({}),
         deferred: Collection[Ref] = (),
         should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: False,
         on_change: Callable[[AnyChange], None] = lambda change: None,
@@ -317,43 +318,42 @@ class Device:
         else:
             self.observed[ref] = obj
 
-    def _unblocked(
-        self, changes: list[AnyChange], earlier: Mapping[Ref, BigIPError], outcome: Outcome
-    ) -> list[AnyChange]:
+    def _unblocked(self, changes: list[AnyChange], earlier: Errors, outcome: Outcome) -> list[AnyChange]:
         """Return the Changes whose dependencies are in place; the others fail as their dependencies did."""
         possible, errors = [], ChainMap(outcome.failed, dict(earlier))
         for change in changes:
             if concerns(change, Pool):
                 change = replace(change, new=monitors.without_missing(change.obj, change.old, self.observed))
-            error, blocked = self._obstacle(change.obj, errors)
+            error, blocked = self._obstacle(change, errors)
             error = error or self.sender.uncertain.obstacle(change)
             if error is None:
                 possible.append(change)
                 continue
             self.sender.uncertain.note(change, error)
             outcome.failed[change.ref] = error
-            if blocked:
-                outcome.blocked.add(change.ref)
+            outcome.blocked |= {change.ref} if blocked else set()
         return possible
 
-    def _obstacle(self, obj: Object, errors: Mapping[Ref, BigIPError]) -> tuple[BigIPError | None, bool]:
+    def _obstacle(self, change: AnyChange, errors: Errors) -> tuple[BigIPError | None, bool]:
         """Return why an object cannot be written yet, and True if a dependency was refused.
 
-        Dependencies that are on the device are followed too: an existing attachment is useless while the
-        update of its profile is refused. A monitor keeps nothing waiting: a pool does without.
+        A new object may lead to a pool whose members are refused; one that is there stays as it is.
+        Dependencies on the device are followed too: an attachment is useless while the update of its profile
+        is refused. A monitor keeps nothing waiting: a pool does without.
         """
         seen: set[Ref] = set()
-        stack = list(obj.dependencies) if errors else []
+        stack = list(change.obj.dependencies) if errors else []
         while stack:
             ref = stack.pop()
             if ref.kind in TYPES:
                 continue
-            if ref in errors and not is_usable(errors[ref]):
-                return errors[ref], True
+            if (error := errors.get(ref)) is not None and not is_usable(error) and not (
+                    change.verb == CREATE and isinstance(error, Incomplete)):
+                return error, True
             if ref not in seen and ref in self.observed:
                 seen.add(ref)
                 stack.extend(self.observed[ref].dependencies)
-        missing = next((ref for ref in obj.dependencies if ref not in self.observed), None)
+        missing = next((ref for ref in change.obj.dependencies if ref not in self.observed), None)
         return (None if missing is None else Refused(text=f"{missing} is not there")), False
 
     def _without_retained(

@@ -50,7 +50,7 @@ class LTMReading:
         self.objects: dict[Ref, Object] = {}
         """Our objects, and other people's Rules in our policies."""
         self.nodes: dict[str, str] = {}
-        """Partition of the LTM node, by the address of a member of our pools."""
+        """Full path of the LTM node, by the address of a member of our pools."""
         self.policies: dict[str, object] = {}
         """Status of each policy, by path."""
         self.profiles: dict[str, dict[str, JSON]] = {kind: {} for kind in (*PROFILES, HTTP)}
@@ -82,7 +82,7 @@ class LTMReading:
                 self._take(kind, path, item)
                 if kind == Pool.KIND:
                     with contextlib.suppress(*ltm_codec.ODD):
-                        self.nodes.update(ltm_nodes.places(ltm_codec.items(item, "members")))
+                        self.nodes.update(ltm_nodes.nodes_of(ltm_codec.items(item, "members")))
 
     def _policies(self) -> None:
         """Read the policies; the Rules of a large one by themselves, in pages."""

@@ -20,4 +20,4 @@ class Observation:
     drafts: tuple[str, ...] = ()
     """Drafts of our policies, left by an interrupted run."""
     nodes: Mapping[str, str] = field(default_factory=dict)
-    """Partition of the LTM node, by the address of a member of our pools."""
+    """Full path of the LTM node, by the address of a member of our pools."""

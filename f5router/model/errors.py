@@ -249,21 +249,20 @@ class InUse(Refused):
 
 
 class Incomplete(Refused):
-    """The device refused parts of this object.
+    """The device has a pool without some of its members, as it refuses them.
 
     Attributes:
-        applied: the object as it is on the device now.
-        usable: True if its dependents work with that.
+        applied: the pool as it is on the device now.
     """
 
-    def __init__(self, error: Refused, applied: Pool, *, usable: bool):
+    def __init__(self, error: Refused, applied: Pool):
         super().__init__(error.method, error.path, error.text, status=error.status)
-        self.applied, self.usable = applied, usable
+        self.applied = applied
 
 
 def is_usable(error: BigIPError) -> bool:
-    """True if a partly refused object is usable by its dependents."""
-    return isinstance(error, Incomplete) and error.usable
+    """True for a pool that has members though some were refused: its dependents work with that."""
+    return isinstance(error, Incomplete) and bool(error.applied.members)
 
 
 class Unconfirmed(BigIPError):

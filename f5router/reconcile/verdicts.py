@@ -4,8 +4,8 @@ from f5router.admission.admission import DEVICE_REJECTED
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
-from f5router.model.errors import NO_RIGHT, BigIPError, Unconfirmed
-from f5router.model.ltm import ServerSSL
+from f5router.model.errors import NO_RIGHT, BigIPError, Incomplete, Unconfirmed
+from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import static_routes, vxlan, vxlan_checks
@@ -52,8 +52,18 @@ class Verdicts:
 
     def _message(self, key: Key) -> str:
         """Return what the status of an admitted Route has for its team; "" for nothing."""
-        texts = (self._engine.option_problems(key), *(text for _, text in self._certificates.of(key)))
+        texts = (*self._left_out(key).values(), self._engine.option_problems(key),
+                 *(text for _, text in self._certificates.of(key)))
         return "; ".join(filter(None, texts))
+
+    def _left_out(self, key: Key) -> dict[Ref, str]:
+        """Return the pools of a Route that the BIG-IP has without some of their members, and why."""
+        texts = {}
+        for ref in sorted(self._engine.closure(self._engine.uses(key)) & self._retry.failures.keys()):
+            error = self._retry.failures[ref].error
+            if isinstance(error, Incomplete) and ref == error.applied.ref:
+                texts[ref] = left_out(ref, self._engine.objects.get(ref), error)
+        return texts
 
     def waits_for(self, key: Key) -> str:
         """Return what an admitted Route waits for before its objects can be written; "" for nothing."""
@@ -62,8 +72,13 @@ class Verdicts:
         return "its certificates are not checked yet" if self._engine.pending(key) else ""
 
     def _refused_object(self, needed: set[Ref]) -> Ref | None:
-        """Return the first object of a Route that was refused, not one that needs it; None if none was."""
-        failed = needed & self._retry.failures.keys()
+        """Return the first object of a Route that was refused, not one that needs it; None if none was.
+
+        A pool without some of its members does not count, unless previous objects stay because of it.
+        """
+        failures = self._retry.failures
+        failed = {ref for ref in needed & failures.keys()
+                  if failures[ref].blocked or not isinstance(failures[ref].error, Incomplete)}
         return min(failed, key=lambda ref: (stage(self._engine.objects[ref]), ref), default=None)
 
     def unserved(self, *, written: bool = True) -> dict[Key, str]:
@@ -81,7 +96,14 @@ class Verdicts:
                     reasons[key] = "not yet programmed"
             elif not verdict.admitted and self._engine.rejection(key) is None:
                 reasons[key] = verdict.message
+            elif verdict.admitted:
+                without = (text for ref, text in self._left_out(key).items() if self._is_empty(ref))
+                reasons.update((key, text) for text in without)
         return reasons
+
+    def _is_empty(self, ref: Ref) -> bool:
+        pool = self._device.observed.get(ref)
+        return isinstance(pool, Pool) and not pool.members
 
     def problems(self, *, written: bool = True) -> list[GroupedProblem]:
         """Return why anything is not in place: refused objects, whoever needs them, and unserved Routes.
@@ -135,3 +157,10 @@ class Verdicts:
         routes = {ref: failure.error for ref, failure in failures.items() if ref.kind == StaticRoute.KIND}
         return self._engine.network_findings() + Findings(texts) + static_routes.refusals(
             routes, self._engine.objects)
+
+
+def left_out(ref: Ref, wanted: Object | None, error: Incomplete) -> str:
+    """Say that a pool serves without some of its members."""
+    all_of = {(m.address, m.port) for m in wanted.members} if isinstance(wanted, Pool) else set()
+    missing = all_of - {(member.address, member.port) for member in error.applied.members}
+    return f"{ref}: {len(missing)} of {len(all_of)} pods are not in the pool: {error.text}"

@@ -282,7 +282,7 @@ def test_both_at_once(lab):
 
 
 def test_without_a_shared_partition(lab):
-    """The second is refused, with what to do; the first is not touched."""
+    """The second has no pod, and says what to do; the first is not touched."""
     shard = Shard(lab, "/P1", "10.0.0.1")
     lab.apply(api("10.1.1.7", "10.1.1.8"), manifests.route("a", service="api"))
     shard.bring_in_step()
@@ -292,10 +292,12 @@ def test_without_a_shared_partition(lab):
     assert two.router.reporter.statuses.flush(DEADLINE_S)
     (entry,) = (entry for entry in lab.kube.get("Route", "shop", "a")["status"]["ingress"]
                 if entry["routerName"] == "P2")
-    assert entry["conditions"][0]["reason"] == "DeviceRejected"
-    assert entry["conditions"][0]["message"].endswith(
-        "cannot use the same IP Address (10.1.1.7); one LTM node per address: routers that share pods need "
-        "the same --f5-node-partition")
+    assert entry["conditions"][0]["status"] == "True"
+    assert entry["conditions"][0]["message"] == (
+        "ltm/pool /P2/openshift_shop_api: 2 of 2 pods are not in the pool: LTM node /P1/10.1.1.7 has the "
+        "address 10.1.1.7; pools of /P2 cannot use a node of /P1. Controllers that share pods need their "
+        "nodes in /Common (--f5-node-partition; CIS: --share-nodes)")
+    assert two.router.reconciler.verdicts.unserved().keys() == {Key("shop", "a")}
     shard.check_serving()
     shard.router.close()
     two.router.close()
@@ -303,8 +305,8 @@ def test_without_a_shared_partition(lab):
 
 @pytest.fixture
 def taken(lab):
-    """An administrator has a node of another name for 10.1.1.7; one router, whose clock is moved by hand."""
-    lab.change("POST", "ltm/node", {"name": "web", "partition": "Common", "address": "10.1.1.7"})
+    """Another partition has the node of 10.1.1.7; one router, whose clock is moved by hand."""
+    lab.change("POST", "ltm/node", {"name": "web", "partition": "P2", "address": "10.1.1.7"})
     lab.apply(api("10.1.1.7"), manifests.route("a", service="api"))
     now = [0.0]
     shard = Shard(lab, "/P1", "10.0.0.1", clock=lambda: now[0], **SHARED)
@@ -320,12 +322,20 @@ def retry(shard: Shard) -> None:
 
 
 def test_no_pod_can_be_served(lab, taken):
-    """Nothing new is put in front of a pool that could have no member: previous objects may still serve."""
-    assert taken.ask("www.example.com") is None
+    """A new Route leads to a pool without members; one that served before keeps its pool."""
+    assert taken.ask("www.example.com") == "/P1/openshift_shop_api"
+    assert members(lab, "/P1/openshift_shop_api") == set()
     retry(taken)
-    assert lab.writes() == [("POST", "/mgmt/tm/ltm/node")]
-    lab.change("DELETE", "ltm/node/~Common~web")
-    retry(taken)
+    assert lab.writes() == []
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.8",)), manifests.route("a", service="web"))
+    taken.bring_in_step()
+    assert taken.ask("www.example.com") == "/P1/openshift_shop_web"
+    lab.apply(manifests.route("a", service="api"))
+    taken.bring_in_step()
+    assert taken.ask("www.example.com") == "/P1/openshift_shop_web"
+    lab.change("DELETE", "ltm/node/~P2~web")
+    while taken.router.reconciler.failures:
+        retry(taken)
     taken.check_serving()
 
 
@@ -336,16 +346,20 @@ def test_one_pod_of_two_can_be_served(lab, taken):
     retry(taken)
     assert taken.ask("www.example.com") == "/P1/openshift_shop_api"
     assert members(lab, "/P1/openshift_shop_api") == {"10.1.1.9:8080"}
-    assert taken.router.reconciler.verdicts.unserved().keys() == {Key("shop", "a")}
+    verdicts = taken.router.reconciler.verdicts
+    assert verdicts.unserved() == {}
+    assert verdicts.verdict(Key("shop", "a")).message.startswith(
+        "ltm/pool /P1/openshift_shop_api: 1 of 2 pods are not in the pool: LTM node /P2/web has the address "
+        "10.1.1.7;")
     taken.router.settling.finish()
     retry(taken)
-    assert lab.writes() == [("POST", "/mgmt/tm/ltm/node")]
+    assert lab.writes() == []
     assert taken.router.settling.settles_at() is None
     lab.apply(api("10.1.1.7", "10.1.1.8"))
     taken.bring_in_step()
     assert members(lab, "/P1/openshift_shop_api") == {"10.1.1.8:8080"}
     assert taken.router.settling.settles_at() is not None
-    lab.change("DELETE", "ltm/node/~Common~web")
+    lab.change("DELETE", "ltm/node/~P2~web")
     retry(taken)
     taken.check_serving()
 
@@ -374,7 +388,7 @@ def test_the_shared_partition_comes_later(lab):
     two = Shard(lab, "/P2", "10.0.0.2", **SHARED)
     two.bring_in_step()
     text = str(next(iter(two.router.reconciler.failures.values())).error)
-    assert "need the same --f5-node-partition" in text
+    assert "need their nodes in /Common (--f5-node-partition" in text
     replaced(lab, router, "/P1", "10.1.1.8", "10.1.1.9")
     two.catch_up()
     assert two.router.reconcile_once()

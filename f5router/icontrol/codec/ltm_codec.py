@@ -75,11 +75,11 @@ def items(obj: JSON, name: str) -> list[JSON]:
 # --- pools -------------------------------------------------------------------------------
 
 
-def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+def pool_changes(pool: Pool, nodes: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Encode the body of a PATCH; the member list replaces the old one.
 
     Args:
-        places: partition of a member's node by its address, such as "/Common"; default: the pool's own.
+        nodes: full path of a member's node by its address; default: that of its name in the pool's partition.
     """
     own = "/" + pool.path.split("/")[1]
     return {
@@ -89,17 +89,19 @@ def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -
         "queueOnConnectionLimit": "enabled" if pool.queue_ms else "disabled",
         "queueTimeLimit": pool.queue_ms,
         "reselectTries": pool.reselect_tries,
-        "members": [_encode_member(m, places.get(m.address, own)) for m in sorted(pool.members)],
+        "members": [_encode_member(m, nodes.get(m.address) or f"{own}/{m.address}")
+                    for m in sorted(pool.members)],
     }
 
 
-def _encode_member(member: PoolMember, place: str) -> dict[str, Any]:
+def _encode_member(member: PoolMember, node: str) -> dict[str, Any]:
     """Encode all properties that we set: those left out may keep their values or get their defaults.
 
+    The address is not among them: a node that is gone would be made again, under a name that is not ours.
     Source: f5-cccl, f5_cccl/resource/ltm/pool_member.py, which writes the same ones.
     """
     return {
-        "name": member.name, "partition": place.strip("/"), "ratio": member.ratio,
+        **located(f"{node}{'.' if ':' in node else ':'}{member.port}"), "ratio": member.ratio,
         "connectionLimit": member.connection_limit, "priorityGroup": member.priority_group,
         "session": "user-enabled" if member.state == "enabled" else "user-disabled",
         "state": "user-down" if member.state == "forced_offline" else "user-up",
@@ -118,15 +120,20 @@ def decode_pool(obj: JSON) -> Pool:
 
 def decode_member(item: JSON) -> PoolMember:
     """Decode a member; one without an address keeps its name, which equals no desired member."""
-    name = str(item.get("name", "")).rsplit("/", 1)[-1]
-    node, _, port = name.rpartition("." if name.count(":") > 1 else ":")
+    node, port = node_and_port(str(item.get("name", "")).rsplit("/", 1)[-1])
     address = address_of(str(item.get("address") or node)) or address_of(node)
     return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
-                      _number(item.get("connectionLimit"), 0), _member_state(item),
+                      _number(item.get("connectionLimit"), 0), member_state(item),
                       _number(item.get("priorityGroup"), 0))
 
 
-def _member_state(item: JSON) -> MemberState:
+def node_and_port(name: str) -> tuple[str, str]:
+    """Split the name, or path, of a member; IPv6 has a dot in front of the port (bigip-behaviour.md B3)."""
+    node, _, port = name.rpartition("." if name.rsplit("/", 1)[-1].count(":") > 1 else ":")
+    return node, port
+
+
+def member_state(item: JSON) -> MemberState:
     """Decode what a user has set; monitors set other values, such as monitor-enabled and down.
 
     Source: bigip-behaviour.md B3.

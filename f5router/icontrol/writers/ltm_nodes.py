@@ -3,7 +3,8 @@
 Usually they come with the members and lie in the partition of the pools. Routers in several partitions
 that share pods need them where the pools of all may refer to them (`--f5-node-partition`): there they
 are created separately, with a description by which any of these routers recognises them. An existing
-node stays where it is, with its members.
+node stays where it is, with its name and its members: a member is written by it where a pool may refer to it.
+All nodes are read only when the device has refused one: pools whose nodes are ours cost no request more.
 Source: bigip-behaviour.md B3; AS3's shareNodes does the same (F5Networks/f5-appsvcs-extension#3, #868).
 """
 
@@ -12,20 +13,22 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 
-from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol import node_reading
+from f5router.icontrol.codec import ltm_codec, node_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
+from f5router.icontrol.rest.client import Client, delete_if_there
 from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.writers.pool_writes import PoolWrite
 from f5router.model import names
-from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
+from f5router.model.errors import AuthFailed, BigIPError, Conflict, InUse, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import BigIPState, Pool
+from f5router.model.ltm import BigIPState, Pool, PoolMember
+from f5router.model.ltm_nodes import NodeMap
 
 log = logging.getLogger(__name__)
 
-KIND = "ltm/node"
+KIND = node_reading.KIND
 
 ADDRESS_TAKEN = frozenset({"0107176c", "0107003a"})
 """TMOS message numbers: another node has the address (bigip-behaviour.md A2.3)."""
@@ -33,24 +36,21 @@ ADDRESS_TAKEN = frozenset({"0107176c", "0107003a"})
 BATCH = 500
 """Nodes that are deleted after one reading of all, at most."""
 
-HINT = "one LTM node per address: routers that share pods need the same --f5-node-partition"
-
-Write = Callable[[Pool, Mapping[str, str]], None]
-"""Sends a pool, given the partition of the nodes of its members by address."""
+Write = Callable[[Pool, Mapping[str, str], bool], None]
+"""Sends a pool, given the nodes of its members by address, and if it is on the device."""
 
 
-def places(members: Iterable[JSON]) -> dict[str, str]:
-    """Return the partition, with its slash, of the node of each address, from pool members as read.
+def nodes_of(members: Iterable[JSON]) -> dict[str, str]:
+    """Return the full path of the node of each address, from pool members as read.
 
     A member that cannot be read counts as absent, as its pool does.
     """
-    partitions: dict[str, str] = {}
+    nodes: dict[str, str] = {}
     for item in members:
         with contextlib.suppress(*ltm_codec.ODD):
-            partition, *nested = ltm_codec.path_of(item).strip("/").split("/")
-            if len(nested) == 1:
-                partitions[ltm_codec.decode_member(item).address] = f"/{partition}"
-    return partitions
+            if (place := node_codec.node_of_member(item)) is not None:
+                nodes[place[0]] = place[1]
+    return nodes
 
 
 class NodeWriter:
@@ -65,8 +65,16 @@ class NodeWriter:
         self._client, self._own, self.shared, self._batch = client, own, shared, batch
         self._lock = threading.Lock()
         """For the attributes below, except `_found`, which only the thread that removes nodes uses."""
-        self._places: dict[str, str] = {}
-        """Partition by address of a pool member: the node is in use, so nobody can remove it."""
+        self._used: dict[str, str] = {}
+        """Full path by address of a pool member: the node is in use, so nobody can remove or rename it."""
+        self._all = NodeMap({}, own.strip("/"), (shared or "").strip("/"))
+        """All nodes as they were read last."""
+        self._readings = 0
+        """How many readings of all nodes have begun."""
+        self._is_old = False
+        """True if the device was observed since: what is left out may be possible now."""
+        self._reading = threading.Lock()
+        """Held while all nodes are read."""
         self._left: set[str] = set()
         """Addresses whose nodes may be unused."""
         self._found: deque[tuple[str, str]] = deque()
@@ -75,9 +83,9 @@ class NodeWriter:
         """Addresses whose nodes are all in `_found`."""
 
     def update_from(self, observation: Observation) -> None:
-        """Remember where the nodes of our pools' members are."""
+        """Remember which nodes our pools' members have."""
         with self._lock:
-            self._places = dict(observation.nodes)
+            self._used, self._is_old = dict(observation.nodes), True
 
     def forget(self, addresses: Iterable[str]) -> None:
         """Note addresses that left a pool, or did not get there: any router may remove their nodes."""
@@ -85,80 +93,151 @@ class NodeWriter:
             for address in addresses:
                 self._left.add(address)
                 self._listed.discard(address)
-                self._places.pop(address, None)
+                self._used.pop(address, None)
+                if self._all.path(address) == f"{self._own}/{address}":
+                    self._all = self._all.without(address)  # it came with a member, and may go
+
+    # --- writing ---------------------------------------------------------------------------
 
     def write(self, pool: Pool, old: Pool | None, put: Write) -> None:
         """Write a pool, its nodes first.
 
         Args: old: the pool on the device, None if there is none.
-        Raises: Incomplete: it was written without the members whose address another node has.
-            BigIPError.
+        Raises: Incomplete: it was written without members that the device refuses, or whose address another
+            node has. BigIPError.
         """
-        try:
-            if self.shared is None:
-                put(pool, {})
-            else:
-                self._write(pool, old, put, self.shared)
-        except Incomplete:
-            raise
-        except Refused as exc:
-            if exc.code not in ADDRESS_TAKEN:
-                raise
-            raise _explained(exc) from exc
-
-    def _write(self, pool: Pool, old: Pool | None, put: Write, shared: str) -> None:
-        try:
-            self._write_once(pool, old, put, shared)
-        except NotFound:
-            # Another router may just have removed a node that nobody used.
-            self._write_once(pool, old, put, shared)
-
-    def _write_once(self, pool: Pool, old: Pool | None, put: Write, shared: str) -> None:
+        write = PoolWrite(pool, old, lambda sent, exists: put(sent, self._paths(sent), exists), self._check)
         addresses = {member.address for member in pool.members}
-        refused = self._make(addresses, shared)
-        possible = replace(pool, members=frozenset(m for m in pool.members if m.address not in refused))
         try:
-            if possible != old:
-                with self._lock:
-                    places = {m.address: self._places.get(m.address, shared) for m in possible.members}
-                put(possible, places)
+            left, refused = self._written(write, addresses)
         except BigIPError:
-            self.forget(addresses)
+            self._note_unused(addresses)
             raise
-        for error in refused.values():
-            raise Incomplete(error, possible, usable=bool(possible.members))
+        self._note_unused(member.address for member in refused)
+        write.incomplete(left, refused)
 
-    def _make(self, addresses: Iterable[str], shared: str) -> dict[str, Refused]:
-        """Create the missing nodes; return the addresses that cannot have one, and why."""
-        refused = {}
-        with self._lock:
-            missing = sorted({address for address in addresses if address not in self._places})
-        for address in missing:
+    def _written(self, write: PoolWrite, addresses: set[str]) -> tuple[
+            dict[str, Refused], dict[PoolMember, Refused]]:
+        """Write a pool; again after a reading of all nodes, if the first attempt is refused.
+
+        Returns: the addresses that are left out, and the members that are refused, with the reasons.
+        Raises: BigIPError.
+        """
+        readings = self._readings
+        left: dict[str, Refused] = {}
+        try:
+            left = self._prepare(addresses)
+            write.send(left)
+        except Refused as exc:
+            refusal = exc
+        else:
+            return left, {}
+        if self._may_be_nodes(refusal, addresses) and self._has_read(refusal, addresses, readings):
             try:
-                place = self._create(address, shared)
+                left = self._prepare(addresses)
+                write.send(left)
             except Refused as exc:
-                if exc.code not in ADDRESS_TAKEN:
-                    raise
-                refused[address] = _explained(exc)
+                refusal = exc
             else:
-                with self._lock:
-                    self._places[address] = place
-        return refused
+                return left, {}
+        return left, write.bisect(refusal, left)
 
-    def _create(self, address: str, shared: str) -> str:
-        """Return the partition of the node of an address, created if there is none. Raises: BigIPError."""
+    def _has_read(self, refusal: Refused, addresses: set[str], since: int) -> bool:
+        """Read all nodes after a refusal; False if our account may not read them. Raises: BigIPError."""
+        with self._lock:
+            for address in addresses:
+                self._used.pop(address, None)
+        try:
+            self._read_all(since)
+        except (AuthFailed, Refused) as exc:
+            log.warning("LTM nodes not read", extra={"error": str(exc), "refusal": refusal.text})
+            return False
+        return True
+
+    def _note_unused(self, addresses: Iterable[str]) -> None:
+        """Note nodes that we may have created, and that no pool has got."""
+        if self.shared is not None:
+            self.forget(addresses)
+
+    def _may_be_nodes(self, error: Refused, addresses: set[str]) -> bool:
+        """True if a refusal may be over once it is known which nodes there are now."""
+        return error.code in ADDRESS_TAKEN or (isinstance(error, NotFound) and (
+            self.shared is not None or any(self._path(address) != self._all.own_path(address)
+                                           for address in addresses)))
+
+    def _path(self, address: str) -> str:
+        return self._used.get(address) or self._all.path(address)
+
+    def _paths(self, pool: Pool) -> dict[str, str]:
+        with self._lock:
+            return {member.address: self._path(member.address) for member in pool.members}
+
+    def _prepare(self, addresses: Iterable[str]) -> dict[str, Refused]:
+        """Create the nodes that are missing, if they are ours to create.
+
+        Returns: the addresses that cannot have a member, and why. Raises: BigIPError.
+        """
+        left = self._obstacles(addresses)
+        if left and self._is_old:
+            self._read_all(self._readings)
+            left = self._obstacles(addresses)
+        if self.shared is not None:
+            with self._lock:
+                missing = sorted(address for address in addresses
+                                 if address not in self._used and address not in left
+                                 and address not in self._all.foreign)
+            for address in missing:
+                self._create(address, self.shared)
+        return left
+
+    def _obstacles(self, addresses: Iterable[str]) -> dict[str, Refused]:
+        with self._lock:
+            unused = sorted(address for address in addresses if address not in self._used)
+            obstacles = {address: self._all.obstacle(address) for address in unused}
+        return {address: Refused(text=text) for address, text in obstacles.items() if text}
+
+    def _create(self, address: str, shared: str) -> None:
+        """Create the node of an address, unless it is there. Raises: BigIPError."""
         body = {"name": address, "partition": shared.strip("/"), "address": address,
                 "description": names.NODE_DESCRIPTION}
         try:
             self._client.post(KIND, body)
         except Conflict:
             log.debug("node exists", extra={"address": address})
-        except Refused as exc:
-            own = item_path(KIND, f"{self._own}/{address}")
-            if exc.code in ADDRESS_TAKEN and get_if_there(self._client, own) is not None:
-                return self._own  # it came with a member, before there was a shared partition
-            raise
-        return shared
+        with self._lock:
+            self._used[address] = f"{shared}/{address}"
+
+    def _read_all(self, since: int) -> None:
+        """Read all nodes, unless another thread began to after so many readings. Raises: BigIPError."""
+        with self._reading:
+            if self._readings > since:
+                return
+            self._readings += 1
+            self._is_old = False
+            nodes = node_reading.read(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
+            with self._lock:
+                self._all = nodes
+
+    def _check(self, pool: Pool) -> None:
+        """Read the members of a pool if a node of another name may have got another address meanwhile.
+
+        Raises: NotFound: one has; BigIPError.
+        """
+        with self._lock:
+            doubtful = {member.address for member in pool.members if member.address not in self._used
+                        and member.address in self._all.foreign}
+        if not doubtful:
+            return
+        reply = self._client.get(item_path(Pool.KIND, pool.path, "members"))
+        read = nodes_of(reply.get("items") or ())
+        with self._lock:
+            wrong = sorted(address for address in doubtful if read.get(address) != self._all.path(address))
+            self._used.update((address, read[address]) for address in doubtful if address not in wrong)
+        if wrong:
+            raise NotFound("GET", item_path(Pool.KIND, pool.path),
+                           f"LTM node {self._all.path(wrong[0])} has not the address {wrong[0]} any more")
+
+    # --- removal ---------------------------------------------------------------------------
 
     def remove_left(self, in_use: Collection[str], *, most: int = BATCH) -> int:
         """Delete our nodes that members left behind and no pool refers to; return their number.
@@ -216,8 +295,8 @@ class NodeWriter:
             reply = self._client.get(KIND, {"$filter": f"partition eq {partition.strip('/')}"})
             for item in reply.get("items") or []:
                 path = ltm_codec.path_of(item)
-                address = ltm_codec.address_of(path.rsplit("/", 1)[1])
-                if address in addresses and path.startswith(f"{partition}/") and self._ours(item):
+                address = path.rsplit("/", 1)[1]  # one of another name, or spelling, is not ours
+                if address in addresses and path == f"{partition}/{address}" and self._ours(item):
                     nodes.append((address, path))
         if len(nodes) > self._batch:
             # The rest is read again before it is removed: somebody may have taken a node over meanwhile.
@@ -236,11 +315,6 @@ class NodeWriter:
             return True
         shared = ltm_codec.path_of(item).startswith(f"{self.shared}/")
         return not shared and not description and item.get("monitor", "default").strip() == "default"
-
-
-def _explained(error: Refused) -> Refused:
-    """Return the refusal with what the administrator can do."""
-    return Refused(error.method, error.path, f"{error.text.rstrip('.')}; {HINT}", status=error.status)
 
 
 def addresses(objects: BigIPState) -> set[str]:

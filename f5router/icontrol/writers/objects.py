@@ -12,7 +12,7 @@ from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import descriptions
 from f5router.model.errors import Conflict
 from f5router.model.ltm import Pool
-from f5router.plan.change import CREATE, DELETE, Change, concerns
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change, concerns
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +35,12 @@ class ObjectWriter(SingleWriter[Single]):
         if verb == DELETE:
             delete(self._client, change.ref)
         elif concerns(change, Pool):
-            self._nodes.write(change.obj, change.old, lambda pool, places: self._put(verb, pool, places))
+            self._nodes.write(change.obj, change.old, self._put_pool)
         else:
             self._put(verb, change.obj)
+
+    def _put_pool(self, pool: Pool, nodes: Mapping[str, str], exists: bool) -> None:
+        self._put(UPDATE if exists else CREATE, pool, nodes)
 
     def _put(self, verb: str, obj: Single, *more: Mapping[str, str]) -> None:
         """Args: more: further arguments of the kind's encoder."""

@@ -168,7 +168,7 @@ def test_what_is_begun(prepare, begins, stays):
 @pytest.mark.parametrize(("error", "failed", "recovered"), [
     pytest.param(None, False, True, id="written"),
     pytest.param(REFUSED, True, False, id="refused"),
-    pytest.param(Incomplete(REFUSED, pool("s0"), usable=True), True, True, id="usable"),
+    pytest.param(Incomplete(REFUSED, pool("s0", "10.1.1.1")), True, True, id="usable"),
 ])
 def test_results_of_a_pool_that_was_refused_before(error, failed, recovered):
     bench = Bench("s0")

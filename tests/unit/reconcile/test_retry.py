@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model.errors import Incomplete, NotFound, Refused, Unconfirmed
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.reconcile.hold import Hold, HoldReason
 from f5router.reconcile.retry import OVERTAKEN_AFTER, RETRY_FIRST_S, RETRY_MOST_S, Failure, RetrySchedule
@@ -15,8 +15,8 @@ from f5router.reconcile.retry import OVERTAKEN_AFTER, RETRY_FIRST_S, RETRY_MOST_
 POOL, RULE, OTHER = Ref("ltm/pool", "/Common/p"), Ref("ltm/policy/rule", "/Common/r"), Ref("ltm/pool", "/o")
 REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
 GONE = NotFound(text="gone", status=404)
-USABLE = Incomplete(REFUSED, Pool("/Common/p"), usable=True)
-UNUSABLE = Incomplete(REFUSED, Pool("/Common/p"), usable=False)
+USABLE = Incomplete(REFUSED, Pool("/Common/p", members=frozenset({PoolMember("10.1.1.1", 8080)})))
+UNUSABLE = Incomplete(REFUSED, Pool("/Common/p"))
 NOW = 1000.0
 
 

@@ -7,7 +7,7 @@ import pytest
 from f5router.admission.admission import DEVICE_REJECTED
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
-from f5router.model.errors import NO_RIGHT, AuthFailed, InUse, Refused, Unconfirmed
+from f5router.model.errors import NO_RIGHT, AuthFailed, Incomplete, InUse, Refused, Unconfirmed
 from f5router.model.ltm import Pool, Rule
 from f5router.model.net import StaticRoute, Tunnel
 from f5router.model.objects import Ref
@@ -61,6 +61,12 @@ class Bench:
     pytest.param(lambda b: (b.refuse(b.rule(A), blocked=True), b.refuse(b.pool())), "ltm/pool",
                  id="the cause, not what needs it"),
     pytest.param(lambda b: b.refuse(b.rule(B)), Verdict(True), id="another Route's"),
+    pytest.param(lambda b: b.refuse(b.pool(), Incomplete(REFUSED, Pool(b.pool().path))), Verdict(
+        True, message="ltm/pool /Common/openshift_shop_web: 1 of 1 pods are not in the pool: no"),
+        id="without its members"),
+    pytest.param(lambda b: (b.refuse(b.pool(), Incomplete(REFUSED, Pool(b.pool().path))),
+                            b.refuse(b.rule(A), Incomplete(REFUSED, Pool(b.pool().path)), blocked=True)),
+                 "ltm/policy/rule", id="previous objects stay, as the new pool has no members"),
 ])
 def test_verdict(prepare, verdict):
     bench = Bench()

@@ -13,7 +13,7 @@ from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.model import names
-from f5router.model.errors import BigIPError, Conflict, Incomplete, NotFound, Refused
+from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.ltm import Pool, PoolMember
 from mocks.bigip import FakeBigIP
 from tests.unit.icontrol.rest.test_client_on_device import settings_of
@@ -42,11 +42,14 @@ class Bench:
         self.p = NodeWriter(self.client, own="/P", shared="/Common")
         self.q = NodeWriter(self.client, own="/Q", shared="/Common")
 
-    def put(self, wanted: Pool, places) -> None:
+    def put(self, wanted: Pool, nodes, exists: bool) -> None:
         try:
-            self.client.post(Pool.KIND, ltm_codec.encode(wanted, places))
+            if not exists:
+                self.client.post(Pool.KIND, ltm_codec.encode(wanted, nodes))
+                return
         except Conflict:
-            self.client.patch(item_path(Pool.KIND, wanted.path), ltm_codec.pool_changes(wanted, places))
+            pass  # the reply to an earlier one was lost
+        self.client.patch(item_path(Pool.KIND, wanted.path), ltm_codec.pool_changes(wanted, nodes))
 
     def write(self, writer: NodeWriter, wanted: Pool, old: Pool | None = None) -> None:
         writer.write(wanted, old, self.put)
@@ -127,7 +130,7 @@ def test_one_that_came_with_a_member_is_used_where_it_is(bench):
     """A router that had no shared partition before: nothing moves, nothing breaks."""
     bench.write(NodeWriter(bench.client, own="/P", shared=None), pool(A))
     members = ltm_codec.items(bench.big.get("ltm/pool/~P~openshift_shop_web"), "members")
-    bench.p.update_from(Observation(nodes=ltm_nodes.places(members)))
+    bench.p.update_from(Observation(nodes=ltm_nodes.nodes_of(members)))
     bench.write(bench.p, pool(A, B), pool(A))
     assert bench.members(pool()) == {f"/P/{A}:8080", f"/Common/{B}:8080"}
     bench.p.update_from(Observation())
@@ -139,39 +142,10 @@ def test_one_that_came_with_a_member_is_used_where_it_is(bench):
     assert bench.members(pool()) == {f"/Common/{A}:8080", f"/Common/{B}:8080"}
 
 
-@pytest.mark.parametrize("where", ["/Q/10.1.1.1", "/Common/web"])
-def test_an_address_that_another_node_has(bench, where):
-    """It costs its member; the others are written, and the error names a remedy."""
-    bench.by_hand(where, A)
-    with pytest.raises(Incomplete) as caught:
-        bench.write(bench.p, pool(A, B))
-    assert (caught.value.applied, caught.value.usable) == (pool(B), True)
-    assert caught.value.code == "0107176c"
-    assert caught.value.text == (f"0107176c:3: Invalid Node, the IP address {A} already exists; one LTM node "
-                                 "per address: routers that share pods need the same --f5-node-partition")
-    assert bench.members(pool()) == {f"/Common/{B}:8080"}
-    bench.requests()
-    with pytest.raises(Incomplete):
-        bench.write(bench.p, pool(A, B), pool(B))
-    assert bench.requests() == ["POST node", f"GET node/~P~{A}"]
-    bench.client.delete(item_path("ltm/node", where))
-    bench.write(bench.p, pool(A, B), pool(B))
-    assert bench.members(pool()) == {f"/Common/{A}:8080", f"/Common/{B}:8080"}
-
-
-def test_a_clash_without_a_shared_partition(bench):
-    """The device refuses the whole pool; the words say what can be done."""
-    bench.by_hand(f"/Q/{A}", A)
-    with pytest.raises(Refused, match=r"0107003a:3: Pool member node .*; one LTM node") as caught:
-        bench.write(NodeWriter(bench.client, own="/P", shared=None), pool(A, B))
-    assert caught.value.code == "0107003a"
-    assert caught.value.text.endswith("need the same --f5-node-partition")
-
-
 def test_other_refusals_stay_as_they_are(bench):
     """A pool, or a folder, that is not there."""
-    def patch(wanted, places):
-        bench.client.patch(item_path(Pool.KIND, wanted.path), ltm_codec.pool_changes(wanted, places))
+    def patch(wanted, nodes, exists):
+        bench.client.patch(item_path(Pool.KIND, wanted.path), ltm_codec.pool_changes(wanted, nodes))
 
     for writer in (bench.p, NodeWriter(bench.client, own="/P", shared=None)):
         with pytest.raises(NotFound, match="requested Pool"):
@@ -187,10 +161,10 @@ def test_a_node_that_the_other_router_removes_in_between(quirks):
     with ExitStack() as stack:
         bench = Bench(stack, quirks=quirks)
 
-        def removed_first(wanted, places):
+        def removed_first(wanted, nodes, exists):
             if not removed:
                 removed.append(left(bench.q, A))
-            bench.put(wanted, places)
+            bench.put(wanted, nodes, exists)
 
         removed: list[int] = []
         bench.p.write(pool(A), None, removed_first)
@@ -200,7 +174,7 @@ def test_a_node_that_the_other_router_removes_in_between(quirks):
 
 def test_what_failed_is_not_believed(bench):
     """After a refusal of the pool a node may be gone: it is asked for again, or tidied up."""
-    def refuse(wanted, places):
+    def refuse(wanted, nodes, exists):
         raise Refused(text="01070151:3: no")
 
     with pytest.raises(Refused):
@@ -255,12 +229,12 @@ def test_a_404_for_a_node_that_the_device_still_shows_is_an_error(bench):
 
 def test_recorded_members():
     """Where the nodes of recorded members lie."""
-    partitions = {}
+    nodes = {}
     for path in sorted((RECORDINGS / "pool" / "members").glob("*.json")):
         read = json.loads(path.read_text())
-        partitions |= ltm_nodes.places(read.get("items", [read]))
-    assert partitions["1.1.1.1"] == "/Common"
-    assert set(partitions.values()) == {"/Common", "/DMZ"}
+        nodes |= ltm_nodes.nodes_of(read.get("items", [read]))
+    assert nodes["1.1.1.1"] == "/Common/1.1.1.1"
+    assert {path.split("/")[1] for path in nodes.values()} == {"Common", "DMZ"}
 
 
 def test_a_few_at_a_time(bench):
