@@ -57,10 +57,15 @@ def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | No
     return Record(names.full_path(config.folder, names.HTTP_GROUP), http_options.record_name(data), data)
 
 
+def are_always_needed(config: HeaderSettings) -> bool:
+    """True if the settings of the router alone need the iRule."""
+    return config.forwarded_headers != forwarded_headers.NEVER or bool(
+        config.request_actions or config.response_actions or config.unique_id)
+
+
 def always(config: HeaderSettings, *, sets_variables: bool) -> list[Object]:
     """Build the iRule with its Attachments if the settings of the router alone need it. Args: as of irule."""
-    if config.forwarded_headers == forwarded_headers.NEVER and not (
-            config.request_actions or config.response_actions or config.unique_id):
+    if not are_always_needed(config):
         return []
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
     return [obj for virtual in virtuals for obj in irule(config, virtual, sets_variables=sets_variables)]

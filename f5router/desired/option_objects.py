@@ -63,7 +63,7 @@ def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], f
 
 
 def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], policy: str, host: Condition,
-             required: frozenset[Ref]) -> list[Object]:
+             required: frozenset[Ref], protection: frozenset[Ref]) -> list[Object]:
     """Build the Rule that redirects the path / of a Route which is served there, if it asks for that.
 
     It goes before the Route's own Rules. A Route with the path / takes it from one without a path.
@@ -71,7 +71,7 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
     Args:
         admitted: all Routes of the Host.
         policy: full path.
-        required: what the Route's own Rules need.
+        required, protection: what the Route's own Rules need.
     """
     route = evaluated.route
     served = policy.endswith(names.SECURE_POLICY) or evaluated.insecure == "Allow"
@@ -79,7 +79,7 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
         return []
     return [Rule(policy, names.rule(route.key, match_conditions.MOST_PATHS), priority.priority_band("//"),
                  match_conditions.root() | {host}, Redirect(route.options.app_root),
-                 extra_dependencies=required, hosts=frozenset({evaluated.host}))]
+                 extra_dependencies=required, protection=protection, hosts=frozenset({evaluated.host}))]
 
 
 def _root_problem(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute]) -> str:

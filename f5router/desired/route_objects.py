@@ -14,6 +14,7 @@ from f5router.desired import (
     match_conditions,
     option_objects,
     pools,
+    protection,
     redirects,
     route_tls,
     server_names,
@@ -266,14 +267,13 @@ class _HostBuilder:
         path = self.config.https_virtual if secure else self.config.http_virtual
         assert path is not None, "Routes of a virtual server that is not configured have a fault"
         virtual = virtual or VirtualFacts(path)
-        required = set(dependencies) | {attachment_ref(path, "policies", self._full(policy))}
+        required = set(dependencies)
         if evaluated.pending_secret:
             required |= self._certificate
         suffix = self.host[1:] if self.wildcard else ""
-        if not isinstance(action, Redirect):
-            required.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
-        if secure:
-            required |= self._taken_over() | client_tls.checks(self.config)
+        protected = protection.needs(
+            self.config, self.facts, self.config.tls_files, policy, answers=isinstance(action, Redirect),
+            certified=bool(self._certificate))
         if isinstance(action, Forward):
             required |= {record_ref(self._full(names.PERSISTENCE_GROUP), action.pool)} & self.objects.keys()
             if secure and evaluated.insecure == "Allow" and action.sets_pool_variable:
@@ -297,11 +297,11 @@ class _HostBuilder:
         for number, path_is in enumerate(match_conditions.path(route.path, route.path_match)):
             refs.add(self.add(Rule(
                 self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
-                extra_dependencies=shared(frozenset(required)), hosts=self._hosts, suffix=suffix,
-            )))
+                extra_dependencies=shared(frozenset(required)), protection=protected, hosts=self._hosts,
+                suffix=suffix)))
         if isinstance(action, Forward):
             refs |= self._add_all(option_objects.app_root(
-                evaluated, self.admitted, self._full(policy), host, frozenset(required)))
+                evaluated, self.admitted, self._full(policy), host, frozenset(required), protected))
         return refs
 
     def _taken_over(self) -> frozenset[Ref]:

@@ -157,6 +157,9 @@ class Rule(BigIPObject):
     """As read from the device; plan/ordinals.py chooses it for what is wanted."""
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Attachments and TLS records that must be in place first, besides policy and pool."""
+    protection: frozenset[Ref] = field(default=frozenset(), compare=False)
+    """Attachments that act on all requests of the virtual server, and must be in place first too: many Rules
+    share one set in memory."""
     hosts: frozenset[str] = field(default=frozenset(), compare=False)
     """Hosts that the conditions name."""
     suffix: str = ""
@@ -168,7 +171,7 @@ class Rule(BigIPObject):
     @property
     def dependencies(self) -> tuple[Ref, ...]:
         pool = (Ref(Pool.KIND, self.action.pool),) if isinstance(self.action, Forward) else ()
-        return (Ref(Policy.KIND, self.policy), *pool, *self.extra_dependencies)
+        return (Ref(Policy.KIND, self.policy), *pool, *self.extra_dependencies, *self.protection)
 
 
 def rule_ref(policy: str, name: str) -> Ref:

@@ -50,7 +50,7 @@ def is_placeholder(obj: Object) -> bool:
 
 def _placeholder(rule: Rule, observed: BigIPState, nowhere: Forward) -> Rule:
     present = frozenset(ref for ref in rule.extra_dependencies if ref in observed)
-    return replace(rule, action=nowhere, extra_dependencies=present)
+    return replace(rule, action=nowhere, extra_dependencies=present, protection=frozenset())
 
 
 class _Places:

@@ -65,18 +65,20 @@ SILENT = ("drop-reply", "drop-request", "late")
 
 @dataclass
 class Fault:
-    """times: how often it still happens; None: always. path: searched in the path."""
+    """times: how often it still happens; None: always. path, body: searched in the path, in the body."""
 
     kind: str
     times: int | None = 1
     method: str | None = None
     path: re.Pattern[str] | None = None
+    body: re.Pattern[bytes] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     def fits(self, request: Request) -> bool:
         if self.method is not None and self.method != request.method:
             return False
-        return self.path is None or bool(self.path.search(request.path))
+        return (self.path is None or bool(self.path.search(request.path))) and (
+            self.body is None or bool(self.body.search(request.raw)))
 
 
 class Faults:
@@ -94,14 +96,16 @@ class Faults:
         times: int | None = 1,
         method: str | None = None,
         path: str | None = None,
+        body: str | None = None,
         **options: Any,
     ) -> None:
         """Raises: ValueError: unknown kind or option."""
         unknown = set(options) - _OPTIONS.get(kind, set())
         if kind not in KINDS or unknown:
             raise ValueError(f"no such fault: {kind} {sorted(unknown)}")
-        pattern = re.compile(path) if path else None
-        self._waiting.append(Fault(kind, times, method.upper() if method else None, pattern, options))
+        self._waiting.append(Fault(
+            kind, times, method.upper() if method else None, re.compile(path) if path else None,
+            re.compile(body.encode()) if body else None, options))
 
     def clear(self) -> None:
         self._waiting.clear()

@@ -192,10 +192,18 @@ def test_ids_of_requests(lab):
 
 
 def test_a_refused_irule_of_the_router(lab):
-    """Its refusal is reported, and costs no Route anything."""
+    """A Route that is served stays so, but its status says what is missing; one that comes meanwhile waits."""
+    lab.apply(strict("a"))
     assert lab.converge(**ALONE) == []
     lab.bigip.inject("refuse", times=None, method="POST", path="ltm/rule", status=400, message="no such word")
-    lab.apply(strict("a"))
-    reasons = lab.converge()
+    lab.apply(strict("b"))
+    router = lab.router()
+    reasons = lab.converge(router)
     assert any(names.HEADERS_IRULE in reason and "no such word" in reason for reason in reasons)
-    assert lab.admitted("shop", "a")["status"] == "True"
+    rules = str(lab.bigip.get("ltm/policy/~Common~openshift_secure_routes"))
+    assert [f"openshift_route_shop_{name}" in rules for name in "ab"] == [True, False]
+    assert {lab.admitted("shop", name)["reason"] for name in "ab"} == {"DeviceRejected"}
+    lab.bigip.clear_faults()
+    lab.later()
+    assert lab.converge(router) == []
+    assert [lab.admitted("shop", name)["status"] for name in "ab"] == ["True", "True"]

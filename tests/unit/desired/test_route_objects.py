@@ -101,7 +101,7 @@ def test_a_wildcard():
     assert secure.action == Forward(POOL)
     irules = {f"{virtual.path}/rules/{Settings().folder}/{names.REQUEST_IRULE}" for virtual in (
         FACTS.http, FACTS.https)}
-    assert {ref.path for rule in (secure, redirect) for ref in rule.extra_dependencies} >= irules
+    assert {ref.path for rule in (secure, redirect) for ref in rule.protection} >= irules
     (host,) = secure.conditions
     assert (host.operator, host.case_sensitive) == ("endsWith", False)
     assert host.values == {f".example.com{dot}{port}" for dot in ("", ".") for port in ("", ":443")}
@@ -148,9 +148,9 @@ def test_the_pool_is_told(version):
     assert secure.action == Forward(POOL, told)
     guards = [obj for obj in of(built, Attachment) if obj.target == "/Common/openshift_request_irule"]
     assert len(guards) == 2
-    assert {obj.ref for obj in guards if obj.ref in secure.extra_dependencies} == {
+    assert {obj.ref for obj in guards if obj.ref in secure.protection} == {
         obj.ref for obj in guards if obj.virtual == FACTS.https.path}
-    assert not redirect.extra_dependencies & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
+    assert not redirect.protection & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
     (irule,) = (obj for obj in of(built, IRule) if obj.path == "/Common/openshift_request_irule")
     assert set(irule.dependencies) == {Ref(Pool.KIND, "/Common/openshift_nowhere"),
                                 Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg"),
