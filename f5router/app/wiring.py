@@ -94,8 +94,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
                login=login, authorities=authorities))
     failovers.append(Failover(
         client, fresh_s=timing.failover_fresh_s, look_s=timing.look_s if several else None, clock=clock))
-    if several:
-        client.before_write = failovers[0].require_active
+    client.before_write = failovers[0].require_active
     uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)
     files = FileWriter(client, uploader, origin=UploadOrigin(config.folder), sleep=time.sleep)
     unit = Unit(settings.host, client, files, failovers[0], folder=config.folder,

@@ -79,6 +79,8 @@ class Failover:
         self._client, self._fresh_s, self._look_s, self._clock = client, fresh_s, look_s, clock
         self._lock = threading.Lock()
         self._read_at = float("-inf")
+        self._is_in_doubt = False
+        """True if the last read was refused, and the one before was not."""
         self.rival: Callable[[], str] = lambda: ""
         """Returns why nothing is written although this unit is active; "" if it may be."""
         self.error: BigIPError | None = None
@@ -97,7 +99,7 @@ class Failover:
             age_s = self._clock() - self._read_at
             if age_s >= (UNREADABLE_S if self.state.unreadable else max_age_s):
                 try:
-                    self.state, self.error = self._read(), None
+                    self.state, self.error = self._confirmed(self._read()), None
                 except BigIPError as exc:
                     self.error = exc
                     raise
@@ -126,6 +128,16 @@ class Failover:
             return (f"the failover state cannot be read ({self.state.unreadable}): the router writes to "
                     "this unit also while it is standby",)
         return ()
+
+    def _confirmed(self, state: FailoverState) -> FailoverState:
+        """Return a state that was read. Raises: NotReady: the device shows it no longer, for the first time.
+
+        Writes go to a unit that does not show its state: one odd reply must not have that effect.
+        """
+        self._is_in_doubt = bool(state.unreadable and self.state.status) and not self._is_in_doubt
+        if self._is_in_doubt:
+            raise NotReady("GET", PATH, state.unreadable)
+        return state
 
     def _read(self) -> FailoverState:
         """Read the state once, without repetition: writes wait for it."""

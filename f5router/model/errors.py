@@ -298,18 +298,32 @@ class UploadAuthFailed(UploadError):
     """The device's SSH server refused the user or the key."""
 
 
-def error_for(method: str, path: str, status: int, text: str, secrets: Iterable[str] = ()) -> BigIPError:
+def is_elsewhere(status: int, text: str) -> bool:
+    """True if a reply was given by something else than a REST worker: a redirect, or a page with 404.
+
+    Args: status, text: as for `error_for`.
+    """
+    return 300 <= status < 400 or (status == 404 and _is_page(text))
+
+
+def error_for(method: str, path: str, status: int, text: str, secrets: Iterable[str] = (), *,
+              is_known: bool = False) -> BigIPError:
     """Return the exception for a reply.
 
     Args:
         status: HTTP status of the reply, 300 or more.
         text: message of the JSON body, or the whole body when it is not JSON.
         secrets: strings that the exception must not contain, even if the device echoes them.
+        is_known: True if iControl REST has answered at this address before: then a redirect, or a page with
+            404, passes, as while the daemons start.
     Source: bigip-behaviour.md A2.2, A2.3, A6. The number before ":3:" and the status decide, the
         sentence only where there is no number.
     """
     words = _title(text) if _is_page(text) else text
-    kind = Unsupported if status == 404 and _is_page(text) else _kind(status, words, _code(text))
+    if is_elsewhere(status, text):
+        kind: type[BigIPError] = NotReady if is_known else Unsupported
+    else:
+        kind = _kind(status, words, _code(text))
     for secret in secrets:  # after the kind is known: a password may be a word of the sentence
         text = text.replace(secret, "[redacted]")
     if kind is Unsupported:
@@ -356,8 +370,6 @@ def _code(text: str) -> str:
 
 
 def _kind(status: int, text: str, code: str) -> type[BigIPError]:
-    if status < 400:  # a redirect: something else than a BIG-IP answers here
-        return Unsupported
     if status in (401, 403) or code == NO_RIGHT:
         return AuthFailed
     if code:

@@ -16,6 +16,9 @@
 | 404-not-registered | restjavad starting (bigip-behaviour.md A6) | |
 | 404-bogus | 01020036 for an object that may exist (bigip-behaviour.md A2.3) | |
 | html-200 | 200 with an HTML page | |
+| html-404 | Apache's page for a path that it does not know | |
+| redirect | 302 to the login page of the Configuration utility | |
+| deep-json | performed; 200 with lists in lists, deeper than a parser's stack | |
 | truncated-json | performed, the body cut in the middle | |
 | 404-done | performed, 404 all the same | |
 | timeout-html | performed, HTML 500 `AsyncContext timeout` (bigip-behaviour.md A6) | |
@@ -51,6 +54,9 @@ KINDS = (
     "404-not-registered",
     "404-bogus",
     "html-200",
+    "html-404",
+    "redirect",
+    "deep-json",
     "truncated-json",
     "404-done",
     "timeout-html",
@@ -172,6 +178,8 @@ def instead(fault: Fault, request: Request) -> Reply | Refusal | None:
         ),
         "404-bogus": lambda: refusals.not_found("object", names.decode_segment(path.split("/")[-1])),
         "html-200": lambda: replies.html(200, "<html><body>BIG-IP&reg;- Redirect</body></html>"),
+        "html-404": lambda: replies.html(404, replies.NOT_FOUND % path),
+        "redirect": lambda: replies.html(302, "", headers={"Location": "/tmui/login.jsp"}),
         "refuse": lambda: _refusal(fault.options),
         "command-fails": lambda: _failed_command(request),
     }
@@ -198,4 +206,7 @@ def spoiled(fault: Fault, request: Request, reply: Reply) -> Reply:
         return replies.timed_out(request.path)
     if fault.kind == "truncated-json":
         return Reply(reply.status, reply.body[: len(reply.body) // 2], reply.headers, reply.reason)
+    if fault.kind == "deep-json":
+        depth = 50_000
+        return Reply(200, b'{"items":' + b"[" * depth + b"]" * depth + b"}", reply.headers, reply.reason)
     return reply

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -71,6 +72,24 @@ def test_a_device_that_answers_html(lab, running, caplog):
     assert admitted(lab, "a") == "True"
     lab.bigip.clear_faults()
     router.wait(lambda: admitted(lab, "b") == "True")
+
+
+@pytest.mark.parametrize("kind", ["redirect", "html-404", "deep-json"])
+@pytest.mark.parametrize("where", [
+    {"path": "/authn/login"}, {"method": "GET", "path": "/tm/"}, {"method": "POST", "path": "/ltm/pool$"}],
+    ids=["login", "read", "write"])
+def test_one_odd_reply_after_good_ones(lab, running, caplog, kind, where):
+    """It is repeated soon, without the pause after something that is no BIG-IP."""
+    lab.timing = replace(lab.timing, refused_login_s=10 * DEADLINE_S)
+    lab.apply(manifests.route("a"))
+    router = running(f5_resync_interval="1s")
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.bigip.tokens.clear()
+    lab.bigip.inject(kind, **where)
+    lab.apply(*manifests.service("shop", "two", pods=("10.1.2.1",)),
+              manifests.route("b", host="b.com", service="two"))
+    router.wait(lambda: admitted(lab, "b") == "True")
+    assert "no iControl REST" not in caplog.text
 
 
 def test_a_device_that_restarts_and_forgets(lab, running):

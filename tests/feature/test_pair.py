@@ -116,6 +116,37 @@ def test_a_failover_at_each_write_of_a_load(lab, joined, way, step):
     assert number > 10
 
 
+@pytest.mark.parametrize("way", ["a token that has ended", "a sporadic 403"])
+def test_a_failover_before_the_second_attempt_of_a_write(lab, joined, way):
+    """The second attempt asks again, and is not sent to what is a standby by then."""
+    lab.timing = replace(lab.timing, failover_s=DEADLINE_S)  # nothing but the write itself asks in time
+    router = lab.router(f5_max_in_flight="1", **joined.flags)
+    assert lab.converge(router) == []
+    first, second = joined.pair.units
+    joined.clear()
+    arrived = []
+
+    def intercept(request, perform):
+        if request.method == "GET" or "/ltm/" not in request.path:
+            return perform()
+        arrived.append(request.path)
+        if len(arrived) == 1:
+            joined.pair.fail_over()
+            if way == "a token that has ended":
+                first.tokens.clear()
+            else:
+                first.inject("refuse", method=request.method, status=403, message="Forbidden")
+        return perform()
+
+    first.intercept = intercept
+    lab.apply(manifests.route("a"), *manifests.service("shop", "web", pods=("10.1.1.1",)))
+    lab.converge_events(router, seen=("shop", "a"))
+    until(lambda: lab.converge(router) == [])
+    assert len(arrived) == 1
+    assert first.get("ltm/pool/~Common~openshift_shop_web") is None
+    assert "openshift_route_shop_a" in joined.hosts(second)
+
+
 @pytest.mark.parametrize(("states", "reason"), [
     pytest.param(("STANDBY", "STANDBY"), "the unit is STANDBY; ", id="both standby"),
     pytest.param((unit.ACTIVE, unit.ACTIVE), "are both active", id="both active"),

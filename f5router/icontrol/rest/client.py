@@ -45,6 +45,7 @@ from f5router.model.errors import (
     Unreachable,
     Unsupported,
     Untrusted,
+    is_elsewhere,
 )
 from f5router.model.json_types import JSON
 from f5router.model.write_permit import ALWAYS, WritePermit
@@ -119,7 +120,8 @@ class Client:
         self._repetition = Repetition(
             settings.retry_s, clock=clock, sleep=self._sleep, given_up=self._given_up)
         self.before_write: Callable[[], None] = lambda: None
-        """Called before each write, but not before the removal of an uploaded file. Raises: BigIPError."""
+        """Called before each attempt of a write, but not before the removal of an uploaded file: a login, or
+        a connection that had to be waited for, may have taken long. Raises: BigIPError."""
 
     def for_reading(self) -> "Client":
         """Return a client on the same connections whose requests delay no others, sent one at a time."""
@@ -210,7 +212,6 @@ class Client:
             raise
 
     def _send_chunk(self, path: str, chunk: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-        self.before_write()
         return self._insist(functools.partial(
             self._call, "POST", path, is_file=True, body=chunk, headers=headers))
 
@@ -295,8 +296,6 @@ class Client:
         params: Mapping[str, str] | None = None, **how: Any,
     ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
-        if ROOT + path != REMOVAL:
-            self.before_write()
         data = body if body is None or isinstance(body, bytes) else encode_body(body)
         query = encode_query(params)
 
@@ -345,8 +344,9 @@ class Client:
         """Send one request; return its JSON."""
         path = path if path.startswith("/mgmt/") else ROOT + path
         begin, status = self._clock(), 0
+        check = None if method == "GET" or path == REMOVAL else self.before_write
         try:
-            reply = self._session.send(method, path, **{"beside": self._beside, **request})
+            reply = self._session.send(method, path, check=check, **{"beside": self._beside, **request})
             status = reply.status
             return self._result(method, path, reply, is_file=is_file)
         except BigIPError as exc:
@@ -367,10 +367,12 @@ class Client:
             hide = is_file and content is None and b"<html" not in reply.body.lower()
             error = self._session.error(method, path, reply, text=_NO_JSON if hide else None)
             # A request lost between daemons may have been executed; a refused one, Busy too, was not.
-            lost = isinstance(error, NotReady) and reply.status >= 500
+            odd = reply.status >= 500 or is_elsewhere(reply.status, reply.text())
+            lost = odd and isinstance(error, NotReady)
             error.may_have_applied = is_write and (lost or isinstance(error, DeviceTimeout))
             raise error
         if content is not None:
+            self._session.is_known = True
             return content
         if method == "DELETE" and not reply.body:
             return {}

@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from f5router.model.backoff import Backoff
-from f5router.model.errors import AuthFailed, BigIPError, NotReady, Unsupported, Untrusted
+from f5router.model.errors import (
+    AuthFailed,
+    BigIPError,
+    NotLeader,
+    NotReady,
+    Standby,
+    Unsupported,
+    Untrusted,
+)
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +29,9 @@ CHUNK = 512 * 1024
 """Bytes; the smallest limit that a source names is 1 MiB (bigip-behaviour.md A7)."""
 TRIES = 3
 BACKOFF = Backoff(first_s=1.0, limit_s=2.0)
+
+_FINAL = AuthFailed, NotLeader, Standby, Unsupported, Untrusted
+"""Errors that another try does not change."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
@@ -52,7 +63,7 @@ def upload(
             return _upload_once(send, name, data)
         except BigIPError as exc:
             on_failure(exc)
-            if attempt == TRIES or isinstance(exc, AuthFailed | Unsupported | Untrusted):
+            if attempt == TRIES or isinstance(exc, _FINAL):
                 raise
             log.info("BIG-IP upload starts again", extra={"file": name, "error": str(exc)})
             sleep(BACKOFF.delay_s(attempt))

@@ -113,10 +113,14 @@ class Session:
         self._refused_until = float("-inf")
         self._fell_back = False
         self._closed = False
+        self.is_known = False
+        """True once iControl REST has answered: after that, a reply of something else is a passing fault."""
 
-    def send(self, method: str, path: str, **request: Any) -> Reply:
+    def send(self, method: str, path: str, *, check: Callable[[], None] | None = None,
+             **request: Any) -> Reply:
         """Send a request as Transport.send does, and once more after a 401, which was not executed.
 
+        Args: check: called before each attempt, when the credentials for it are there; ends it by raising.
         Returns: the reply, of any status but 401.
         Raises:
             AuthFailed: the password, the token or the role was refused; for 30 s after a refused
@@ -128,6 +132,8 @@ class Session:
         tried: list[Login] = []
         while True:
             auth = self._auth()
+            if check is not None:
+                check()
             reply = self._transport.send(method, path, credentials=auth.headers, **request)
             if reply.status != 401:
                 if auth is self._basic:
@@ -159,7 +165,7 @@ class Session:
         token = self._token
         secrets = (*self._secrets, token.value) if token else self._secrets
         words = reply.text() if text is None else text
-        return error_for(method, hide_token(path), reply.status, words, secrets)
+        return error_for(method, hide_token(path), reply.status, words, secrets, is_known=self.is_known)
 
     def _login_refused(self, method: str, path: str, reply: Reply) -> BigIPError:
         """Return the exception for refused credentials, which names the user and the settings."""

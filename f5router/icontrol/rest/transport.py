@@ -80,10 +80,10 @@ class Reply:
     location: str = ""
 
     def json(self) -> dict[str, Any] | None:
-        """Return the body, or None if it is not a JSON object."""
+        """Return the body, or None if it is not a JSON object, or cannot be decoded."""
         try:
             value = json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter if it is nested too deep
             return None
         return value if isinstance(value, dict) else None
 

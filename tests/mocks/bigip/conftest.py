@@ -27,7 +27,8 @@ class Client:
         if body is not None:
             more["json"] = body
         url = path if path.startswith("/mgmt") else f"/mgmt/tm/{path}"
-        return self.session.request(method, self.big.url + url, timeout=DEADLINE_S, **more)
+        return self.session.request(method, self.big.url + url, timeout=DEADLINE_S, allow_redirects=False,
+                                    **more)
 
     def ok(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         reply = self.call(method, path, body, **more)

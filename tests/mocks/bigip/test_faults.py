@@ -24,6 +24,9 @@ BODY = {"name": "p", "partition": "P"}
         ("404-not-registered", 404, "URI path /mgmt/tm/ltm/pool not registered", False),
         ("404-bogus", 404, "01020036:3:", False),
         ("html-200", 200, "<html>", False),
+        ("html-404", 404, "<title>404 Not Found</title>", False),
+        ("redirect", 302, "", False),
+        ("deep-json", 200, "[[[[[", True),
         ("timeout-html", 500, "AsyncContext timeout", True),
     ],
 )

@@ -125,6 +125,26 @@ def test_a_device_that_does_not_tell(error):
 
 
 @pytest.mark.parametrize("error", [
+    AuthFailed("GET", failover.PATH, "Forbidden", status=403),
+    Refused("GET", failover.PATH, "Found unexpected URI", status=400),
+    NotReady("GET", failover.PATH, "404 Not Found", status=404),
+], ids=["403", "uri", "404"])
+def test_a_state_that_is_refused_once(error):
+    """After good replies one refusal is no answer; only a second one counts as a right that was lost."""
+    clock, client = Clock(), Client(reply("STANDBY"), error, reply("STANDBY"), error, error)
+    unit = Failover(client, clock=clock)
+    unit.check()
+    with pytest.raises(NotReady):
+        unit.check()
+    assert (unit.state.status, unit.error is None) == ("STANDBY", False)
+    assert unit.check().status == "STANDBY"
+    with pytest.raises(NotReady):
+        unit.check()
+    assert unit.check().unreadable == error.text
+    unit.require_active()
+
+
+@pytest.mark.parametrize("error", [
     AuthFailed("GET", failover.PATH, "Authentication failed.", status=401),
     Unreachable("GET", failover.PATH, "refused"),
     Busy("GET", failover.PATH, "There is an active asynchronous task executing.", status=503),

@@ -173,6 +173,18 @@ def test_unrecorded(status, text, kind):
     assert type(error_for("GET", "/p", status, text)) is kind
 
 
+@pytest.mark.parametrize(("status", "text", "words"), [
+    (302, "redirected to https://sso.example.com", "redirected to https://sso.example.com"),
+    (307, "", ""),
+    (404, "<html><title>404 Not Found</title>", "404 Not Found"),
+])
+def test_of_something_else_after_good_replies(status, text, words):
+    """A proxy, or Apache that starts: it passes, and nothing is said about the version of TMOS."""
+    error = error_for("GET", "/p", status, text, is_known=True)
+    assert (type(error), error.text) == (NotReady, words)
+    assert type(error_for("GET", "/p", status, text)) is Unsupported
+
+
 @pytest.mark.parametrize("words", [
     "java.util.concurrent.TimeoutException", "AsyncContext timeout", "01070822:3:", "01071003:3:",
     "There is an active asynchronous task executing.", "can't get object count from mcpd", "<html>",

@@ -22,6 +22,7 @@ from f5router.model.errors import (
     NotFound,
     NotReady,
     Refused,
+    Standby,
     Unreachable,
     Unsupported,
 )
@@ -48,7 +49,10 @@ HALF_JSON = Answer(200, '{"name": "x", "mem')
 LOST = Answer(fault="close")
 PASSING = {"lost": LOST, "page": RESTARTING, "busy": BUSY, "mcpd": MCPD_LOST, "starting": NOT_REGISTERED,
            "slow": TIMED_OUT, "page with 200": PAGE, "half": HALF_JSON, "empty": Answer(200, b""),
-           "list": Answer(200, [])}
+           "list": Answer(200, []),
+           "deep": Answer(200, '{"items":' + "[" * 50_000 + "]" * 50_000 + "}")}
+ELSEWHERE = {"redirect": Answer(302, b"", {"Location": "https://sso.example.com/login"}),
+             "page": Answer(404, "<html><title>404 Not Found</title></html>")}
 
 
 @pytest.mark.parametrize(("parts", "path"), [
@@ -228,6 +232,98 @@ def test_no_connection_is_given_up(auth):
         client.post("ltm/pool", {})
     assert not caught.value.may_have_applied
     assert 1020 <= clock.now <= 1025
+
+
+@pytest.mark.parametrize("answer", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_something_else_that_answers_for_a_moment(answer):
+    """At the first contact there is no BIG-IP at the address; later that passes, as a restart does."""
+    with connected() as (device, client, clock):
+        device.add(answer, path="ltm/pool")
+        with pytest.raises(Unsupported, match="no iControl REST at this address"):
+            client.get("ltm/pool")
+        client.get("ltm/pool")
+        device.add(*[answer] * 3, method="GET", path="ltm/pool")
+        client.get("ltm/pool")
+        assert len(clock.waits) == 3
+        assert 0.1 <= clock.waits[0] < clock.waits[2] <= 1
+        device.add(answer, method="POST", path="ltm/pool")
+        with pytest.raises(NotReady) as caught:
+            client.post("ltm/pool", {})
+        assert caught.value.may_have_applied
+        assert len(device.sent("POST", "ltm/pool")) == 1
+        clock.now += 1190
+        device.add(answer, path="/authn/login")
+        client.get("ltm/pool")
+        assert len(clock.waits) == 4
+
+
+WRITES = {
+    "POST": ("/ltm/pool", lambda client: client.post("ltm/pool", {})),
+    "PATCH": ("/ltm/pool", lambda client: client.patch("ltm/pool/x", {})),
+    "DELETE": ("/ltm/pool", lambda client: client.delete("ltm/pool/x")),
+    "upload": ("/file-transfer/", lambda client: client.upload("x", b"text")),
+    "save": ("/sys/config", lambda client: client.save()),
+}
+SECOND_ATTEMPTS = {
+    "a token that has ended": Answer(401, {"code": 401, "message": "X-F5-Auth-Token has expired."}),
+    "a sporadic 401": Answer(401, {"code": 401, "message": (
+        "Authorization failed: no user authentication header or token detected. Uri:x")}),
+    "a sporadic 403": Answer(403, {"code": 403, "message": "Forbidden"}),
+}
+
+
+@pytest.mark.parametrize("answer", SECOND_ATTEMPTS.values(), ids=SECOND_ATTEMPTS)
+@pytest.mark.parametrize(("path", "write"), WRITES.values(), ids=WRITES)
+def test_each_attempt_of_a_write_is_permitted(path, write, answer):
+    """The unit may be a standby by the time of the second one: then that is not sent."""
+    with connected() as (device, client, _):
+        asked = []
+
+        def check() -> None:
+            asked.append(len([r for r in device.sent(path=path) if r.method != "GET"]))
+            if len(asked) == limit:
+                raise Standby("GET", "/state", "the unit is STANDBY")
+
+        client.before_write, limit = check, 0
+        device.add(answer, path=path)
+        write(client)
+        assert asked == [0, 1]
+        device.add(answer, path=path)
+        asked.clear()
+        limit = 2
+        with pytest.raises(Standby):
+            write(client)
+        assert asked == [2, 3]
+        assert len(device.sent(path=path)) == 3
+
+
+def test_each_attempt_without_a_connection_is_permitted():
+    """A unit that restarts comes back as a standby."""
+    clock, asked = Clock(), []
+    settings = settings_for(f"https://127.0.0.1:{closed_port()}", auth="basic", retry_s=20)
+    with Client(settings, clock=clock, sleep=clock.sleep) as client:
+        client.before_write = lambda: asked.append(client.counts["POST"])
+        with pytest.raises(Unreachable):
+            client.post("ltm/pool", {})
+    assert len(asked) > 3
+    assert asked == list(range(len(asked)))
+
+
+def test_the_permission_comes_after_the_login():
+    """A login may take long: longer than an answer about the state is good for."""
+    with connected() as (device, client, _):
+        logins = []
+        client.before_write = lambda: logins.append(device.logins)
+        client.post("ltm/pool", {})
+        assert logins == [1]
+
+
+def test_no_permission_to_remove_an_uploaded_file():
+    """It is a private key, and goes from a standby too."""
+    with connected() as (device, client, _):
+        client.before_write = lambda: pytest.fail("asked")
+        client.run("unix-rm", "/var/config/rest/downloads/x")
+        assert len(device.sent("POST", "util/unix-rm")) == 1
 
 
 FORBIDS = Answer(403, {"code": 403, "message": "Forbidden"})
