@@ -84,6 +84,10 @@ class ClusterWatcher:
         self._threads = [
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
+        self._namespace_wait = threading.Thread(target=self._start_watching, name="namespace", daemon=True)
+        self._starting = threading.Lock()
+        """Held while the threads are started: none starts after stop(), which would meet the interpreter's end.
+        """
 
     def _reader(self, source: Source) -> Reflector:
         return Reflector(
@@ -99,7 +103,7 @@ class ClusterWatcher:
         if self._secrets is not None:
             self._secrets.start()
         if self._namespace:
-            threading.Thread(target=self._start_watching, name="namespace", daemon=True).start()
+            self._namespace_wait.start()
         else:
             self._start_watching()
 
@@ -108,19 +112,22 @@ class ClusterWatcher:
             named_namespace.wait_for(
                 self._connection, namespace, stopped=self._stopped,
                 on_absent=lambda problem: self._kinds.record_namespace(namespace, problem))
-        for thread in self._threads:  # after stop() they end at once
-            thread.start()
+        with self._starting:
+            if not self._stopped.is_set():
+                for thread in self._threads:
+                    thread.start()
 
     def stop(self) -> None:
         """End the threads, within a second; one that is still connecting ends later, without effect."""
-        self._stopped.set()
+        with self._starting:
+            self._stopped.set()
         self._secrets_timer.cancel()
         for reflector in self._readers.values():
             reflector.stop()
         if self._secrets is not None:
             self._secrets.stop()
         end = time.monotonic() + JOIN_S
-        for thread in self._threads:
+        for thread in (self._namespace_wait, *self._threads):
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
         if self._secrets is not None:

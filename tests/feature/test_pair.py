@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mocks.bigip import FakeBigIP, unit
+from mocks.bigip import FakeBigIP, refusals, replies, unit
+from mocks.bigip.listener import Outcome
 from mocks.bigip.pair import Pair
 from tests import manifests
 from tests.builders import identity
@@ -135,7 +136,8 @@ def test_a_failover_before_the_second_attempt_of_a_write(lab, joined, way):
             if way == "a token that has ended":
                 first.tokens.clear()
             else:
-                first.inject("refuse", method=request.method, status=403, message="Forbidden")
+                return Outcome(replies.refused(
+                    refusals.java(403, "Forbidden"), version=first.store.version, sender="127.0.0.1"))
         return perform()
 
     first.intercept = intercept

@@ -61,6 +61,34 @@ def test_one_namespace(kube, follow):
     assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
 
 
+def test_nothing_of_a_namespace_starts_after_the_end(kube, follow):
+    """The answer that comes after stop() starts no watch: it would meet the end of the interpreter."""
+    kube.inject("hold", method="get", path="namespaces/shop")
+    before = set(threading.enumerate())
+    follower = follow(selection=Selection("shop"))
+    assert kube.wait_for(lambda: kube.held)
+    (waits,) = (each for each in set(threading.enumerate()) - before if each.name == "namespace")
+    follower.cluster.stop()
+    begun: set[str] = set()
+    threading.setprofile(lambda *_: begun.add(threading.current_thread().name))
+    try:
+        kube.release()
+        waits.join(DEADLINE_S)
+    finally:
+        threading.setprofile(None)
+    assert not waits.is_alive()
+    assert not any(name.startswith("watch-") for name in begun)
+
+
+def test_the_end_waits_for_the_look_at_the_namespace(kube, follow):
+    """Its thread has ended when stop() returns."""
+    before = set(threading.enumerate())
+    follower = follow(selection=Selection("missing"))
+    assert kube.wait_for(lambda: any(entry.path.endswith("/namespaces/missing") for entry in kube.log))
+    follower.cluster.stop()
+    assert not any(each.name == "namespace" for each in set(threading.enumerate()) - before)
+
+
 GHOST = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "f5"},
          "host": "f5", "hostIP": "192.0.2.9", "subnet": "10.131.0.0/23"}
 NETWORK = {"apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
