@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 
 from f5router.app import once
 from f5router.app.wiring import build_cluster, build_device
@@ -16,7 +17,9 @@ from f5router.icontrol import rights
 from f5router.icontrol.device import Device
 from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
-from f5router.model.errors import BigIPError
+from f5router.model.errors import AuthFailed, BigIPError, Refused
+from f5router.model.ltm import Pool
+from f5router.network import foreign_nodes
 from f5router.network.diagnostics import Findings
 from f5router.plan.change import Plan
 from f5router.reconcile.delete_guard import DeleteGuard
@@ -24,8 +27,8 @@ from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
 
-FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION = (
-    "failover", "role", "way to the pods", "virtual servers", "selection")
+FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES = (
+    "failover", "role", "way to the pods", "virtual servers", "selection", "LTM nodes")
 """Topics of findings."""
 
 
@@ -101,7 +104,18 @@ class Survey:
             NETWORK: Findings(_of_the_network(problems), _of_the_network(network.warnings)),
             VIRTUALS: self.reconciler.verdicts.virtual_server_findings(),
             SELECTION: Findings(warnings=self.cluster.warnings()),
+            NODES: self._nodes,
         }
+
+    @cached_property
+    def _nodes(self) -> Findings:
+        """Findings about LTM nodes, which are read once."""
+        pools = [obj for obj in self.reconciler.engine.objects.values() if isinstance(obj, Pool)]
+        try:
+            nodes = self.device.unit.nodes.read()
+        except (AuthFailed, Refused) as exc:
+            return Findings(warnings=(f"LTM nodes cannot be read: {exc.text}",))
+        return foreign_nodes.findings(nodes, pools)
 
 
 def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:

@@ -13,18 +13,20 @@ KIND = "ltm/node"
 
 
 def read(client: Client, partition: str, shared: str = "") -> NodeMap:
-    """Read the nodes of all partitions that our account sees, in two requests.
+    """Read the nodes of all partitions that our account sees, and route domains if any is not ours.
 
     Args: partition: of the pools; shared: of new nodes, "" for that of the pools; both without slashes.
     Raises: BigIPError.
     """
-    nodes = []
+    nodes, own = [], NodeMap({}, partition, shared)
     for item in client.get(KIND).get("items") or []:
         try:
-            nodes.append(node_codec.decode_node(item))
+            node = node_codec.decode_node(item)
+            if node.address and node.path != own.own_path(node.address):
+                nodes.append(node)
         except ltm_codec.ODD as exc:
             log.warning("object not understood", extra={"kind": KIND, "error": repr(exc)})
-    return node_map(nodes, _default_domains(client), partition, shared)
+    return node_map(nodes, _default_domains(client) if nodes else {}, partition, shared)
 
 
 def _default_domains(client: Client) -> dict[str, int]:

@@ -86,13 +86,12 @@ def node_map(nodes: Iterable[LTMNode], defaults: Mapping[str, int], partition: s
     """Find the nodes that are in the route domain of our members.
 
     Args:
+        nodes: those with an address, and another path than the one that would be made.
         defaults: the default route domain by partition; 0 for those that are not in it.
         partition, shared: see NodeMap.
     """
     ours = defaults.get(shared or partition, 0)
-    where = NodeMap({}, partition, shared)
     return NodeMap({
         node.address: node for node in nodes
-        if node.address and node.path != where.own_path(node.address)
-        and (defaults.get(node.partition, 0) if node.domain is None else node.domain) == ours},
+        if (defaults.get(node.partition, 0) if node.domain is None else node.domain) == ours},
         partition, shared)

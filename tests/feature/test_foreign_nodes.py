@@ -9,7 +9,9 @@ from f5router.cli import uninstall
 from f5router.model.cluster import Key
 from tests import manifests
 from tests.feature.conftest import Lab
+from tests.feature.test_doctor import checks, doctor
 from tests.feature.test_nodeport import members
+from tests.feature.test_preflight import document
 
 
 def by_hand(lab: Lab, path: str, address: str, **fields: str) -> None:
@@ -115,6 +117,28 @@ def test_a_node_that_no_pool_of_ours_may_use(lab):
     lab.settle(router)
     assert members(lab) == {"10.1.1.7:8080"}
     assert "message" not in lab.admitted("shop", "a")
+
+
+def test_plan_and_doctor_read_the_nodes_once(lab):
+    """They name the pods that are members by another name, or left out, and pools that would have none."""
+    lab.bigip.put_object("auth/partition", {"name": "k8s"})
+    by_hand(lab, "/Common/web1", "10.1.1.1", session="user-disabled")
+    by_hand(lab, "/k8s/10.1.1.2", "10.1.1.2")
+    lab.apply(manifests.route("a"))
+    for _ in ("planned", "served"):
+        shown = document(lab)
+        assert [line for line in calls(lab) if "node" in line] == ["GET ltm/node"]
+        assert (shown["problems"], len(shown["warnings"])) == ([], 3), shown["warnings"]
+        for words in ("LTM node /k8s/10.1.1.2", "another name: /Common/web1 (10.1.1.1)", "disabled them"):
+            assert any(words in text for text in shown["warnings"])
+        lab.converge()
+        assert members(lab) == {"web1:8080"}
+    told = checks(doctor(lab, "--output=json"), "warning")
+    assert sum(check == "LTM nodes" for _, check, _ in told) == 3
+    assert [line for line in calls(lab) if "node" in line] == ["GET ltm/node"]
+    pods(lab, "10.1.1.2")
+    assert any("1 pool would have no member" in str(problem) for problem in document(lab)["problems"])
+    assert any(check == "LTM nodes" for _, check, _ in checks(doctor(lab, "--output=json"), "failure"))
 
 
 @pytest.mark.parametrize("domain", [1, 2])

@@ -261,6 +261,10 @@ SHARDS = Mend("give some of the Routes to another shard (docs/sharding.md)")
 NAMESPACES = Mend("correct the setting, or label one", "kubectl get namespaces --show-labels")
 
 
+NODES = Mend("a pool may use nodes of its own partition and of /Common: let controllers that share pods put "
+             "theirs there (--f5-node-partition; CIS: --share-nodes); see all nodes", "tmsh list ltm node")
+
+
 def more_secrets(flag: str, limit: int) -> Mend:
     return Mend("raise it, as far as the memory of the router allows", f"f5router run {flag}={2 * limit}")
 

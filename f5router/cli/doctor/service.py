@@ -193,6 +193,10 @@ def _topics(survey: Survey) -> Iterator[Check]:
         yield warning(AREA, "way to the pods", *_mended(survey, text))
     if not unknown and network_findings == Findings() and (way := _way(survey)):
         yield ok(AREA, "way to the pods", way)
+    for text in findings[topics.NODES].problems:
+        yield failure(AREA, topics.NODES, text, mends.NODES)
+    for text in findings[topics.NODES].warnings:
+        yield warning(AREA, topics.NODES, text, mends.NODES)
     for text in findings[topics.SELECTION].warnings:
         yield warning(AREA, "selection", text, mends.NAMESPACES)
 

@@ -214,9 +214,13 @@ class NodeWriter:
                 return
             self._readings += 1
             self._is_old = False
-            nodes = node_reading.read(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
+            nodes = self.read()
             with self._lock:
                 self._all = nodes
+
+    def read(self) -> NodeMap:
+        """Read all nodes, in one request, or two if there are some of other names. Raises: BigIPError."""
+        return node_reading.read(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
 
     def _check(self, pool: Pool) -> None:
         """Read the members of a pool if a node of another name may have got another address meanwhile.

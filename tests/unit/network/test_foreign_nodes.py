@@ -1,0 +1,56 @@
+"""Members on LTM nodes that somebody else made."""
+
+import pytest
+
+from f5router.model.ltm import Pool, PoolMember
+from f5router.model.ltm_nodes import LTMNode, node_map
+from f5router.network.diagnostics import Findings
+from f5router.network.foreign_nodes import findings
+from tests.rows import rows
+
+A, B = "10.1.1.1", "10.1.1.2"
+WEB = LTMNode("/Common/web", A)
+K8S = LTMNode(f"/k8s/{A}", A)
+ADVICE = "Controllers that share pods need their nodes in /Common (--f5-node-partition; CIS: --share-nodes)"
+
+
+def left_out(path: str, address: str) -> str:
+    return (f"left out of 1 pool: LTM node {path} has the address {address}; pools of /P cannot use a node "
+            f"of /k8s. {ADVICE}")
+
+
+NO_K8S = left_out(f"/k8s/{A}", A)
+
+
+def pool(*addresses: str, name: str = "web") -> Pool:
+    return Pool(f"/P/{name}", members=frozenset(PoolMember(address, 8080) for address in addresses))
+
+
+@rows(("nodes", "pools", "problems", "warnings"), [
+    pytest.param([], [pool(A)], [], []),
+    pytest.param([LTMNode("/Common/web", "10.9.9.9")], [pool(A)], [], []),
+    pytest.param([LTMNode("/Common/web", A, domain=2)], [pool(A)], [], []),
+    pytest.param([LTMNode("/Q/web", A)], [pool(A)], [], []),
+    pytest.param([WEB], [pool(A), pool(A, B, name="b")], [], [
+        f"members use 1 LTM node of another name: /Common/web ({A})"]),
+    pytest.param([LTMNode("/Common/web", A, state="disabled")], [pool(A)], [], [
+        f"members use 1 LTM node of another name: /Common/web ({A})",
+        "1 LTM node that members use get no new clients, as their administrator has disabled them: "
+        f"/Common/web ({A})"]),
+    pytest.param([K8S], [pool(A, B)], [], [NO_K8S]),
+    pytest.param([K8S], [pool(A)], [
+        "1 pool would have no member, as other LTM nodes have the addresses: /P/web"], [NO_K8S]),
+    pytest.param([LTMNode("/Common/_auto_10.1.1.1", A, resolved=True)], [pool(A, B)], [], [
+        f"left out of 1 pool: LTM node /Common/_auto_{A}, which comes from an FQDN, has the address {A}"]),
+    pytest.param([LTMNode("/P/web:1", A)], [pool(A, B)], [], [
+        f"left out of 1 pool: LTM node /P/web:1 has the address {A}, and a colon in its name"]),
+    pytest.param([LTMNode("/P/2001:DB8::1", "2001:db8::1")],
+                                            [pool("2001:db8::1")], [], [
+        "members use 1 LTM node of another name: /P/2001:DB8::1 (2001:db8::1)"]),
+    pytest.param([LTMNode(f"/k8s/n{at}", f"10.1.1.{at}") for at in range(1, 6)],
+             [pool(*(f"10.1.1.{at}" for at in range(1, 7)))], [], [
+        *(left_out(f"/k8s/n{at}", f"10.1.1.{at}") for at in range(1, 4)),
+        "2 more LTM nodes leave pods out of pools"]),
+])
+def test_findings(nodes, pools, problems, warnings):
+    assert findings(node_map(nodes, {"Q": 3}, "P"), pools) == Findings(tuple(problems), tuple(warnings))
