@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from f5router.model import path_rewrite
 from f5router.model.balancing import BY_NODE
-from f5router.model.cluster import CA_CRT, TLS_CRT, Backend, Key, PathMatch, PodAuthority
+from f5router.model.cluster import CA_CRT, TLS_CRT, Backend, Key, PathMatch, PodAuthority, PodNetworks
 from f5router.model.health_checks import HealthCheck
 from f5router.model.route_options import RouteOptions
 from tests import builders
@@ -178,6 +178,14 @@ def nodes(draw):
         unschedulable=draw(st.booleans()), age=draw(st.integers(0, 2)),
         pod_cidrs=draw(POD_CIDRS),
     )
+
+
+@st.composite
+def pod_networks(draw):
+    """A block of Calico, whose name has a number, or a CiliumNode."""
+    node = draw(NODE_NAMES)
+    name = draw(st.sampled_from([node, f"{node}-0", f"{node}-1"]))
+    return PodNetworks(Key("", name), node, draw(POD_CIDRS))
 
 
 @st.composite

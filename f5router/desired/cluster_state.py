@@ -11,6 +11,7 @@ from f5router.model.cluster import (
     HostSubnet,
     Key,
     Node,
+    PodNetworks,
     Route,
     Secret,
     Service,
@@ -44,6 +45,12 @@ class ClusterState:
         """Nodes that may be pool members, by name."""
         self.host_subnets: dict[Key, HostSubnet] = {}
         self.networks: dict[Key, ClusterNetwork] = {}
+        self.networks_unread = False
+        """True if pods may have networks that are not known: routes to their Nodes may be right."""
+        self.block_affinities: dict[Key, PodNetworks] = {}
+        self.cilium_nodes: dict[Key, PodNetworks] = {}
+        self._pod_networks: dict[str, dict[tuple[str, Key], PodNetworks]] = {}
+        """Both by Node, and there by kind and key."""
         self.secrets: dict[Key, Secret] = {}
         self._service_of: dict[Key, Key] = {}
         self._addresses: dict[str, frozenset[str]] = {}
@@ -63,8 +70,32 @@ class ClusterState:
         _update(self.nodes, delta.nodes)
         _update(self.host_subnets, delta.host_subnets)
         _update(self.networks, delta.cluster_networks)
+        self.networks_unread = delta.networks_unread
         return self._nodeport is not None and (
             self._put_candidates(delta.nodes, self._nodeport) or newly_listed)
+
+    def put_pod_networks(self, delta: Delta) -> set[Key]:
+        """Take networks of pods; returns the Nodes that they belong to, or did."""
+        nodes = set()
+        for kind, known, changes in (("calico", self.block_affinities, delta.block_affinities),
+                                     ("cilium", self.cilium_nodes, delta.cilium_nodes)):
+            for key, new in changes.items():
+                old = known.pop(key, None)
+                if old is not None:
+                    nodes.add(Key("", old.node))
+                    del self._pod_networks[old.node][kind, key]
+                if new is not None:
+                    nodes.add(Key("", new.node))
+                    known[key] = new
+                    self._pod_networks.setdefault(new.node, {})[kind, key] = new
+        return nodes
+
+    def pod_networks(self, node: str) -> tuple[str, ...]:
+        """Return the networks that a network plug-in gave to a Node: those of Calico, else of Cilium."""
+        known = sorted(self._pod_networks.get(node, {}).items())
+        kinds = {kind for (kind, _), _ in known}
+        chosen = [each for (kind, _), each in known if kind == min(kinds)]
+        return tuple(dict.fromkeys(text for each in chosen for text in each.networks))
 
     def _put_candidates(self, changed: Iterable[Key], nodeport: NodePortConfig) -> bool:
         """Follow Nodes that may be pool members; returns True if any of them differs."""

@@ -315,10 +315,11 @@ class Engine:
     def _apply_nodes(self, delta: Delta) -> bool:
         """Take Nodes and their network; returns True if every pool may have other members."""
         everywhere = self.cluster.put_nodes(delta)
-        self._dirty |= self.ways.update(delta.nodes, delta.host_subnets)
+        networks = self.cluster.put_pod_networks(delta)
+        self._dirty |= self.ways.update(delta.nodes, delta.host_subnets, networks)
         if delta.cluster_networks:
             self._rebuild_baseline()
-        if delta.nodes or delta.host_subnets or delta.cluster_networks:
+        if delta.nodes or delta.host_subnets or delta.cluster_networks or networks:
             self._findings = None
         return everywhere
 

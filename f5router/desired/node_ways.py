@@ -46,9 +46,12 @@ class NodeWays:
         dirty = self._rebuild_records(list(self._cluster.nodes))
         return dirty | self._allocate(self._cluster.nodes) if moved else dirty
 
-    def update(self, nodes: Iterable[Key], subnets: Iterable[Key]) -> set[Ref]:
-        """Take Nodes and HostSubnets that have changed; returns the objects that may have changed."""
-        return self._rebuild_records({*nodes, *subnets}) | self._allocate(nodes)
+    def update(self, nodes: Iterable[Key], subnets: Iterable[Key], networks: Iterable[Key]) -> set[Ref]:
+        """Take Nodes that have changed, or whose HostSubnets or networks of pods have.
+
+        Returns: the objects that may have changed.
+        """
+        return self._rebuild_records({*nodes, *subnets}) | self._allocate({*nodes, *networks})
 
     def of_node(self, node: Key) -> set[Ref]:
         """Return the objects by which pods of a Node are reached."""
@@ -68,8 +71,13 @@ class NodeWays:
                 if isinstance(route, StaticRoute)]
 
     def may_stay(self, route: StaticRoute) -> bool:
-        """See NetworkAllocation.may_stay."""
-        return self._allocation.may_stay(route)
+        """True for a route that this router would not make now, and that may lead packets to pods.
+
+        The device has it, and nobody knows better: no address of its Node is near the BIG-IP, or the networks
+        of pods cannot be read and the Node at its gateway is there.
+        """
+        return self._allocation.may_stay(route) or (self._cluster.networks_unread and any(
+            route.gateway in networks.addresses for networks in self._node_networks.values()))
 
     def findings(self) -> Findings:
         """Return which networks of pods get no route, and why."""
@@ -94,7 +102,8 @@ class NodeWays:
         before = {key: self._node_networks.pop(key, None) for key in changed}
         for key in before:
             if node := self._cluster.nodes.get(key):
-                self._node_networks[key] = static_routes.node_networks(node, self._config.folder, self._near)
+                self._node_networks[key] = static_routes.node_networks(
+                    node, self._config.folder, self._near, self._cluster.pod_networks(key.name))
         if all(self._node_networks.get(key) == old for key, old in before.items()):
             return set()
         old, self._allocation = self._allocation, static_routes.allocate(self._node_networks.values())

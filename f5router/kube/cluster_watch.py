@@ -18,6 +18,7 @@ from f5router.kube.watch.service_reading import ServiceReading
 from f5router.kube.watch.sources import (
     INGRESSES,
     NODES,
+    POD_NETWORKS,
     ROUTES,
     SERVED,
     Source,
@@ -218,7 +219,9 @@ class ClusterWatcher:
         chosen = self._chosen()
         if self._secrets is not None:
             self._follow_secrets(self._secrets, chosen)
+        unread = not all(self._kinds.is_known(source) for source in POD_NETWORKS if source in self._readers)
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
+                       networks_unread=unread,
                        sources_unread=self._sources_unread(), undecided=self._undecided())
 
     def _sources_unread(self) -> frozenset[str]:

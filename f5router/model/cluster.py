@@ -368,6 +368,17 @@ class ClusterNetwork:
 
 
 @dataclass(frozen=True, slots=True)
+class PodNetworks:
+    """Networks that a network plug-in gave to a Node for its pods: a block of Calico, or a CiliumNode."""
+
+    key: Key
+    node: str = ""
+    """Name of the Node."""
+    networks: tuple[str, ...] = ()
+    """As written."""
+
+
+@dataclass(frozen=True, slots=True)
 class Delta:
     """Changes since the last Delta: the new value by key, or None for a deleted object.
 
@@ -382,6 +393,8 @@ class Delta:
     nodes: Mapping[Key, Node | None] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
+    block_affinities: Mapping[Key, PodNetworks | None] = field(default_factory=dict)
+    cilium_nodes: Mapping[Key, PodNetworks | None] = field(default_factory=dict)
     secrets: Mapping[Key, Secret | None] = field(default_factory=dict)
     ingresses: "Mapping[Key, Ingress | None]" = field(default_factory=dict)
     ingress_classes: "Mapping[Key, IngressClass | None]" = field(default_factory=dict)
@@ -389,6 +402,8 @@ class Delta:
     delegations: "Mapping[Key, CertificateDelegation | None]" = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
     """True if every Node is known; otherwise records of deleted Nodes cannot be distinguished from others."""
+    networks_unread: bool = field(default=False, compare=False)
+    """True if a kind with networks of pods may be there and is not known: not listed yet, or forbidden."""
     slices_listed: bool = field(default=False, compare=False)
     """True if all slices are known; where Nodes are pool members, the right to list them may be missing."""
     sources_unread: frozenset[str] = field(default=frozenset(), compare=False)

@@ -83,15 +83,17 @@ class NetworkAllocation:
         return next(iter(node.warnings), "")
 
 
-def node_networks(node: Node, folder: str, near: Networks) -> NodeNetworks:
+def node_networks(node: Node, folder: str, near: Networks, of_plugin: Sequence[str] = ()) -> NodeNetworks:
     """Read the pod networks of a Node, ready or not: its pods may still serve.
 
-    Args: near: networks in which the BIG-IP reaches Nodes without another router.
+    Args:
+        near: networks in which the BIG-IP reaches Nodes without another router.
+        of_plugin: networks that Calico or Cilium gave to the Node; they do not use podCIDRs then.
     """
     wanted: dict[Span, StaticRoute] = {}
     warnings = []
     try:
-        texts = _networks(node)
+        texts = _networks(node, of_plugin)
     except ValueError as exc:
         texts, warnings = [], [f"Node {node.key.name}: {exc}; its pods are not reachable"]
     for text in texts:
@@ -207,12 +209,14 @@ def _refused(refs: list[Ref], error: BigIPError, objects: Mapping[Ref, Object]) 
 # --- one Node ----------------------------------------------------------------------------
 
 
-def _networks(node: Node) -> list[str]:
-    """Read networks from the annotation, else from spec. Raises: ValueError: neither has a network.
+def _networks(node: Node, of_plugin: Sequence[str]) -> list[str]:
+    """Read networks from the annotation, else from spec. Raises: ValueError: nothing has a network.
 
     Where OVN-Kubernetes gives out the networks itself, podCIDRs may hold others that it does not use.
     """
     if not node.ovn_subnets:
+        if of_plugin:
+            return list(of_plugin)
         if not node.pod_cidrs:
             raise ValueError(f"neither spec.podCIDRs nor annotation {OVN_SUBNETS} has its pods' network")
         return list(node.pod_cidrs)

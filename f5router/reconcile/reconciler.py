@@ -89,10 +89,11 @@ class Reconciler:
         if self._held is not None:
             self._held.append(delta)
             return
-        nodes_listed, undetermined = self.engine.cluster.nodes_listed, self.engine.undetermined()
+        ways_known, undetermined = self._knows_ways(), self.engine.undetermined()
         before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         services = self.engine.cluster.services_of(delta)
-        routes = Delta(routes=delta.routes, sources_unread=delta.sources_unread, undecided=delta.undecided)
+        routes = Delta(routes=delta.routes, sources_unread=delta.sources_unread, undecided=delta.undecided,
+                       networks_unread=delta.networks_unread)
         steps = [replace(delta, routes={}), routes] if delta.routes else [delta]
         for step in steps:
             for _ in self.engine.apply_in_steps(step):
@@ -104,9 +105,13 @@ class Reconciler:
         if self.engine.undetermined() != undetermined:
             self.retention.deferred.retry()  # what waits may do so for them
         self._collect(services)
-        if self.engine.cluster.nodes_listed and not nodes_listed:
+        if self._knows_ways() and not ways_known:
             # Only now it is known which objects belong to Nodes that are gone.
             self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
+
+    def _knows_ways(self) -> bool:
+        cluster = self.engine.cluster
+        return cluster.nodes_listed and not cluster.networks_unread
 
     def observe(self, *, create_folder: bool = True) -> None:
         """Read the device. Args: as those of Device.observe. Raises: BigIPError."""

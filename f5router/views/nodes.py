@@ -89,7 +89,8 @@ def _networks(record: NodeRecord) -> tuple[str, ...]:
             return (str(ipaddress.ip_network(record.subnet.subnet, strict=False)),)
         except ValueError:
             return ()
-    return tuple(route.network for _, route in static_routes.node_networks(record.node, "", {}).wanted)
+    return tuple(route.network for _, route in static_routes.node_networks(
+        record.node, "", {}, record.networks).wanted)
 
 
 def _way(needed: NeededObject) -> WayView:

@@ -61,6 +61,8 @@ class NodeRecord:
     subnet: HostSubnet | None
     ways: tuple[NeededObject, ...] = ()
     """The FDB record or static routes by which the BIG-IP reaches its pods."""
+    networks: tuple[str, ...] = ()
+    """Networks of its pods that Calico or Cilium gave to it, as written."""
     problem: str = ""
     """Why a network of its pods has no route; "" if each has one."""
 
@@ -102,7 +104,8 @@ def nodes(reconciler: Reconciler) -> Steps[tuple[NodeRecord, ...]]:
     for number, (key, node) in enumerate(sorted(cluster.nodes.items()), start=1):
         ways = _needed(reconciler, sorted(reconciler.engine.ways.of_node(key)))
         records.append(NodeRecord(
-            node, cluster.host_subnets.get(key), ways, reconciler.engine.ways.problem(key)))
+            node, cluster.host_subnets.get(key), ways, cluster.pod_networks(key.name),
+            reconciler.engine.ways.problem(key)))
         if number % NODES_OF_A_STEP == 0:
             yield
     return tuple(records)

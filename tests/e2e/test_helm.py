@@ -129,7 +129,8 @@ def test_two_releases_share_nothing():
     ours, others = charted(TWO_REPLICAS), charted(values, release="edge", namespace="edge")
     assert not ours.keys() & others.keys()
     assert {name for kind, name in others} <= {"edge-f5router", *(
-        f"edge-f5router-{suffix}" for suffix in ("dashboard", "metrics", "lease", "nodes", "ingressroutes"))}
+        f"edge-f5router-{suffix}" for suffix in (
+                "dashboard", "metrics", "lease", "nodes", "pod-networks", "ingressroutes"))}
     box = box_of(others, "edge-f5router")
     assert settings(box)["name"] == "edge-f5router"
     assert settings(box)["leader-elect-resource-name"] == "edge-f5router"

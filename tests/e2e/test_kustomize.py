@@ -15,6 +15,7 @@ from tests.waiting import DEADLINE_S
 
 NODES, SDN = ("ClusterRole", "f5router-nodes"), ("ClusterRoleBinding", "f5router-sdn-reader")
 NODES_BINDING = ("ClusterRoleBinding", "f5router-nodes")
+NETWORKS = {(kind, "f5router-pod-networks") for kind in ("ClusterRole", "ClusterRoleBinding")}
 VXLAN = {"ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS": "10.3.89.213",
          "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR": "10.131.0.5/14"}
 ELECTION = {"ROUTER_LEADER_ELECT": "true", "ROUTER_LEADER_ELECT_RESOURCE_NAME": "f5router",
@@ -41,9 +42,9 @@ def config_map(folder: Path, entry: dict) -> dict:
 
 
 @pytest.mark.parametrize(("overlay", "removed", "more", "folders"), [
-    ("vxlan", {NODES, NODES_BINDING}, VXLAN, ()),
+    ("vxlan", {NODES, NODES_BINDING, *NETWORKS}, VXLAN, ()),
     ("static-routes", {SDN}, {"ROUTER_F5_STATIC_ROUTES": "true"}, ()),
-    ("node-ports", {SDN}, {"ROUTER_POOL_MEMBER_TYPE": "nodeport"}, ()),
+    ("node-ports", {SDN, *NETWORKS}, {"ROUTER_POOL_MEMBER_TYPE": "nodeport"}, ()),
     ("two-replicas", {SDN}, {"ROUTER_F5_STATIC_ROUTES": "true", **ELECTION},
      ("replicas", "monitoring", "network-policy")),
 ])

@@ -4,7 +4,7 @@ The router never does this: it would take seconds for each event. Tests compare 
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from f5router.model.cluster import (
     HostSubnet,
     Key,
     Node,
+    PodNetworks,
     Route,
     Secret,
     Service,
@@ -44,6 +45,8 @@ class ClusterSnapshot:
     nodes: Mapping[Key, Node] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
+    block_affinities: Mapping[Key, PodNetworks] = field(default_factory=dict)
+    cilium_nodes: Mapping[Key, PodNetworks] = field(default_factory=dict)
     slices_listed: bool = True
     secrets: Mapping[Key, Secret] = field(default_factory=dict)
 
@@ -66,16 +69,24 @@ def snapshot_of(engine: Engine) -> ClusterSnapshot:
     return ClusterSnapshot(
         {key: evaluated.route for key, evaluated in engine.routes().items()},
         dict(state.services), dict(state.slices), dict(state.nodes), dict(state.host_subnets),
-        dict(state.networks), state.slices_listed, dict(state.secrets))
+        dict(state.networks), dict(state.block_affinities), dict(state.cilium_nodes), state.slices_listed,
+        dict(state.secrets))
 
 
 def allocation(nodes: Iterable[Node], config: route_objects.DesiredSettings,
-               facts: DeviceFacts) -> static_routes.NetworkAllocation:
+               facts: DeviceFacts, blocks: Collection[PodNetworks] = (),
+               cilium: Collection[PodNetworks] = ()) -> static_routes.NetworkAllocation:
     """Allocate the pod networks of all Nodes from scratch."""
     if not config.static_routes:
         return static_routes.NetworkAllocation({})
     near = node_addresses.near(config.static_route_networks, facts.networks)
-    return static_routes.allocate(static_routes.node_networks(node, config.folder, near) for node in nodes)
+    of_plugin: dict[str, list[str]] = {}
+    with_blocks = {each.node for each in blocks}
+    for each in (*sorted(blocks, key=lambda each: each.key), *(
+            each for each in cilium if each.node not in with_blocks)):
+        of_plugin.setdefault(each.node, []).extend(each.networks)
+    return static_routes.allocate(static_routes.node_networks(
+        node, config.folder, near, list(dict.fromkeys(of_plugin.get(node.key.name, ())))) for node in nodes)
 
 
 def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
@@ -111,7 +122,9 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         objects[pool.ref] = pool
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
-    objects.update(allocation(snapshot.nodes.values(), config, facts).routes)
+    objects.update(allocation(
+        snapshot.nodes.values(), config, facts, snapshot.block_affinities.values(),
+        snapshot.cilium_nodes.values()).routes)
     return Built(
         objects,
         _merged(host_objects.rejections for host_objects in by_host),

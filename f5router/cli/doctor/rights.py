@@ -7,11 +7,20 @@ from f5router.config.config import Config
 from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
 from f5router.kube.watch import watched_kinds
 from f5router.kube.watch.kind_states import OPTIONAL
-from f5router.kube.watch.sources import INGRESSES, NAMESPACES, NODES, PROJECTS, ROUTES, Source
+from f5router.kube.watch.sources import (
+    INGRESSES,
+    NAMESPACES,
+    NODES,
+    POD_NETWORKS,
+    PROJECTS,
+    ROUTES,
+    Source,
+)
 from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE
 
 _FOLDER = SHIPPED.rsplit("/", 1)[0]
 SDN, NAMES, NODES_READER = "15-sdn-reader.yaml", "16-namespaces.yaml", "17-nodes-reader.yaml"
+POD_NETWORK_READER = "21-pod-networks.yaml"
 STATUS, LEASE = "19-ingressroutes-status.yaml", "replicas/10-lease.yaml"
 
 _FILES = {"namespaces": NAMES, "hostsubnets": SDN, "clusternetworks": SDN, "leases": LEASE}
@@ -86,7 +95,9 @@ def _reading(config: Config, source: Source, api: Source) -> Iterator[Right]:
     if source is NODES:
         file = SDN if watch.sdn else NODES_READER
     lacks, required = "no Route is served", True
-    if source in OPTIONAL:
+    if source in POD_NETWORKS:
+        lacks, required, file = "routes go to spec.podCIDRs instead", False, POD_NETWORK_READER
+    elif source in OPTIONAL:
         lacks, required = "settings are not checked against it", False
     elif source in watched_kinds.absentable(watch) and source is not ROUTES:
         lacks, required = f"no {source.resource} are served", False

@@ -36,6 +36,7 @@ from f5router.model.cluster import (
     Key,
     Namespace,
     Node,
+    PodNetworks,
     Route,
     RouteTLS,
     Secret,
@@ -63,6 +64,9 @@ EndpointSlice.endpoints."""
 
 MOST_HOST_ADDRESSES = 100
 """Addresses that are read of a Node's annotation."""
+
+MOST_NETWORKS = 1000
+"""Networks of pods that are read of one CiliumNode."""
 
 MOST_SUBSETS = 1000
 """Subsets of an Endpoints object. Each one costs memory; a controller writes one for each set of ports."""
@@ -348,3 +352,31 @@ def cluster_network(obj: JSON) -> ClusterNetwork:
     listed = tuple(fields.text(item.get("CIDR")) for item in fields.objects(obj.get("clusterNetworks")))
     networks = listed or ((fields.text(obj.get("network")),) if obj.get("network") else ())
     return ClusterNetwork(fields.key(obj), networks, fields.port(obj.get("vxlanPort")) or VXLAN_PORT)
+
+
+def block_affinity(obj: JSON) -> PodNetworks | None:
+    """Decode a crd.projectcalico.org/v1 BlockAffinity: a block of addresses that Calico gave to a Node.
+
+    None for a block that is not confirmed, is being given back, or belongs to no Node. Source:
+    projectcalico/calico, libcalico-go/lib/apis/crd.projectcalico.org/v1, BlockAffinitySpec.
+    """
+    key, spec = fields.cluster_key(obj), fields.mapping(obj.get("spec"))
+    node, cidr = fields.text(spec.get("node")), fields.text(spec.get("cidr"))
+    confirmed = fields.text(spec.get("state")) in ("", "confirmed")
+    deleted = str(spec.get("deleted")).lower() == "true"
+    of_host = fields.text(spec.get("type")) in ("", "host")
+    return PodNetworks(key, intern(node), (cidr,)) if (
+        node and cidr and confirmed and not deleted and of_host) else None
+
+
+def cilium_node(obj: JSON) -> PodNetworks:
+    """Decode a cilium.io/v2 CiliumNode: its networks of pods, of one pool or of several.
+
+    Source: cilium/cilium, pkg/k8s/apis/cilium.io/v2 (IPAMSpec) and pkg/ipam/types (IPAMPoolSpec).
+    """
+    key, ipam = fields.cluster_key(obj), fields.mapping(fields.mapping(obj.get("spec")).get("ipam"))
+    pools = fields.objects(fields.mapping(ipam.get("pools")).get("allocated"))
+    listed = [*fields.items(ipam.get("podCIDRs")), *(
+        cidr for pool in pools for cidr in fields.items(pool.get("cidrs")))]
+    texts = dict.fromkeys(text for text in listed[:MOST_NETWORKS] if isinstance(text, str))
+    return PodNetworks(key, intern(key.name), tuple(texts))

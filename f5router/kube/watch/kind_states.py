@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 
-from f5router.kube.watch.sources import CLUSTER_NETWORKS, HOST_SUBNETS, Source
+from f5router.kube.watch.sources import CLUSTER_NETWORKS, HOST_SUBNETS, POD_NETWORKS, Source
 
 log = logging.getLogger(__name__)
 
-OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
-"""Read to check settings; it is no problem if they are forbidden or not served."""
+OF_SDN = (HOST_SUBNETS, CLUSTER_NETWORKS)
+"""Read to check settings."""
+OPTIONAL = (*OF_SDN, *POD_NETWORKS)
+"""It is no problem if they are forbidden or not served."""
 
 ABSENT_LOOKS = 3
 """Looks in a row that must not find a kind before it counts as one without objects: an API server that starts

@@ -95,6 +95,19 @@ CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "c
 pkg/cmd/server/bootstrappolicy/policy.go). Another vxlanPort makes all pods unreachable."""
 
 
+def _block_affinity(obj: JSON) -> tuple[Value, ...]:
+    networks = decode.block_affinity(obj)
+    return () if networks is None else (networks,)
+
+
+BLOCK_AFFINITIES = Source("blockaffinities", "/apis/crd.projectcalico.org/v1", "block_affinities",
+                          _block_affinity, namespaced=False)
+CILIUM_NODES = Source("ciliumnodes", "/apis/cilium.io/v2", "cilium_nodes",
+                      lambda obj: (decode.cilium_node(obj),), namespaced=False)
+POD_NETWORKS = (BLOCK_AFFINITIES, CILIUM_NODES)
+"""Kinds with the networks of pods, for static routes; most clusters serve one of them or none."""
+
+
 def is_served(connection: Connection, source: Source) -> bool:
     """Look the kind up in discovery: a request without a right on it gets 403, even if it is not served.
 

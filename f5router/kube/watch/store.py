@@ -15,6 +15,7 @@ from f5router.model.cluster import (
     Key,
     Namespace,
     Node,
+    PodNetworks,
     Route,
     Secret,
     Service,
@@ -23,11 +24,12 @@ from f5router.model.cluster import EndpointSlice as Slice
 from f5router.model.ingress import Ingress, IngressClass
 from f5router.model.ingress_route import CertificateDelegation, IngressRoute
 
-Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | Secret
+Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation)
 
 FIELDS = (
-    "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets",
+    "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks",
+    "block_affinities", "cilium_nodes", "secrets",
     "ingresses", "ingress_classes", "ingress_routes", "delegations")
 """Fields of a Delta."""
 

@@ -1,7 +1,7 @@
 """The kinds that settings ask to watch, and with which selectors."""
 
 from f5router.kube.settings import WatchSettings
-from f5router.kube.watch.kind_states import OPTIONAL
+from f5router.kube.watch.kind_states import OF_SDN
 from f5router.kube.watch.sources import (
     ENDPOINTS,
     INGRESS_ROUTES,
@@ -10,6 +10,7 @@ from f5router.kube.watch.sources import (
     NODES,
     PLACED_ENDPOINTS,
     PLACED_SLICES,
+    POD_NETWORKS,
     PROJECTS,
     ROUTES,
     SERVED,
@@ -36,13 +37,15 @@ def sources(settings: WatchSettings) -> list[Source]:
         watched.append(PROJECTS if selection.project_labels else NAMESPACES)
     if settings.nodes or settings.nodeport:
         watched.append(NODES)
-    return [*watched, *(OPTIONAL if settings.sdn else ())]
+    of_pods = OF_SDN if settings.sdn else POD_NETWORKS if settings.nodes else ()
+    return [*watched, *of_pods]
 
 
 def absentable(settings: WatchSettings) -> set[Source]:
     """Return the kinds that the API server need not serve; Routes, if another kind of object is served."""
     kinds = settings.sources.kinds
-    return {source for kind in kinds if kind != ROUTE or len(kinds) > 1 for source in SERVED[kind]}
+    served = {source for kind in kinds if kind != ROUTE or len(kinds) > 1 for source in SERVED[kind]}
+    return served | set(POD_NETWORKS)
 
 
 def selectors(settings: WatchSettings, source: Source) -> dict[str, str]:

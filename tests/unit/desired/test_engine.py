@@ -17,6 +17,7 @@ from f5router.model.cluster import (
     Key,
     Namespace,
     Node,
+    PodNetworks,
     Route,
     RouteTLS,
     Secret,
@@ -49,7 +50,7 @@ from tests.reference.full_build import ClusterSnapshot, allocation, build, snaps
 
 OBJECTS = st.one_of(
     strategies.any_routes(), strategies.secrets(), strategies.slices(), strategies.services(),
-    strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
+    strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks(), strategies.pod_networks())
 VXLAN = Settings(vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),), manage_snat=True)
 STATIC = Settings(static_routes=True)
 CHOSEN = Settings(static_routes=True, static_route_networks=("10.1.1.0/24",))
@@ -79,13 +80,16 @@ OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
 def delta(*changes) -> Delta:
     """A Delta of (object, present) pairs."""
     kinds: dict[type, dict] = {
-        Route: {}, Secret: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}, Namespace: {}}
+        Route: {}, Secret: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}, Namespace: {},
+        PodNetworks: {}}
     services = {}
     for obj, present in changes:
         kinds.get(type(obj), services)[obj.key] = obj if present else None
     return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services, secrets=kinds[Secret],
                  namespaces=kinds[Namespace], nodes=kinds[Node], host_subnets=kinds[HostSubnet],
-                 cluster_networks=kinds[ClusterNetwork])
+                 cluster_networks=kinds[ClusterNetwork],
+                 block_affinities={key: obj for key, obj in kinds[PodNetworks].items() if "-" in key.name},
+                 cilium_nodes={key: obj for key, obj in kinds[PodNetworks].items() if "-" not in key.name})
 
 
 def exact(objects: dict) -> dict:
@@ -97,8 +101,9 @@ def exact(objects: dict) -> dict:
 def findings(known, config, facts) -> Findings:
     """From scratch."""
     network = vxlan_checks.ClusterNetworkView(known.nodes, known.host_subnets, known.cluster_networks)
-    routes = static_routes.findings(allocation(known.nodes.values(), config, facts),
-                                    config.static_route_networks, facts.networks)
+    allocated = allocation(known.nodes.values(), config, facts, known.block_affinities.values(),
+                           known.cilium_nodes.values())
+    routes = static_routes.findings(allocated, config.static_route_networks, facts.networks)
     members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
     return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
             + routes)

@@ -35,7 +35,7 @@ def granted(*files: str) -> set[tuple[str, str]]:
 @rows(("flags", "files"), [
     ({}, ["10-account.yaml", "19-ingressroutes-status.yaml"]),
     ({"f5-static-routes": "true"},
-     ["10-account.yaml", "19-ingressroutes-status.yaml", "17-nodes-reader.yaml"]),
+     ["10-account.yaml", "19-ingressroutes-status.yaml", "17-nodes-reader.yaml", "21-pod-networks.yaml"]),
     ({"pool-member-type": "nodeport"},
      ["10-account.yaml", "19-ingressroutes-status.yaml", "17-nodes-reader.yaml"]),
     (LEASE, ["10-account.yaml", "19-ingressroutes-status.yaml", "replicas/10-lease.yaml"]),

@@ -414,3 +414,39 @@ def test_cluster_network(obj, wanted):
 def test_port_of_the_cluster_network(given, port):
     """openshift/api: network/v1, ClusterNetwork: an integer from 1 to 65535, 4789 if unset."""
     assert decode.cluster_network({"metadata": {"name": "default"}, **given}).vxlan_port == port
+
+
+@rows(("spec", "expected"), [
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1", "state": "confirmed", "deleted": "false"},
+                 ("n1", ("10.244.7.64/26",)), id="confirmed"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1"}, ("n1", ("10.244.7.64/26",)), id="no state"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1", "type": "host"}, ("n1", ("10.244.7.64/26",)),
+                 id="host"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1", "type": "virtual"}, None, id="of no host"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1", "state": "pending"}, None, id="pending"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1", "deleted": "true"}, None, id="deleted, text"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": "n1", "deleted": True}, None, id="deleted"),
+    pytest.param({"cidr": 5, "node": "n1"}, None, id="odd network"),
+    pytest.param({"cidr": "10.244.7.64/26", "node": ["n1"]}, None, id="odd Node"),
+    pytest.param("odd", None, id="odd"),
+])
+def test_block_affinities(spec, expected):
+    result = decode.block_affinity({"metadata": {"name": "n1-10-244-7-64-26"}, "spec": spec})
+    assert (result and (result.node, result.networks)) == expected
+
+
+@rows(("ipam", "networks"), [
+    pytest.param({"podCIDRs": ["10.0.1.0/24", "fd00::/64"]}, ("10.0.1.0/24", "fd00::/64"), id="one pool"),
+    pytest.param({"pools": {"allocated": [{"pool": "a", "cidrs": ["10.1.0.0/27"]},
+                                          {"pool": "b", "cidrs": ["10.2.0.0/27", 5]}, "odd"]}},
+                 ("10.1.0.0/27", "10.2.0.0/27"), id="several pools"),
+    pytest.param({"podCIDRs": ["10.0.1.0/24"], "pools": {"allocated": [{"cidrs": ["10.0.1.0/24"]}]}},
+                 ("10.0.1.0/24",), id="twice"),
+    pytest.param({"podCIDRs": "odd", "pools": []}, (), id="odd"),
+    pytest.param({"podCIDRs": [f"10.{n >> 8}.{n & 255}.0/24" for n in range(2000)]},
+                 tuple(f"10.{n >> 8}.{n & 255}.0/24" for n in range(1000)), id="many"),
+    pytest.param(None, (), id="none"),
+])
+def test_cilium_nodes(ipam, networks):
+    result = decode.cilium_node({"metadata": {"name": "n1"}, "spec": {"ipam": ipam}})
+    assert (result.key, result.node, result.networks) == (Key("", "n1"), "n1", networks)
