@@ -14,6 +14,9 @@ from f5router.sources.contour_entries import is_below, quoted
 from f5router.sources.delegated_prefixes import MOST_PREFIXES, DelegatedPrefixes, charged
 from f5router.sources.graph_parts import MOST_DEPTH, Budget, Graph, View, Visit, chain, target
 
+NO_ROUTES = "spec.routes must be present and not empty"
+"""Sources: projectcontour/contour v0.6.0, design/ingressroute-design.md ("Validation rules"); issue 812, for
+objects with a tcpproxy, which need no routes. Later versions call such an object valid and serve nothing."""
 TO_ROOT = "root ingressroute cannot delegate to another root ingressroute"
 
 
@@ -81,6 +84,8 @@ class Walk:
         obj = self._view.objects[visit.key]
         if obj.problem:
             return obj.problem
+        if not obj.routes and obj.tcp_proxy is None:
+            return NO_ROUTES
         entries = zip(obj.routes, self._view.entries(visit.key), strict=True)
         for number, (entry, checked) in enumerate(entries):
             if error := checked.conflict:

@@ -23,6 +23,7 @@ from tests.unit.sources.contour_objects import (
 
 WEB = service()
 ORPHAN = ("orphaned", NO_ROOT)
+EMPTY = bad("spec.routes must be present and not empty")
 MISSING = 'Spec.VirtualHost.TLS Secret "tls" is invalid: '
 DUPLICATE = bad('fqdn "WWW.Example.com." is used in multiple IngressRoutes: shop/a, shop/root')
 
@@ -115,7 +116,6 @@ CASES["projectcontour/contour v1.5.1, internal/dag/builder.go"] = {
         {"shop/root": OK, "shop/a": OK, "shop/b": OK, "shop/c": OK}, [""]),
     "a missing vertex, and an entry with nothing": (
         [root(entry("/a", to="v"), entry("/b", "web"), entry("/c"))], {"shop/root": OK}, ["/b"]),
-    "no routes": ([root()], {"shop/root": OK}, []),
     "tcpproxy of another object": (
         [root(tls={"passthrough": True}, tcpproxy={"delegate": {"name": "v"}}),
          ingress_route("v", tcpproxy={"services": [service_of("web")]})],
@@ -180,6 +180,13 @@ CASES["projectcontour/contour v0.6.0, design/ingressroute-design.md"] = {
         [root(entry("/a", to="v"), entry("/b", "web"), entry("/c", "gone")),
          ingress_route("v", entry("/a", "web"))],
         {"shop/root": bad("Service [gone:80] is invalid or missing"), "shop/v": ORPHAN}, []),
+    "no routes": ([root()], {"shop/root": EMPTY}, []),
+    "no routes, in a child": ([root(entry("/", "web"), entry("/a", to="v")), ingress_route("v")],
+                              {"shop/root": OK, "shop/v": EMPTY}, [""]),
+    "no routes, in an orphan": ([ingress_route("v")], {"shop/v": ORPHAN}, []),
+    "no routes beside a tcpproxy: issue 812": (
+        [root(tls={"passthrough": True}, tcpproxy={"services": [service_of("web")]})],
+        {"shop/root": OK}, [""]),
 }
 CASES["docs/ingressroute.md, What is different from Contour"] = {
     "two of one fqdn, of any case and with a dot: v0.15.3, and RFC 4343; the older one is served": (
