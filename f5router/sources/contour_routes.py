@@ -45,7 +45,9 @@ def build(root: IngressRoute, owner: Key, entry: RouteEntry, checked: CheckedEnt
     elif secret is not None:
         tls = RouteTLS("reencrypt" if checked.reencrypt else "edge",
                        "Allow" if entry.permit_insecure else "Redirect")
-    path = "" if entry.match == "/" else entry.match
+    # The tcpproxy is the Route without a path: / beside it is another claim, of all requests on port 80.
+    beside = host.passthrough and any(root.tcp_proxy or ()) and not passthrough
+    path = "" if entry.match == "/" and not beside else entry.match
     return Route(
         key=Key(owner.namespace, names.virtual_route(
             KIND, owner.name, "\0".join((*root.key, "tcpproxy" if passthrough else path)))),

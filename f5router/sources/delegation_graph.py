@@ -134,8 +134,8 @@ def _check_proxy(root: IngressRoute, view: View, graph: Graph) -> tuple[Key, Che
         return None
     if host.secret:
         graph.visits[Visit(root.key)] = (
-            "tcpproxy: not supported with secretName, for which the BIG-IP would need another virtual "
-            "server; tls.passthrough is supported")
+            "tcpproxy: not supported with secretName: the HTTPS virtual server handles as HTTP what it "
+            "decrypts; use tls.passthrough, or routes")
         return None
     if not host.passthrough:
         graph.warn(root.key, "tcpproxy has no effect without tls.passthrough")

@@ -17,6 +17,7 @@ from tests.traffic.test_health_checks import SPEED
 from tests.waiting import until
 
 HOST, SECURE, STRICT, RAW = "plain.example.com", "tls.example.com", "strict.example.com", "raw.example.com"
+ROOTED = "rooted.example.com"
 SOURCES = {"sources": "routes,ingressroutes", "root_namespaces": "shop"}
 PAIR = identity("*.example.com")
 OLDER, LATER = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -90,6 +91,9 @@ def site(tmp_path_factory):
                           tls={"secretName": "pair", "minimumProtocolVersion": "1.3"}),
             ingress_route("raw", forward("/open", "b"), fqdn=RAW, tls={"passthrough": True},
                           tcpproxy={"services": [{"name": "tls", "port": 8443}]}),
+            ingress_route("rooted", forward("/", "b"), delegate("/part", "part"), fqdn=ROOTED,
+                          tls={"passthrough": True}, tcpproxy={"services": [{"name": "tls", "port": 8443}]}),
+            ingress_route("part", forward("/part", "c")),
             ingress_route("weights", forward("/", {"name": "a", "port": 8080, "weight": 30},
                                              {"name": "b", "port": 8080, "weight": 10},
                                              {"name": "c", "port": 8080}), fqdn="weights.example.com"),
@@ -155,6 +159,16 @@ def test_minimum_of_tls(site):
 def test_passthrough(site):
     assert clients.python(site.https, RAW).pod["pod"].startswith("tls-")
     assert clients.plain(site.http, RAW, "/open").pod["pod"].startswith("b-")
+
+
+def test_the_root_beside_a_passthrough(site):
+    """Port 443 is the tcpproxy's, port 80 that of the routes; without a redirect, and without an Event."""
+    assert clients.python(site.https, ROOTED, "/part").pod["pod"].startswith("tls-")
+    for path, pod in (("/", "b-"), ("/x", "b-"), ("/part/x", "c-")):
+        assert clients.plain(site.http, ROOTED, path).pod["pod"].startswith(pod)
+    assert status(site, "rooted") == "valid"
+    assert [event["message"] for event in site.kube.list("Event")
+            if event["involvedObject"]["name"] == "rooted"] == []
 
 
 def test_weights(site):

@@ -94,7 +94,7 @@ CASES["projectcontour/contour v1.5.1, internal/dag/status_test.go"] = {
         []),
     "routes beside a tcpproxy": (
         [root(entry("/", "web"), entry("/a", "web"), tls={"passthrough": True},
-              tcpproxy={"services": [service_of("web")]})], {"shop/root": OK}, ["", "/a"]),
+              tcpproxy={"services": [service_of("web")]})], {"shop/root": OK}, ["", "/", "/a"]),
 }
 CASES["projectcontour/contour v1.5.1, internal/dag/builder.go"] = {
     "vertex of another namespace": (
@@ -260,8 +260,8 @@ CASES["docs/ingressroute.md, What is different from Contour"] = {
         {"shop/root": bad("spec.routes[0].permitInsecure has a wrong type")}, []),
     "tcpproxy with a certificate": (
         [root(entry("/", "web"), tls={"secretName": "tls"}, tcpproxy={"services": [service_of("web")]})],
-        {"shop/root": bad("tcpproxy: not supported with secretName, for which the BIG-IP would need another "
-                          "virtual server; tls.passthrough is supported")}, []),
+        {"shop/root": bad("tcpproxy: not supported with secretName: the HTTPS virtual server handles as HTTP "
+                          "what it decrypts; use tls.passthrough, or routes")}, []),
 }
 
 
