@@ -115,7 +115,12 @@ class EvaluatedRoute:
     @property
     def needs_default_ca(self) -> bool:
         """True if nothing but the administrator's authorities can verify its pods."""
-        return self.termination == "reencrypt" and not self.destination_ca and not self.pending
+        return self.asks_over_tls and not self.destination_ca and not self.pending
+
+    @property
+    def asks_over_tls(self) -> bool:
+        """True if its pods are asked over TLS by the BIG-IP, whatever clients speak."""
+        return self.termination == "reencrypt" or (self.route.pods_speak_tls and not self.termination)
 
     @property
     def awaits_certificate(self) -> bool:

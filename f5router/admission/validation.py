@@ -62,8 +62,10 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None, pods: S
         checker: checks the certificates, or returns None while the result is not known.
     """
     problems, tls = [*_service_problems(route), *_path_problems(route)], route.tls
-    if tls is None:
+    if tls is None and pods is None:
         return ValidationResult(tuple(problems))
+    if tls is None:
+        tls = RouteTLS("reencrypt")  # towards the pods alone, whose authorities are to be checked
     problems += _termination_problems(tls, extended)
     if secret is not None:
         tls = replace(tls, certificate=secret.certificate, key=secret.private_key)

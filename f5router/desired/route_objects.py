@@ -189,14 +189,14 @@ class _HostBuilder:
 
     def add_pending(self, evaluated: EvaluatedRoute) -> None:
         """Mark as undetermined what may serve a Route, until its certificates are checked."""
-        if self.config.https_virtual is None:
+        if self.config.https_virtual is None and evaluated.termination:
             self.add_route(evaluated)
             return
         key, group = evaluated.route.key, self._full(names.PASSTHROUGH_GROUP)
         secure = self._any_rules(evaluated, names.SECURE_POLICY)
         self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
         self.undetermined |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
-        if self.needs_exclusion:
+        if self.needs_exclusion and evaluated.termination:
             self.add(Record(group, self.host, names.EXCLUSION, frozenset({min(secure)})))
 
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
@@ -329,7 +329,7 @@ class _HostBuilder:
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
         tls = ""
-        if evaluated.termination == "reencrypt":
+        if evaluated.asks_over_tls:
             if route_tls.depends_on_service(evaluated, self.config):
                 evaluated = replace(evaluated, route=pools.with_one_service(evaluated.route))
             pod_tls = route_tls.towards_pods(evaluated, self.config)

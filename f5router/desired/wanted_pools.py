@@ -206,7 +206,8 @@ class WantedPools:
             yield from node_ports.warnings(field, port, view) if served and active else ()
         elif active and not share.members and not share.left_out:
             yield from pool_members.warnings(field, port, view, served=served)
-        if served and active and (route.tls is None or route.tls.termination == "edge"):
+        clear = route.tls is None and not route.pods_speak_tls
+        if served and active and (clear or (route.tls and route.tls.termination == "edge")):
             for text in pool_members.protocol_warnings(field, port, view):
                 yield Problem(UNSUPPORTED_PROTOCOL, text)
         if share.left_out.refused:

@@ -163,7 +163,9 @@ class Route:
     tls_secret: Key | None = None
     """The Secret with the certificate of a virtual Route; it may be in another namespace."""
     pod_authority: PodAuthority | None = None
-    """In place of tls.destination_ca_certificate, of a virtual Route that is re-encrypted."""
+    """In place of tls.destination_ca_certificate, of a virtual Route whose pods are asked over TLS."""
+    pods_speak_tls: bool = False
+    """True if the pods of a virtual Route without TLS are asked over TLS all the same."""
     redirect_status: int = 302
     """Status of the response that sends a client to port 443."""
     minimum_tls: str = ""

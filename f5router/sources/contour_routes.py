@@ -10,9 +10,6 @@ KIND = "IngressRoute"
 DEFAULT_VERSION, VERSIONS = "1.1", ("", "1.1", "1.2", "1.3")
 """Values of minimumProtocolVersion. Any other text means the default."""
 
-NO_TLS = "spec.tls: pods can be verified on a virtual host with TLS alone"
-"""Why an entry with `validation` is not served: its pods would be asked without TLS."""
-
 
 def host_of(fqdn: str) -> str:
     """Return the Host of a root."""
@@ -63,8 +60,8 @@ def build(root: IngressRoute, owner: Key, entry: RouteEntry, checked: CheckedEnt
                          for backend in others),
         tls=tls,
         tls_secret=secret if tls and not passthrough else None,
-        pod_authority=checked.authority if tls else None,
-        option_refusal=NO_TLS if checked.authority and not tls else "",
+        pod_authority=checked.authority,
+        pods_speak_tls=checked.reencrypt and tls is None,
         redirect_status=301,
         minimum_tls=_minimum(host.minimum_version) if tls and not passthrough else "",
         options=checked.options,

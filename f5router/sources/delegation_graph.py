@@ -203,9 +203,6 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
             if record is None or record[0] is not entry or record[1] != checked:
                 record = entry, checked, contour_routes.build(root, visit.key, entry, checked)
             graph.records[place], route = record, record[2]
-            if checked.reencrypt and route.tls is None and checked.authority is None:
-                graph.warn(visit.key, f"route {quoted(entry.match)}: upstream-protocol.tls has no effect on "
-                           "a virtual host without TLS: its pods are asked without")
             if route.path in holders and graph.routes.get(route.key) != route:
                 graph.warn(visit.key, f"route {quoted(entry.match)}: not served: another entry of "
                            f"IngressRoute {holders[route.path]} has the same match and comes later")

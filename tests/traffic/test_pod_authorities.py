@@ -80,7 +80,9 @@ def site(tmp_path_factory):
                        for name, (ca, subject) in services.items()]
             plain = forward("/plain", {"name": "web", "port": 8443})
             site.apply(ingress_route(host, forward("/", *entries), plain, fqdn=f"{host}.example.com",
-                                     tls={"secretName": "front"}))
+                                     tls={"secretName": "front"}),
+                       ingress_route(f"clear-{host}", forward("/", *entries), plain,
+                                     fqdn=f"clear-{host}.example.com"))
         bad = {"name": "web", "port": 8443, "validation": {"caSecret": "none", "subjectName": "web.pods"}}
         site.apply(
             ingress_route("above", forward("/x", {"name": "web", "port": 8443}), delegate("/v", "below"),
@@ -92,19 +94,22 @@ def site(tmp_path_factory):
 
 
 def ask(site: Site, host: str, requests: int = 4) -> Counter:
-    """Which Services answer; "" for no answer."""
-    seen = [clients.python(site.https, f"{host}.example.com") for _ in range(requests)]
+    """Which Services answer; "" for no answer. On port 80 for the hosts of roots without TLS."""
+    request, port = ((clients.plain, site.http) if host.startswith("clear-") else
+                     (clients.python, site.https))
+    seen = [request(port, f"{host}.example.com") for _ in range(requests)]
     return Counter("page" if is_page(each) else each.pod.get("pod", "").rpartition("-")[0] for each in seen)
 
 
 @pytest.mark.parametrize(("host", "expected"), [
-    *((host, row[2]) for host, row in INGRESSES.items()), *((host, row[1]) for host, row in ROUTES.items())])
+    *((host, row[2]) for host, row in INGRESSES.items()), *((host, row[1]) for host, row in ROUTES.items()),
+    *((f"clear-{host}", row[1]) for host, row in ROUTES.items())])
 def test_who_answers(site, host, expected):
     """Requests get to verified pods alone; what cannot be verified is not served, with the reason."""
     assert set(ask(site, host)) == (expected if isinstance(expected, set) else {"page"})
     if isinstance(expected, set):
         return
-    if host in ROUTES:
+    if host.removeprefix("clear-") in ROUTES:
         status = site.kube.get("IngressRoute", "shop", host)["status"]
         assert status["currentStatus"] == "invalid"
         message = status["description"]
@@ -119,6 +124,8 @@ def test_who_answers(site, host, expected):
 def test_the_other_routes_of_an_object(site, host, status):
     """A Secret that cannot be used takes away the routes that name it; an error of the object takes all."""
     assert clients.python(site.https, f"{host}.example.com", "/plain").status == status
+    assert clients.plain(site.http, f"clear-{host}.example.com", "/plain").status == status
+    assert not clients.python(site.https, f"clear-{host}.example.com", "/plain").pod
 
 
 def test_a_vertex_whose_pods_cannot_be_verified(site):

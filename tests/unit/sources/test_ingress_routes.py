@@ -126,24 +126,25 @@ def test_warnings_of_younger_roots_come_last():
 
 
 def test_pods_with_tls_below_a_root_without():
-    """Contour asks them by TLS all the same; here nothing but a Route with TLS does."""
+    """They are asked over TLS, as by Contour, also beside a tcpproxy; others are not."""
     pods = service("shop/pods", 443, upstream_protocol="tls")
-    ingress_routes, routes = source(pods, root(entry("/a", "pods:443")))
-    assert routes[HOST, "/a"].tls is None
-    assert ingress_routes.warnings(Key("shop", "root")) == (
-        'route "/a": upstream-protocol.tls has no effect on a virtual host without TLS: its pods are asked '
-        "without",)
+    for more in ({}, {"tls": {"passthrough": True}, "tcpproxy": {"services": [service_of("pods:443")]}}):
+        ingress_routes, routes = source(WEB, pods, root(entry("/a", "pods:443"), entry("/b", "web"), **more))
+        asked = {path: (routes[HOST, path].tls, routes[HOST, path].pods_speak_tls) for path in ("/a", "/b")}
+        assert asked == {"/a": (None, True), "/b": (None, False)}
+        assert ingress_routes.warnings(Key("shop", "root")) == ()
+    assert not routes[HOST, ""].pods_speak_tls
 
 
 def test_validation_below_a_root_without_tls():
-    """Pods that are to be verified are not asked in clear text: the entry is refused, and keeps its path."""
+    """Its authorities verify the pods, as below a root with TLS."""
     pods = service("shop/pods", 443, upstream_protocol="tls")
     asking = entry("/a", service_of("pods:443", validation={"caSecret": "ca", "subjectName": "a.b"}))
-    _, routes = source(pods, root(asking))
-    assert (routes[HOST, "/a"].pod_authority, bool(routes[HOST, "/a"].option_refusal)) == (None, True)
-    _, routes = source(pods, secret(), root(asking, tls={"secretName": "tls"}))
-    assert routes[HOST, "/a"].secrets == (Key("shop", "tls"), Key("shop", "ca"))
-    assert not routes[HOST, "/a"].option_refusal
+    for more, secrets in (({}, ("ca",)), ({"tls": {"secretName": "tls"}}, ("tls", "ca"))):
+        _, routes = source(pods, secret(), root(asking, **more))
+        assert routes[HOST, "/a"].secrets == tuple(Key("shop", name) for name in secrets)
+        assert routes[HOST, "/a"].pod_authority.names == (("pods", "a.b"),)
+        assert not routes[HOST, "/a"].option_refusal
 
 
 def test_prefixes_of_one_object():
