@@ -284,6 +284,15 @@ class Node(Monitored):
         self.check_references(store, item)
         return item
 
+    def resolve(self, store: Store, path: str, address: str) -> str:
+        """Make the node that a device makes of one by name, beside it; return its path.
+
+        Source of its name: F5Networks/f5-appsvcs-extension#895; `ephemeral` is in recordings of nodes.
+        """
+        beside = f"{names.folder_of(path)}/_auto_{address}"
+        fields = {**self.initial(store, (beside,)), "address": address, "ephemeral": "true"}
+        return self._put(store, (beside,), fields).path
+
     def for_member(self, store: Store, path: str, address: str | None, *, create: bool) -> str:
         """The address of a member's node; the node is made if its name or the body tells an address.
 

@@ -372,6 +372,11 @@ class FakeBigIP:
         }
         return self.put_object("ltm/virtual", body)
 
+    def resolve(self, node: str, address: str) -> str:
+        """Let a node by name have an address; return the path of the ephemeral node. Raises: Refusal."""
+        with self.store.lock, self.store.atomic():
+            return self.store.kinds["ltm/node"].resolve(self.store, node, address)
+
     def install(self, path: str, data: bytes) -> None:
         """Create or replace a certificate file (.crt) or key file (.key). Raises: Refusal: not parseable."""
         kind = self.store.kinds[files.KEY if path.endswith(".key") else files.CERT]

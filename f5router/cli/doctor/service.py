@@ -17,6 +17,7 @@ from f5router.network.diagnostics import Findings
 from f5router.plan.problems import GroupedProblem
 
 AREA = "service"
+LTM_NODES = "LTM nodes"
 NEAR = 0.8
 """Part of a limit from which on there is a warning."""
 
@@ -194,9 +195,9 @@ def _topics(survey: Survey) -> Iterator[Check]:
     if not unknown and network_findings == Findings() and (way := _way(survey)):
         yield ok(AREA, "way to the pods", way)
     for text in findings[topics.NODES].problems:
-        yield failure(AREA, topics.NODES, text, mends.NODES)
+        yield failure(AREA, LTM_NODES, text, mends.NODES)
     for text in findings[topics.NODES].warnings:
-        yield warning(AREA, topics.NODES, text, mends.NODES)
+        yield warning(AREA, LTM_NODES, text, mends.NODES)
     for text in findings[topics.SELECTION].warnings:
         yield warning(AREA, "selection", text, mends.NAMESPACES)
 

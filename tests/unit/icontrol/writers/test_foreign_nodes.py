@@ -128,6 +128,16 @@ def test_a_foreign_node_that_gets_another_address(bench):
     assert bench.members(pool()) == {f"/P/{A}:8080"}
 
 
+def test_a_node_that_comes_of_an_fqdn(bench):
+    """Its member is left out: the node goes when the name gets another address."""
+    by_name = {"name": "www", "partition": "Common", "fqdn": {"tmName": "www.example.com"}}
+    bench.big.put_object("ltm/node", by_name)
+    bench.big.resolve("/Common/www", A)
+    with pytest.raises(Incomplete, match=f"/Common/_auto_{A}, which comes from an FQDN"):
+        bench.write(NodeWriter(bench.client, own="/P", shared=None), pool(A, B))
+    assert bench.members(pool()) == {f"/P/{B}:8080"}
+
+
 def test_members_that_are_refused_for_another_reason(bench):
     """They are found by halves; the others are written, and what leaves the pool has left it."""
     writer = NodeWriter(bench.client, own="/P", shared=None)
