@@ -84,7 +84,8 @@ class Reader:
         except FileNotFoundError as exc:
             if missing_ok:
                 raise
-            self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}", name)
+            hint = "" if self.from_flag(name) else "; mount the volume with it, or leave the variable out"
+            self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}{hint}", name)
         except OSError as exc:
             if not (directory and isinstance(exc, IsADirectoryError)):
                 self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)

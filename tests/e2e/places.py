@@ -90,6 +90,8 @@ PLACES: dict[tuple[str, str], Place] = {
     ("fake-bigip.md", "$ python -m mocks.bigip"): By("test_fake_with_its_control"),
     **{("from-cis.md", begin): Elsewhere("tests/traffic/test_move_from_cis.py") for begin in (
         "f5router plan", "curl --fail", "f5router status clear")},
+    ("from-haproxy.md", "oc set env deployment/router-default"): Elsewhere("tests/traffic/test_moves.py"),
+    ("from-haproxy.md", "f5router doctor"): Elsewhere("tests/traffic/test_moves.py"),
     ("from-haproxy.md", "f5router get routes -o wide"): Typed(("HostAlreadyClaimed", "Warning")),
     ("from-haproxy.md", "f5router status clear --router-name=default"): Typed(
         ("router default: 1 Routes had its entry, 1 are cleared",)),

@@ -192,7 +192,7 @@ def test_ids_of_requests(lab):
 
 
 def test_a_refused_irule_of_the_router(lab):
-    """A Route that is served stays so, but its status says what is missing; one that comes meanwhile waits."""
+    """A Route that is served stays so, but its status says what is missing; a new one waits."""
     lab.apply(strict("a"))
     assert lab.converge(**ALONE) == []
     lab.bigip.inject("refuse", times=None, method="POST", path="ltm/rule", status=400, message="no such word")
