@@ -107,6 +107,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, device.pair.active, lambda: syncer.in_sync,
         held=lambda: (len(guard.held), guard.held_ever), kept=lambda: len(guard.kept),
+        astray=lambda: reconciler.engine.places.count,
         ingress_routes=ingress_routes,
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,

@@ -149,6 +149,11 @@ class ClusterState:
         for service, slices in self.slices.items():
             self.slices[service] = {key: each.without_addresses() for key, each in slices.items()}
 
+    @property
+    def lacks_nodes(self) -> bool:
+        """True if Nodes are the pool members and none is listed."""
+        return self._nodeport is not None and not self.candidates
+
     # --- look-ups ------------------------------------------------------------------------
 
     def secret_users(self, secrets: Iterable[Key]) -> dict[Key, Route]:

@@ -20,6 +20,7 @@ from f5router.desired.contributions import Contributions
 from f5router.desired.dropped_pools import DroppedPools
 from f5router.desired.host_objects import HostObjects
 from f5router.desired.node_ways import NodeWays
+from f5router.desired.pod_places import PodPlaces
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
@@ -47,6 +48,7 @@ class Engine:
         self._config, self.folder = config, config.folder
         self.checks = checks or CheckQueue()
         self.cluster = ClusterState(config.nodeport)
+        self.places = PodPlaces(self.cluster)
         self.objects: dict[Ref, Object] = {}
         """Desired."""
         self._contributions = Contributions(self.objects)
@@ -60,7 +62,7 @@ class Engine:
         self._host_objects: dict[str, HostObjects] = {}
         self._undetermined: dict[str, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
-        self._pools = WantedPools(config, self.cluster, vxlan.addresses(config))
+        self._pools = WantedPools(config, self.cluster, self.places, vxlan.addresses(config))
         self.followers = self._pools.followers
         """See WantedPools.followers."""
         self._dropped = DroppedPools(config)
@@ -176,11 +178,6 @@ class Engine:
         """Take the pools that the device has and no Route wants."""
         self._dropped.start_over({ref.path for ref in refs}, self.routes().values)
 
-    @property
-    def lacks_nodes(self) -> bool:
-        """True if Nodes are the pool members and none is listed."""
-        return self._config.nodeport is not None and not self.cluster.candidates
-
     def keep_pods(self, present: Mapping[str, Collection[PoolMember]]) -> None:
         """See WantedPools.keep_pods."""
         for key in self._pools.keep_pods(present):
@@ -191,16 +188,8 @@ class Engine:
         return {Ref(Pool.KIND, names.pool(self._config.folder, *key)) for key in self._pools.of_pods}
 
     def empty_pools(self) -> dict[Ref, str]:
-        """Return the pools without members, each with the setting that leaves it none.
-
-        "" stands for pools of which no pod is ready.
-        """
-        empty = {}
-        for key in self._pools.keys():  # noqa: SIM118 (no mapping)
-            pool = self.objects.get(Ref(Pool.KIND, names.pool(self._config.folder, *key)))
-            if isinstance(pool, Pool) and not pool.members:
-                empty[pool.ref] = self._pools.emptied_by(key)
-        return empty
+        """See WantedPools.empty."""
+        return self._pools.empty(self.objects)
 
     def forget_pool(self, ref: Ref) -> None:
         """Take a pool that is not on the device any more."""
@@ -246,6 +235,7 @@ class Engine:
             finish(self._rebuild_host(host, checked, claims))
         finish(self.rebuild_pools())
         self._dirty |= self.ways.set_facts(facts)
+        self._refresh_warnings(self.places.set_locator(self.ways.locator()))
         self._findings = None
 
     def set_tls_files(self, files: TLSFiles) -> None:
@@ -273,7 +263,7 @@ class Engine:
         services = self.cluster.put_slices(delta)
         self._pools.mark(services)
         next(self.rebuild_pools(), None)
-        self._refresh_warnings(services if self._config.nodeport else ())
+        self._refresh_warnings({*self.places.update(services), *(services if self._config.nodeport else ())})
 
     def rebuild_pools(self) -> Steps[None]:
         """Build the pools anew whose Services have changed; the caller may do so a step at a time."""
@@ -292,6 +282,8 @@ class Engine:
     def apply_in_steps(self, delta: Delta) -> Steps[None]:
         """Take changes of the cluster. Between two steps each Host is as it was, or as it is to be."""
         everywhere = self._apply_nodes(delta)
+        moved = self.places.set_locator(self.ways.locator()) if (
+            delta.nodes or delta.host_subnets or delta.block_affinities or delta.cilium_nodes) else set[Key]()
         self.cluster.put_services(delta)
         services = {*delta.services, *self.cluster.put_slices(delta)}
         self._pools.mark(self._pools.services() if everywhere else services)
@@ -305,7 +297,8 @@ class Engine:
         for host, routes, claims in self._claim_index.take():
             yield from self._rebuild_host(host, routes, claims)
         yield from self.rebuild_pools()
-        self._refresh_warnings(services if self._config.nodeport else delta.services)
+        moved |= self.places.update(services)
+        self._refresh_warnings({*moved, *(services if self._config.nodeport else delta.services)})
 
     def _refresh_warnings(self, services: Iterable[Key]) -> None:
         """Mark Routes whose warnings may differ; with node ports these depend on endpoints too."""

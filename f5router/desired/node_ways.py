@@ -10,9 +10,10 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
-from f5router.network import node_addresses, static_routes, vxlan
+from f5router.network import node_addresses, pod_places, static_routes, vxlan
 from f5router.network.diagnostics import Findings
 from f5router.network.node_addresses import Networks
+from f5router.network.pod_places import PodLocator
 
 
 class WaySettings(vxlan.VxlanSettings, Protocol):
@@ -78,6 +79,15 @@ class NodeWays:
         """
         return self._allocation.may_stay(route) or (self._cluster.networks_unread and any(
             route.gateway in networks.addresses for networks in self._node_networks.values()))
+
+    def locator(self) -> PodLocator:
+        """Return what finds the Node to which packets for a pod go, by static routes or openshift-sdn."""
+        cluster = self._cluster
+        ways = [(route.network, route.node) for route in self.routes()]
+        if self._config.vxlan:
+            ways = [(subnet.subnet, key.name) for key, subnet in cluster.host_subnets.items()
+                    if key in cluster.nodes]
+        return pod_places.locator(ways, cluster.nodes.values())
 
     def findings(self) -> Findings:
         """Return which networks of pods get no route, and why."""

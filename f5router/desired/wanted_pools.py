@@ -6,29 +6,32 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from f5router.admission import field_names
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState
+from f5router.desired.pod_places import PodPlaces
 from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
 from f5router.model import names
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Pool, PoolMember
+from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.problem import (
     ADDRESSES_REFUSED,
+    PODS_NOT_REACHED,
     SERVICE_NOT_FOUND,
     TOO_MANY_ENDPOINTS,
     UNSUPPORTED_PROTOCOL,
     Problem,
 )
 from f5router.model.small import Groups
-from f5router.network import node_ports, pool_members
+from f5router.network import node_ports, pod_places, pool_members
 from f5router.network.pool_members import LeftOut
 
 
 class WantedPools:
     """Not thread-safe."""
 
-    def __init__(self, config: PoolConfig, cluster: ClusterState, of_units: frozenset[str]):
+    def __init__(self, config: PoolConfig, cluster: ClusterState, places: PodPlaces,
+                 of_units: frozenset[str]):
         """Args: of_units: addresses that units of the BIG-IP have by the settings."""
-        self._config, self._cluster, self._of_units = config, cluster, of_units
+        self._config, self._cluster, self._places, self._of_units = config, cluster, places, of_units
         self._own_addresses = of_units
         """Those of the BIG-IP, which are no pool members."""
         self._builder = self._new_builder()
@@ -165,7 +168,19 @@ class WantedPools:
         self.of_pods.update(chosen)
         return chosen
 
-    def emptied_by(self, key: PoolKey) -> str:
+    def empty(self, objects: Mapping[Ref, Object]) -> dict[Ref, str]:
+        """Return the pools without members, each with the setting that leaves it none.
+
+        "" stands for pools of which no pod is ready. Args: objects: Desired.
+        """
+        empty = {}
+        for key in self.keys():
+            pool = objects.get(Ref(Pool.KIND, names.pool(self._config.folder, *key)))
+            if isinstance(pool, Pool) and not pool.members:
+                empty[pool.ref] = self._emptied_by(key)
+        return empty
+
+    def _emptied_by(self, key: PoolKey) -> str:
         """Return the setting that leaves an empty pool no member; "" if none of its pods is ready."""
         services = pools.services_of(key, self._settings[key])
         views = [self._cluster.view(service, self._own_addresses) for service in services]
@@ -210,6 +225,9 @@ class WantedPools:
         if served and active and (clear or (route.tls and route.tls.termination == "edge")):
             for text in pool_members.protocol_warnings(field, port, view):
                 yield Problem(UNSUPPORTED_PROTOCOL, text)
+        if served and active and (astray := self._places.problems(Key(route.key.namespace, name))):
+            yield Problem(PODS_NOT_REACHED, (
+                f"{field}: pods of Service {name} that the BIG-IP may not reach: {pod_places.shown(astray)}"))
         if share.left_out.refused:
             yield Problem(
                 ADDRESSES_REFUSED, pool_members.refusal_warning(field, name, share.left_out.refused))

@@ -308,6 +308,8 @@ class EndpointSlice:
     """Addresses of pods that are ending but still serve, in canonical text form."""
     idled: bool = False
     """As for a Service: OpenShift 3 notes it on the Endpoints object."""
+    places: tuple[tuple[str, str], ...] = ()
+    """Ready addresses, sorted, each with the name of its Node or ""; only where ways to Nodes are made."""
 
     def without_addresses(self) -> "EndpointSlice":
         """Return the slice with the Nodes of its pods alone."""

@@ -67,6 +67,8 @@ class Sources:
     """Deletes that are held back, and how many ever were."""
     kept: Callable[[], int] = lambda: 0
     """Pools that keep members which the settings take away."""
+    astray: Callable[[], int] = lambda: 0
+    """Pods that the ways of the BIG-IP do not reach."""
     ingress_routes: StatusCounts | None = None
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
@@ -160,6 +162,9 @@ class ReadCounts(Collector):
         yield GaugeMetricFamily(
             "f5router_pools_kept", "Pools that keep members which the settings take away.",
             value=self._sources.kept())
+        yield GaugeMetricFamily(
+            "f5router_pods_not_reached", "Pods of Services that are in no Node's network, or on another Node "
+            "than the static route or the subnet says.", value=self._sources.astray())
         yield from _state_of_cluster(self._sources)
         yield _state(
             "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",

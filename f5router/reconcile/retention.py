@@ -216,7 +216,7 @@ class Retention:
         pools = [pool for pool in self._device.observed.values()
                  if isinstance(pool, Pool) and pool.members and self.owns(pool)]
         emptied = [pool.ref for pool in pools if self._is_emptied(pool.ref)]
-        self.guard.review_emptied(emptied, len(pools), now, of_nodes=self._engine.lacks_nodes)
+        self.guard.review_emptied(emptied, len(pools), now, of_nodes=self._engine.cluster.lacks_nodes)
 
     def hold_ways(self, now: float) -> None:
         """Keep the ways to the pods of Nodes that the first list of the cluster lacks, if these are many."""

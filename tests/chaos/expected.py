@@ -56,7 +56,8 @@ def of(objects: Objects, config: Config, facts: DeviceFacts, *, unread: bool = F
     """
     store, nodes = Store(), config.watch.nodes or config.watch.nodeport
     of_network = {"Node": nodes, **dict.fromkeys(("HostSubnet", "ClusterNetwork"), config.watch.sdn)}
-    kinds = KINDS | ({"EndpointSlice": sources.PLACED_SLICES} if config.watch.nodeport else {})
+    kinds = KINDS | ({"EndpointSlice": sources.PLACED_SLICES} if config.watch.nodeport else
+                     {"EndpointSlice": sources.LOCATED_SLICES} if config.watch.nodes else {})
     for kind, source in kinds.items():
         for obj in objects[kind] if kind not in of_network or of_network[kind] else ():
             key, values = reflector.decode_object(source, obj)

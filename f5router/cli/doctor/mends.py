@@ -283,6 +283,8 @@ EMPTY = {
                                 "kubectl get nodes --show-labels"),
 }
 """Remedies where a setting leaves pools no member, by the setting."""
+ASTRAY = Mend("compare the networks of the Nodes with the addresses of the pods",
+              "kubectl get pods --all-namespaces -o wide")
 MEMBERS = Mend("read it on the BIG-IP", "tmsh show ltm pool")
 ROUTES = Mend("compare them with the networks of the pods", "tmsh list net route")
 

@@ -12,7 +12,7 @@ from f5router.icontrol import inspection, statistics
 from f5router.kube import network_plugin
 from f5router.model.errors import BigIPError
 from f5router.model.ltm import Pool
-from f5router.network import node_ports
+from f5router.network import node_ports, pod_places
 from f5router.network.node_addresses import Network
 
 AREA = "service"
@@ -32,6 +32,10 @@ def check(survey: Survey) -> Iterator[Check]:
             make = failure if each.is_problem else warning
             yield make(AREA, POOLS, f"{'no Service has a node port: ' if unpublished else ''}{each}",
                        mends.EMPTY.get(each.cause, mends.NO_PODS))
+    if astray := survey.reconciler.engine.places.all_problems():
+        problems = {text for texts in astray.values() for text in texts}
+        yield warning(AREA, WAY, f"{len(problems)} pods of {len(astray)} Services may not be reached: "
+                                 f"{pod_places.shown(problems)}", mends.ASTRAY)
     config, checked, down = survey.config, set[str](), set[str]()
     try:
         checked, down = _states(survey)

@@ -199,13 +199,15 @@ def _service_ports(items: object, protocols: Mapping[str, str]) -> Iterator[Serv
             )
 
 
-def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
+def endpoint_slice(obj: JSON, *, placed: bool = False, located: bool = False) -> EndpointSlice | None:
     """Decode a discovery.k8s.io/v1 EndpointSlice; None without a Service, and for addressType FQDN.
 
     An endpoint without conditions.ready is ready. One that is not, but is terminating and still serves, is
     draining. Source: Kubernetes, KEP-1672, tracking terminating endpoints.
 
-    Args: placed: keep the Nodes of the ready endpoints too.
+    Args:
+        placed: keep the Nodes of the ready endpoints too.
+        located: keep the Node of each ready address too.
     """
     name = fields.namespaced_key(obj)
     owner = fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
@@ -224,17 +226,26 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
     with_pods = (endpoint for endpoint in ready if placed and fields.items(endpoint.get("addresses")))
     return EndpointSlice(
         name, intern(owner), usable, ports, _places(with_pods), max(0, len(texts) - MOST_ADDRESSES),
-        _parsed(leaving[:MOST_ADDRESSES]) - usable)
+        _parsed(leaving[:MOST_ADDRESSES]) - usable, places=_located(
+            (text, endpoint) for endpoint in ready for text in fields.items(endpoint.get("addresses"))
+        ) if located else ())
+
+
+def _located(endpoints: Iterable[tuple[object, JSON]]) -> tuple[tuple[str, str], ...]:
+    """Return addresses with the names of their Nodes."""
+    places = ((addresses.parse(text), intern(fields.text(endpoint.get("nodeName"))))
+              for text, endpoint in islice(endpoints, MOST_ADDRESSES))
+    return tuple(sorted({(address, node) for address, node in places if address}))
 
 
 def _addresses(endpoints: Iterable[JSON]) -> list[object]:
     return [address for endpoint in endpoints for address in fields.items(endpoint.get("addresses"))]
 
 
-def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
+def endpoints(obj: JSON, *, placed: bool = False, located: bool = False) -> tuple[EndpointSlice, ...]:
     """Decode a core/v1 Endpoints object: one value per subset, keyed <name>/<number> from 0.
 
-    Args: placed: see endpoint_slice.
+    Args: placed, located: see endpoint_slice.
     Raises: DecodeError: too many subsets.
     """
     name, subsets = fields.namespaced_key(obj), fields.objects(obj.get("subsets"))
@@ -245,17 +256,20 @@ def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
     slices = []
     for number, subset in enumerate(subsets):
         key = Key(name.namespace, f"{name.name}/{number}")
-        slices.append(_subset(key, owner, subset, placed=placed, most=room))
+        slices.append(_subset(key, owner, subset, placed=placed, located=located, most=room))
         room = max(0, room - len(fields.items(subset.get("addresses"))))
     if not slices and _is_idled(obj):
         slices.append(EndpointSlice(Key(name.namespace, f"{name.name}/0"), owner, idled=True))
     return tuple(slices)
 
 
-def _subset(name: Key, owner: str, subset: JSON, *, placed: bool, most: int) -> EndpointSlice:
+def _subset(name: Key, owner: str, subset: JSON, *, placed: bool, located: bool,
+            most: int) -> EndpointSlice:
     endpoints, ports = fields.objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
     return EndpointSlice(name, owner, _parsed(item.get("ip") for item in endpoints[:most]), ports,
-                         _places(endpoints) if placed else frozenset(), max(0, len(endpoints) - most))
+                         _places(endpoints) if placed else frozenset(), max(0, len(endpoints) - most),
+                         places=_located((item.get("ip"), item) for item in endpoints[:most])
+                         if located else ())
 
 
 def _places(items: Iterable[JSON]) -> frozenset[str]:

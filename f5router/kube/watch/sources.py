@@ -46,8 +46,8 @@ class Source:
         return self.group_path.split("/", 2)[2]
 
 
-def _slice(obj: JSON, *, placed: bool = False) -> tuple[Value, ...]:
-    endpoint_slice = decode.endpoint_slice(obj, placed=placed)
+def _slice(obj: JSON, *, placed: bool = False, located: bool = False) -> tuple[Value, ...]:
+    endpoint_slice = decode.endpoint_slice(obj, placed=placed, located=located)
     return () if endpoint_slice is None else (endpoint_slice,)
 
 
@@ -85,6 +85,9 @@ pkg/project/auth/watch.go), so they are listed periodically: every half hour by 
 PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
 PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
 """Endpoints with the Nodes of the ready pods; see Store.forget_addresses."""
+LOCATED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, located=True))
+LOCATED_SLICES = replace(SLICES, decode=partial(_slice, located=True), fallback=LOCATED_ENDPOINTS)
+"""Endpoints with the Node of each address, where ways to the Nodes are made."""
 NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
                       lambda obj: (decode.host_subnet(obj),), namespaced=False)

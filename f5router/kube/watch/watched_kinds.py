@@ -6,6 +6,8 @@ from f5router.kube.watch.sources import (
     ENDPOINTS,
     INGRESS_ROUTES,
     INGRESSES,
+    LOCATED_ENDPOINTS,
+    LOCATED_SLICES,
     NAMESPACES,
     NODES,
     PLACED_ENDPOINTS,
@@ -24,7 +26,9 @@ from f5router.sources.translator import ROUTE
 
 def slices(settings: WatchSettings) -> Source:
     """Return the kind that endpoints are read of."""
-    of_slices, listed = (PLACED_SLICES, PLACED_ENDPOINTS) if settings.nodeport else (SLICES, ENDPOINTS)
+    of_slices, listed = (
+        (PLACED_SLICES, PLACED_ENDPOINTS) if settings.nodeport else
+        (LOCATED_SLICES, LOCATED_ENDPOINTS) if settings.nodes else (SLICES, ENDPOINTS))
     return listed if settings.use_endpoints else of_slices
 
 
