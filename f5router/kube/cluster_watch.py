@@ -87,8 +87,7 @@ class ClusterWatcher:
             for source, reader in self._readers.items()]
         self._namespace_wait = threading.Thread(target=self._start_watching, name="namespace", daemon=True)
         self._starting = threading.Lock()
-        """Held while the threads are started: none starts after stop(), which would meet the interpreter's end.
-        """
+        """Held while the threads are started: none starts after stop(), when the interpreter may end."""
 
     def _reader(self, source: Source) -> Reflector:
         return Reflector(

@@ -124,7 +124,8 @@ def _with_server_names(writes: list[AnyChange], desired: BigIPState,
 
 
 def _is_strict(obj: Object | None) -> TypeGuard[Record]:
-    return isinstance(obj, Record) and obj.group.endswith(names.SERVER_NAME_GROUP) and obj.name == names.STRICT
+    return (isinstance(obj, Record) and obj.group.endswith(names.SERVER_NAME_GROUP)
+            and obj.name == names.STRICT)
 
 
 def _replaces(obj: Object | None) -> bool:

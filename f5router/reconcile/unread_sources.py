@@ -1,4 +1,4 @@
-"""Objects of sources that are not known: Routes, Ingresses or IngressRoutes that are not listed, or forbidden.
+"""Objects of sources that are not known: Routes, Ingresses or IngressRoutes not listed yet, or forbidden.
 
 Objects that serve them stay as they are; what serves an object that is known to be gone does not. If another
 namespace has got a Host meanwhile, its Route takes the Host nevertheless: previous_objects.foreign_objects.

@@ -305,7 +305,7 @@ class FakeKube:
             self._store.forget()
 
     def withdraw(self, *names: str) -> None:
-        """Stop serving API groups or resources, as before their CustomResourceDefinition; running watches go on.
+        """Stop serving API groups or resources, as before their definition; running watches go on.
 
         Args: names: of a group, or of a resource with its group, such as routes.route.openshift.io.
         """

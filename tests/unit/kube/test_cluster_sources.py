@@ -83,7 +83,8 @@ DELEGATING = (
 @pytest.mark.parametrize(("resource", "unread", "undecided"), [
     ("ingresses", {"Ingress"}, set()), ("ingressroutes", {"IngressRoute"}, set()),
     ("ingressclasses", set(), {("Ingress", "site")}),
-    ("tlscertificatedelegations", set(), {("IngressRoute", name) for name in ("root", "child", "grandchild")}),
+    ("tlscertificatedelegations", set(),
+     {("IngressRoute", name) for name in ("root", "child", "grandchild")}),
 ])
 def test_a_forbidden_kind_stops_no_other(kube, follow, resource, unread, undecided):
     """As after an update of the router without one of its rights."""
