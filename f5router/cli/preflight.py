@@ -61,6 +61,9 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     findings = sum(survey.findings().values(), Findings()) if survey.is_complete else Findings()
     if not config.allow_mass_delete:
         findings += Findings(warnings=_mass(*reconciler.guard.figures))
+    findings += Findings(warnings=tuple(
+        f"policy draft {draft}: `run` deletes it, whoever made it: it edits policies in drafts of its own. "
+        "Keep a copy of what is needed" for draft in device.unit.policies.strange_drafts))
     if survey.is_complete:
         problems, findings = _with_empty_pools(reconciler, config, problems, findings)
     refused = reconciler.verdicts.problems(written=False)

@@ -253,3 +253,21 @@ def test_a_bar_while_it_reads(lab, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["changes"]
     assert re.search(r"the cluster.*the BIG-IP .* calls \d+, path", screens[0].text, re.DOTALL)
     assert not any("reading" in row for row in screens[0].rows), screens[0].output
+
+
+def test_a_draft_that_an_administrator_left(lab, caplog):
+    """It is announced before it is deleted, by a warning of plan and log; the router's own drafts are not."""
+    routes(lab)
+    assert lab.converge() == []
+    assert "draft" not in caplog.text
+    policy, draft = "ltm/policy/~Common~openshift_insecure_routes", "/Common/Drafts/openshift_insecure_routes"
+    lab.change("PATCH", policy, {"createDraft": True})
+    result = plan(lab)
+    assert result.exit_code == 0
+    assert f"policy draft {draft}: `run` deletes it, whoever made it" in result.stdout
+    assert draft in "".join(document(lab)["warnings"])
+    assert lab.converge() == []
+    assert [record.draft for record in caplog.records if record.levelname == "WARNING"
+            and record.message.startswith("deleting a draft of our policy")] == [draft]
+    assert draft not in plan(lab).stdout
+    assert lab.admitted("shop", "a")["status"] == "True"

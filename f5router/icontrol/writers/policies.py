@@ -65,11 +65,20 @@ class PolicyWriter:
         self._version: tuple[int, ...] = ()
         self._legacy: set[str] = set()
         self._drafts: set[str] = set()
+        self._strange: set[str] = set()
+        """Those that this process did not create: of an administrator, or of a router that was killed."""
 
     def update_from(self, observation: Observation) -> None:
         """Adapt to the device's version, to legacy policies, and to drafts that were left behind."""
         self._version = observation.facts.version
+        created = self._drafts - self._strange
         self._legacy, self._drafts = set(observation.legacy), set(observation.drafts)
+        self._strange = self._drafts - created
+
+    @property
+    def strange_drafts(self) -> list[str]:
+        """Full paths of the drafts that this process did not create and would delete."""
+        return sorted(self._strange)
 
     def model(self, policy: str) -> str:
         """Return how a policy is edited."""
@@ -300,8 +309,10 @@ class PolicyWriter:
         try:
             self._client.patch(item, {"createDraft": True})
         except Refused:
-            # A draft that this process does not know of, left by another one that was killed.
-            self._drafts |= set(names.draft_paths(policy))
+            # A draft that this process does not know of: made since the reading.
+            strange = {path for path in names.draft_paths(policy) if self._exists(path)}
+            self._drafts |= strange
+            self._strange |= strange
             self._drop_drafts(policy)
             self._client.patch(item, {"createDraft": True})
         candidates = names.draft_paths(policy)
@@ -329,8 +340,15 @@ class PolicyWriter:
     def _drop_drafts(self, policy: str) -> None:
         for draft in names.draft_paths(policy):
             if draft in self._drafts:
-                delete_if_there(self._client, item_path(Policy.KIND, draft))
-                self._drafts.discard(draft)
+                self._drop_draft(draft)
+
+    def _drop_draft(self, draft: str) -> None:
+        if draft in self._strange:
+            log.warning("deleting a draft of our policy that this process did not create",
+                        extra={"draft": draft})
+        delete_if_there(self._client, item_path(Policy.KIND, draft))
+        self._drafts.discard(draft)
+        self._strange.discard(draft)
 
     def remove_drafts(self, require_active: Callable[[], object]) -> None:
         """Delete drafts that a failure has left; refusals are logged.
@@ -342,11 +360,9 @@ class PolicyWriter:
         for draft in sorted(self._drafts):
             try:
                 require_active()
-                delete_if_there(self._client, item_path(Policy.KIND, draft))
+                self._drop_draft(draft)
             except BigIPError as exc:
                 log.info("draft left behind", extra={"draft": draft, "error": str(exc)})
-            else:
-                self._drafts.discard(draft)
 
     def _exists(self, path: str) -> bool:
         return get_if_there(self._client, item_path(Policy.KIND, path)) is not None
