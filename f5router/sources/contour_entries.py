@@ -24,6 +24,10 @@ STRATEGIES = {"": "roundrobin", "RoundRobin": "roundrobin", "WeightedLeastReques
 """Algorithm by strategy."""
 COOKIE = "Cookie"
 
+OVER_TLS = ("tls", "h2")
+"""Values of upstream-protocol whose pods speak TLS; with h2c they speak HTTP/2 in clear text. Source:
+projectcontour/contour v1.5.1, internal/envoy/cluster.go."""
+
 INTERVAL_S, TIMEOUT_S, UNHEALTHY = 5, 2, 3
 CHECK_HOST = "contour-envoy-healthcheck"
 """A pod is healthy if it answers with 200."""
@@ -93,7 +97,7 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
         ports = [_port(obj, service, services, place) for service in entry.services]
         options, warnings = _options(obj, entry, ports, place)
         backends = _backends(entry.services, ports)
-        reencrypt = ports[0].upstream_protocol == "tls"
+        reencrypt = ports[0].upstream_protocol in OVER_TLS
         authority = _authority(obj, entry, place) if reencrypt else None
     except _Invalid as exc:
         return CheckedEntry(error=str(exc))
@@ -208,20 +212,24 @@ def _options(obj: IngressRoute, entry: RouteEntry, ports: list[ServicePort],
     if len(set(checks)) > 1:
         warnings.append(f"{place}: services differ in healthCheck; that of "
                         f"{quoted(entry.services[0].name)} applies")
-    if any(service.ca_secret or service.subject_name for service in entry.services):
-        warnings.append(f"{place}: validation has no effect: its Services do not speak TLS")
     protocols = {port.upstream_protocol for port in ports}
-    if len(protocols) > 1 and "tls" in protocols:
+    over_tls = not protocols.isdisjoint(OVER_TLS)
+    if over_tls and not protocols <= set(OVER_TLS):
         raise _Invalid(f"{place}: some of its services speak TLS and others do not")
-    warnings += [f"{place}: upstream-protocol.{word} has no effect: pods are asked with HTTP/1.1"
-                 for word in sorted(protocols - {"", "tls"})]
+    if not over_tls and any(service.ca_secret or service.subject_name for service in entry.services):
+        warnings.append(f"{place}: validation has no effect: its Services do not speak TLS")
+    if "h2" in protocols:
+        warnings.append(f"{place}: HTTP/2 of upstream-protocol.h2 has no effect: pods are asked with "
+                        "HTTP/1.1 over TLS")
+    if "h2c" in protocols:
+        warnings.append(f"{place}: upstream-protocol.h2c has no effect: pods are asked with HTTP/1.1")
     if entry.retries:
         warnings.append(f"{place}: retryPolicy has no effect: a request is sent once")
     return RouteOptions(
         balance=options.balance, disable_cookies=options.disable_cookies,
         timeout_ms=_timeout_ms(entry.request_timeout, place, warnings),
         rewrite=_rewrite(entry.prefix_rewrite, place),
-        health=(_health(checks[0], place, tls=protocols == {"tls"}),) if checks[0] else (),
+        health=(_health(checks[0], place, tls=over_tls),) if checks[0] else (),
     ), warnings
 
 

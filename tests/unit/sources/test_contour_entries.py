@@ -26,6 +26,7 @@ def check(*services, **more):
         service("shop/tls", 443, upstream_protocol="tls"),
         service("shop/more", 443, upstream_protocol="tls"),
         service("shop/h2c", 80, upstream_protocol="h2c"),
+        service("shop/h2", 443, upstream_protocol="h2"),
         replace(service("shop/limited"), circuit_breakers=("max-connections", "max-requests")))})
 
 
@@ -149,6 +150,7 @@ def test_validation():
         Key("shop", "ca"), CA_CRT,
         'Service [tls:443] TLS upstream validation policy error: invalid CA Secret "shop/ca"',
         (("more", "c.d"), ("tls", "A.b")))
+    assert checked.warnings == ()
     plain = check(secured("web", "ca", "a.b"))
     assert plain.authority is None
     assert "validation has no effect" in plain.warnings[0]
@@ -160,6 +162,16 @@ def test_pods_that_speak_tls():
     assert checked.reencrypt
     assert checked.options.health[0].type == "https"
     assert "h2c has no effect" in check("h2c").warnings[0]
+    assert not check("h2c").reencrypt
+
+
+def test_pods_that_speak_http2_over_tls():
+    """They are not asked in clear text, whatever version of HTTP they get."""
+    checked = check(secured("h2:443", "ca", "a.b"), secured("tls:443", "ca", "a.b"))
+    assert (checked.reencrypt, checked.authority.secret) == (True, Key("shop", "ca"))
+    assert checked.warnings == (
+        'route "/": HTTP/2 of upstream-protocol.h2 has no effect: pods are asked with HTTP/1.1 over TLS',)
+    assert check("h2:443", "web").error == 'route "/": some of its services speak TLS and others do not'
 
 
 def test_rewrite():
