@@ -16,6 +16,7 @@ from f5router.model.cluster import (
     Secret,
     Service,
 )
+from f5router.model.device_facts import Doubt
 from f5router.network import node_ports
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.pool_members import Candidate, ServiceEndpoints
@@ -175,10 +176,13 @@ class ClusterState:
                 if service.namespace == namespace for endpoint_slice in slices.values()))
         return self._addresses[namespace]
 
-    def view(self, service: Key, own_addresses: frozenset[str]) -> ServiceEndpoints:
-        """Return what decides about the members of a Service. Args: own_addresses: those of the BIG-IP."""
+    def view(self, service: Key, own_addresses: frozenset[str], doubt: Doubt) -> ServiceEndpoints:
+        """Return what decides about the members of a Service.
+
+        Args: own_addresses, doubt: those of the BIG-IP, and where it may have others.
+        """
         return ServiceEndpoints(self.services.get(service), tuple(self.slices.get(service, {}).values()),
-                           self.slices_listed, self.candidates, own_addresses)
+                           self.slices_listed, self.candidates, own_addresses, doubt)
 
 
 def _update(known: dict[Key, V], changes: Mapping[Key, V | None]) -> None:

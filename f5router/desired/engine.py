@@ -227,8 +227,8 @@ class Engine:
         """Take new facts about the device; everything is built anew if they differ."""
         if facts == self._facts:
             return
-        if facts.own_addresses != self._facts.own_addresses:
-            self._pools.set_own_addresses(facts.own_addresses)
+        if (facts.own_addresses, facts.doubt) != (self._facts.own_addresses, self._facts.doubt):
+            self._pools.set_own_addresses(facts.own_addresses, facts.doubt)
         self._facts = facts
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):

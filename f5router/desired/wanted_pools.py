@@ -10,6 +10,7 @@ from f5router.desired.pod_places import PodPlaces
 from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
 from f5router.model import names
 from f5router.model.cluster import Key, Route
+from f5router.model.device_facts import Doubt
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.problem import (
@@ -34,6 +35,8 @@ class WantedPools:
         self._config, self._cluster, self._places, self._of_units = config, cluster, places, of_units
         self._own_addresses = of_units
         """Those of the BIG-IP, which are no pool members."""
+        self._doubt = Doubt()
+        """Where it may have others."""
         self._builder = self._new_builder()
         """A new one for each state of the cluster."""
         self._marked: dict[str, dict[PoolKey, None]] = {}
@@ -101,9 +104,10 @@ class WantedPools:
 
     # --- their members -----------------------------------------------------------------------
 
-    def set_own_addresses(self, addresses: frozenset[str]) -> None:
-        """Take the addresses of the BIG-IP as read, which are no pool members."""
-        self._own_addresses = self._of_units | addresses
+    def set_own_addresses(self, addresses: frozenset[str], doubt: Doubt) -> None:
+        """Take the addresses of the BIG-IP as read, which are no pool members, and where it may have others.
+        """
+        self._own_addresses, self._doubt = self._of_units | addresses, doubt
         self.mark(self.services())
 
     def mark(self, services: Iterable[Key]) -> None:
@@ -127,7 +131,8 @@ class WantedPools:
         return None
 
     def _new_builder(self) -> pools.PoolBuilder:
-        view_of = functools.partial(self._cluster.view, own_addresses=self._own_addresses)
+        view_of = functools.partial(self._cluster.view, own_addresses=self._own_addresses,
+                                    doubt=self._doubt)
         return pools.PoolBuilder(view_of, self._config)
 
     @property
@@ -183,7 +188,7 @@ class WantedPools:
     def _emptied_by(self, key: PoolKey) -> str:
         """Return the setting that leaves an empty pool no member; "" if none of its pods is ready."""
         services = pools.services_of(key, self._settings[key])
-        views = [self._cluster.view(service, self._own_addresses) for service in services]
+        views = [self._cluster.view(service, self._own_addresses, self._doubt) for service in services]
         if any(share.left_out.refused for share in self._shares[key].values()):
             return "all addresses of their Services are refused"
         if self._config.nodeport is None or not any(
@@ -214,7 +219,7 @@ class WantedPools:
     def _warnings_of(self, route: Route, target: Target, field: str, shares: Mapping[Target, Share], *,
                      served: bool, active: bool) -> Iterator[Problem]:
         (name, port), share = target, shares.get(target, Share())
-        view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses)
+        view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses, self._doubt)
         if view.service is None:
             yield Problem(SERVICE_NOT_FOUND, f"{field}: there is no Service {name}")
         elif self._config.nodeport:

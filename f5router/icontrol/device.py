@@ -169,7 +169,8 @@ class Device:
         self.beside = beside.BesideReading(beside.begin(reading.read, ended))
 
     def _reading(self, client: Client) -> DeviceReading:
-        return self._begun(client, unit=self.unit.number, expected=expect(self.desired(), self.observed))
+        return self._begun(client, unit=self.unit.number, peers=self.pair.peers(self.unit),
+                           expected=expect(self.desired(), self.observed))
 
     def _choose_unit(self) -> None:
         """Turn to the unit that is active. Raises: Standby: none is, or several are; BigIPError."""

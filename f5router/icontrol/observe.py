@@ -5,7 +5,7 @@ Observation counts only when the device was ready before and after it was made.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from f5router.desired import irules
@@ -14,6 +14,7 @@ from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.expected import NOTHING, Expected
 from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
 from f5router.icontrol.observation import Observation
+from f5router.icontrol.own_addresses import Peer
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import tunnels
@@ -53,6 +54,7 @@ class DeviceReading:
         profiles: Collection[str] = (),
         expected: Expected = NOTHING,
         unit: int = 0,
+        peers: Sequence[Peer] = (),
     ):
         """Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
@@ -61,11 +63,12 @@ class DeviceReading:
         profiles: full paths of the server SSL profiles that Routes may name.
         expected: what it will probably show; may be known better when the facts are known.
         unit: number of the unit that is read.
+        peers: the other units of the settings.
         """
         self._client, self._folder, self._virtuals = client, folder, virtuals
         self._vxlan, self._static_routes, self._profiles = vxlan, static_routes, profiles
         self.expected, self._ltm = expected, LTMReading(client, folder, expected)
-        self._unit, self._has_folder = unit, True
+        self._unit, self._peers, self._has_folder = unit, peers, True
         self._rest: list[Object] = []
         """Objects that were read with the facts, besides profiles."""
         self.facts = DeviceFacts()
@@ -92,7 +95,7 @@ class DeviceReading:
         network, around = tunnels.observe(client, folder) if vxlan else ([], {})
         sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
                    for path, raw in zip(self._virtuals, servers, strict=True)]
-        addresses = own_addresses.read(client, folder, filter(None, servers))
+        addresses = own_addresses.read(client, folder, filter(None, servers), self._peers)
 
         facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
                  for path, raw, source in zip(self._virtuals, servers, sources, strict=True)]
@@ -105,7 +108,8 @@ class DeviceReading:
         missing = missing_profiles(self._profiles, read[ServerSSL.KIND], folder)
         self.facts = DeviceFacts(
             version, http, https, max(port, 0), own_addresses=addresses.own,
-            unread_addresses=addresses.unread, networks=addresses.networks, **around, unit=self._unit,
+            unread_addresses=addresses.unread, networks=addresses.networks, doubt=addresses.doubt, **around,
+            unit=self._unit,
             client_ssl=_root(read[ClientSSL.KIND]), missing_profiles=missing)
 
     def lack_folder(self) -> None:
@@ -131,7 +135,9 @@ class DeviceReading:
         objects.update((obj.ref, obj) for obj in (*network, *self._rest))
         objects.update((obj.ref, obj) for obj in linked(objects, folder))
         left = original_facts(client, objects, (self.facts.http, self.facts.https), folder)
-        return Observation(objects, replace(self.facts, original=left), *ltm.policy_state(), ltm.nodes)
+        facts = replace(self.facts, original=left,
+                        doubt=own_addresses.kept(self.facts.doubt, objects.values()))
+        return Observation(objects, facts, *ltm.policy_state(), ltm.nodes)
 
 
 def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:

@@ -1,17 +1,52 @@
-"""Addresses of the device itself, read for `refused_addresses`."""
+"""Addresses of the BIG-IP's units, read for `refused_addresses`.
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+Self IPs that do not float are not synced: each unit is asked for its own (K13946). `cm/device`, which is the
+same on all units of a device trust, has the addresses for management, config sync, failover and mirroring of
+each of them, also of units that are down.
+
+Sources: recordings of `cm/device` from 11.6.0 to 16.0.0 (`managementIp`, `configsyncIp`, `mirrorIp`,
+`mirrorSecondaryIp`, and `unicastAddress` with `ip` and `effectiveIp`; "any6", "none" and "management-ip"
+are no addresses); https://clouddocs.f5.com/cli/tmsh-reference/latest/modules/cm/cm_device.html.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.tunnels import default_route_domain
+from f5router.model.device_facts import Doubt
 from f5router.model.errors import AuthFailed, Refused
 from f5router.model.json_types import JSON
-from f5router.model.net import SelfIP
+from f5router.model.ltm import Pool
+from f5router.model.net import SelfIP, Tunnel
 
 DEVICES = "cm/device"
-"""This device and those that it trusts. Source: iControl REST, cm/device; recorded from 11.6 to 16.0."""
+"""This device and those that it trusts."""
+
+MANAGEMENT = "sys/management-ip"
+"""Addresses of this device's management port: `cm/device` has one of them."""
+
+_OF_DEVICES = ("managementIp", "configsyncIp", "mirrorIp", "mirrorSecondaryIp")
+
+Get = Callable[[str], JSON]
+
+
+class UnitAddresses(NamedTuple):
+    """Self IPs and management addresses of one unit."""
+
+    self_ips: tuple[JSON, ...] = ()
+    management: frozenset[str] = frozenset()
+
+
+class Peer(NamedTuple):
+    """Another unit of the settings."""
+
+    name: str
+    addresses: UnitAddresses | None
+    """None: not read since the router began."""
+    problem: str = ""
+    """Why not."""
 
 
 class Addresses(NamedTuple):
@@ -23,45 +58,102 @@ class Addresses(NamedTuple):
     """Kinds that could not be read, with the device's words."""
     networks: frozenset[str] | None
     """See DeviceFacts.networks."""
+    doubt: Doubt
+    """See DeviceFacts.doubt; nothing is kept yet."""
 
 
-def read(client: Client, folder: str, virtuals: Iterable[JSON]) -> Addresses:
-    """Read the destinations of virtual servers, self IPs and management addresses.
+def of_unit(get: Get) -> UnitAddresses:
+    """Read the addresses of a unit. Args: get: reads a collection of it. Raises: BigIPError."""
+    return UnitAddresses(tuple(_items(get(SelfIP.KIND))), frozenset(_of_management(get)))
+
+
+def read(client: Client, folder: str, virtuals: Iterable[JSON], peers: Sequence[Peer] = ()) -> Addresses:
+    """Read the destinations of virtual servers, and the addresses of all units that are known.
 
     Self IPs in another route domain than our partition's are left out: a pool member with that address is
     another host. So are addresses that the device or the role does not let us read.
 
     Args:
         virtuals: our virtual servers, as read.
+        peers: the other units of the settings.
     Raises:
         BigIPError: the device cannot be read at the moment.
     """
     addresses, unread = {ltm_codec.destination_address(raw) for raw in virtuals}, []
-    networks = None
+    networks, doubt = None, Doubt()
+    known = [peer.addresses for peer in peers if peer.addresses is not None]
+    for unit in known:
+        addresses |= unit.management
     try:
-        own, networks = _self_ips(client, folder)
-        addresses |= own
+        items = _items(client.get(SelfIP.KIND))
+        of_units = [*items, *(item for unit in known for item in unit.self_ips)]
+        domain = _domain(client, folder, of_units)
+        addresses |= {_address(item) for item in of_units if net_codec.route_domain(item) in (0, domain)}
+        here = [item for item in items if net_codec.route_domain(item) == domain]
+        networks = frozenset(filter(None, map(net_codec.network, here)))
+        doubt = _doubt(client, here, peers)
     except (AuthFailed, Refused) as exc:
         unread.append(f"self IPs of the BIG-IP cannot be read ({exc})")
     try:
-        addresses.update(_management(client))
+        addresses.update(_of_devices(client))
+        addresses.update(_of_management(client.get))
     except (AuthFailed, Refused) as exc:
         unread.append(f"management addresses of the BIG-IP cannot be read ({exc})")
-    return Addresses(frozenset(addresses - {""}), tuple(unread), networks)
+    return Addresses(frozenset(addresses - {""}), tuple(unread), networks, doubt)
 
 
-def _self_ips(client: Client, folder: str) -> tuple[set[str], frozenset[str]]:
-    """Return the addresses of self IPs, and the networks of those in our route domain."""
-    items = client.get(SelfIP.KIND).get("items") or []
-    domains = {net_codec.route_domain(item) for item in items}
-    domain = default_route_domain(client, folder) if domains - {0} else 0
-    addresses = {ltm_codec.address_of(str(item.get("address", "")).partition("/")[0])
-                 for item in items if net_codec.route_domain(item) in (0, domain)}
-    near = (net_codec.network(item) for item in items if net_codec.route_domain(item) == domain)
-    return addresses, frozenset(filter(None, near))
+def kept(doubt: Doubt, objects: Iterable[object]) -> Doubt:
+    """Return a doubt with the addresses that our pools have on the device: those stay.
+
+    Args: objects: as read.
+    """
+    if not doubt.networks:
+        return doubt
+    members = {member.address for obj in objects if isinstance(obj, Pool) for member in obj.members}
+    return doubt._replace(kept=frozenset(address for address in members if doubt.covers((address,))))
 
 
-def _management(client: Client) -> Iterator[str]:
-    for item in client.get(DEVICES).get("items") or []:
-        for name in ("managementIp", "configsyncIp"):
-            yield ltm_codec.address_of(str(item.get(name, "")))
+def _doubt(client: Client, here: Iterable[JSON], peers: Sequence[Peer]) -> Doubt:
+    """Return where units that were not read may have self IPs: in the networks of VLANs that all units share.
+
+    A tunnel of one unit is left out: its network is that of the pods. So is everything if tunnels cannot be
+    read.
+    """
+    missing = tuple(f"{peer.name} ({peer.problem or 'not read yet'})" for peer in peers
+                    if peer.addresses is None)
+    if not missing:
+        return Doubt()
+    try:
+        tunnels = {str(item.get("fullPath")) for item in _items(client.get(Tunnel.KIND))}
+    except (AuthFailed, Refused):
+        return Doubt(missing)
+    shared = (net_codec.network(item) for item in here if str(item.get("vlan")) not in tunnels)
+    return Doubt(missing, frozenset(filter(None, shared)))
+
+
+def _domain(client: Client, folder: str, items: Iterable[JSON]) -> int:
+    """Return the route domain of our pool members; read only if a self IP is in another one than 0."""
+    return default_route_domain(client, folder) if set(map(net_codec.route_domain, items)) - {0} else 0
+
+
+def _items(reply: JSON) -> list[JSON]:
+    items = reply.get("items")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _address(item: JSON, name: str = "address") -> str:
+    return ltm_codec.address_of(str(item.get(name, "")).partition("/")[0])
+
+
+def _of_management(get: Get) -> Iterator[str]:
+    return (_address(item, "name") for item in _items(get(MANAGEMENT)))
+
+
+def _of_devices(client: Client) -> Iterator[str]:
+    """Yield the addresses of all devices of the trust."""
+    for item in _items(client.get(DEVICES)):
+        yield from (_address(item, name) for name in _OF_DEVICES)
+        unicast: Any = item.get("unicastAddress")
+        for each in unicast if isinstance(unicast, list) else ():
+            if isinstance(each, dict):
+                yield from (_address(each, name) for name in ("ip", "effectiveIp"))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from f5router.icontrol.failover import ACTIVE, PATH
+from f5router.icontrol.own_addresses import Peer
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import AuthFailed, BigIPError, Standby, Unreachable
 
@@ -31,10 +32,14 @@ LATE_S = 0.2
 class UnitWatch:
     """Reads the failover state of one unit in a thread, when asked and periodically."""
 
-    def __init__(self, unit: Unit, changed: Callable[[Unit, bool], None], *, period_s: float, look_s: float,
-                 refused_s: float):
-        """Args: changed: called after a reading, with True if the unit has become active."""
-        self.unit, self._changed, self._period_s, self._look_s = unit, changed, period_s, look_s
+    def __init__(self, unit: Unit, changed: Callable[[Unit, bool], None],
+                 moved: Callable[[Unit], None], *, period_s: float, look_s: float, refused_s: float):
+        """Args:
+        changed: called after a reading, with True if the unit has become active.
+        moved: called if its addresses have changed.
+        """
+        self.unit, self._changed, self._moved = unit, changed, moved
+        self._period_s, self._look_s = period_s, look_s
         self._refused_s = refused_s
         self._condition = threading.Condition()
         self._asked = self._answered = 0
@@ -77,12 +82,28 @@ class UnitWatch:
                 number = self._asked
             if time.monotonic() >= self._refused_until:
                 self._check()
+            has_moved = self._look_at_addresses()
             is_active = may_be_written(self.unit)
             with self._condition:
                 self._answered = number
                 self._condition.notify_all()
             self._changed(self.unit, is_active and not self._was_active)
             self._was_active = is_active
+            if has_moved:
+                self._moved(self.unit)
+
+    def _look_at_addresses(self) -> bool:
+        """Read the addresses of a unit that answers, if they are due; True if they have changed."""
+        addresses, error = self.unit.addresses, self.unit.failover.error
+        if error is not None:
+            addresses.lose(error.text)
+            return False
+        try:
+            return addresses.refresh()
+        except Exception:
+            if not self._ended:  # else its connections were closed meanwhile
+                log.exception("addresses not read", extra={"bigip": self.unit.name})
+            return False
 
     def _check(self) -> None:
         try:
@@ -122,7 +143,8 @@ class Pair:
         self._problem = ""
         self.on_change: Callable[[], None] = lambda: None
         """Called from a thread when another unit has become active."""
-        self._watches = [UnitWatch(unit, self._changed, period_s=period_s, look_s=look_s, refused_s=refused_s)
+        self._watches = [UnitWatch(unit, self._changed, self._moved, period_s=period_s, look_s=look_s,
+                                   refused_s=refused_s)
                          for unit in self.units] if len(self.units) > 1 else []
         for unit in self.units:
             unit.failover.rival = partial(self.rival, unit)
@@ -192,6 +214,15 @@ class Pair:
         """Set the traffic group of our folder, which is that of all units."""
         for unit in self.units:
             unit.failover.traffic_group = name
+
+    def peers(self, unit: Unit) -> list[Peer]:
+        """Return what is known of the addresses of the units besides one."""
+        return [other.addresses.peer() for other in self.units if other is not unit]
+
+    def _moved(self, unit: Unit) -> None:
+        """Let the loop read the device again: another unit has other addresses. Called by the watches."""
+        if unit is not self._current:
+            self.on_change()
 
     def _changed(self, unit: Unit, is_new: bool) -> None:
         """Let requests to a unit end that another one has taken over from. Called by the watches."""

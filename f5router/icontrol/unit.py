@@ -10,6 +10,7 @@ from f5router.icontrol import contents
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.known_descriptions import KnownDescriptions
+from f5router.icontrol.peer_addresses import PeerAddresses
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.rest.client import Client
@@ -42,6 +43,8 @@ class Unit:
         self.name, self.client, self.files, self.failover = name, client, files, failover
         self.number = number
         self.calls = Calls(max_in_flight)
+        self.addresses = PeerAddresses(name, client)
+        """Those of the unit; read in a pair only."""
         self._given_up = threading.Event()
         self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self.nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)

@@ -3,7 +3,10 @@
 The administrator made them; they decide what the router may write.
 """
 
+import ipaddress
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from f5router.model.client_tls import TLSProperties
 
@@ -82,6 +85,22 @@ class OriginalFacts:
     """Records of its data-group in /Common, where the router's own is in another folder."""
 
 
+class Doubt(NamedTuple):
+    """Where units of the BIG-IP that were not read since the router began may have addresses."""
+
+    units: tuple[str, ...] = ()
+    """Their names, each with the reason."""
+    networks: frozenset[str] = frozenset()
+    """CIDRs of the networks that the unit in use shares with them, without tunnels."""
+    kept: frozenset[str] = frozenset()
+    """Addresses in these networks that are pool members on the device already."""
+
+    def covers(self, addresses: Iterable[str]) -> bool:
+        """True if one of these addresses lies in such a network. Args: addresses: in canonical form."""
+        networks = [ipaddress.ip_network(network) for network in self.networks]
+        return any(ipaddress.ip_address(each) in network for each in addresses for network in networks)
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
     """Facts that an observation reads besides our own objects; an input of the desired state."""
@@ -104,6 +123,8 @@ class DeviceFacts:
     """Networks of the self IPs in our route domain, as canonical CIDRs; None if they are not read."""
     unread_addresses: tuple[str, ...] = ()
     """Those that could not be read, and why."""
+    doubt: Doubt = field(default=Doubt(), kw_only=True)
+    """Where units of the settings that were not read may have others."""
     original: OriginalFacts = OriginalFacts()
     client_ssl: TLSProperties = field(default_factory=TLSProperties)
     """Properties of /Common/clientssl."""

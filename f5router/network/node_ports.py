@@ -62,7 +62,7 @@ def choose(port: str, view: ServiceEndpoints, most: int) -> Choice:
     if view.service is None or view.service.type not in PUBLISHED:
         return Choice()
     nodes = _chosen(view.service, view)
-    refused = view.refusals(address for address, _ in nodes)
+    refused = view.refusals((address for address, _ in nodes), of_nodes=True)
     usable = [(address, wanted) for address, wanted in nodes if address not in refused]
     addresses: Collection[str] = {address for address, wanted in usable if wanted} or {
         address for address, _ in usable}

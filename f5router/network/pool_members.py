@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from f5router.model.cluster import EndpointSlice, Service
+from f5router.model.device_facts import Doubt
 from f5router.model.ltm import PoolMember
 from f5router.model.problem import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
 from f5router.network import refused_addresses
@@ -49,10 +50,17 @@ class ServiceEndpoints:
     """By name of the Node; none where pods are members."""
     own_addresses: frozenset[str] = frozenset()
     """Those of the BIG-IP, which are no pool members."""
+    doubt: Doubt = field(default_factory=Doubt)
+    """Where it may have others."""
 
-    def refusals(self, addresses: Iterable[str]) -> dict[str, str]:
-        """Return addresses that never become pool members, with the reason."""
-        reasons = ((address, refused_addresses.reason(address, self.own_addresses)) for address in addresses)
+    def refusals(self, addresses: Iterable[str], *, of_nodes: bool = False) -> dict[str, str]:
+        """Return addresses that never become pool members, with the reason.
+
+        Args: of_nodes: they are those of Nodes, which no tenant chooses: the benefit of the doubt.
+        """
+        doubt = Doubt() if of_nodes else self.doubt
+        reasons = ((address, refused_addresses.reason(address, self.own_addresses, doubt))
+                   for address in addresses)
         return {address: reason for address, reason in reasons if reason}
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from f5router.model.device_facts import DeviceFacts
+from f5router.model.device_facts import DeviceFacts, Doubt
 from f5router.network.diagnostics import Findings
 
 METADATA = frozenset(map(ipaddress.ip_address, (
@@ -21,7 +21,9 @@ METADATA = frozenset(map(ipaddress.ip_address, (
 )))
 
 OWN = "an address of the BIG-IP itself"
+DOUBTFUL = "perhaps an address of the BIG-IP's other unit, which has not been read yet"
 
+_NO_DOUBT = Doubt()
 _IPv4 = ipaddress.IPv4Address
 _IPv6 = ipaddress.IPv6Address
 _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
@@ -36,7 +38,7 @@ _USUAL = re.compile(r"(?!(?:127|169|22[4-9]|23[0-9]|255)\.)[1-9][0-9]{0,2}(?:\.[
 _METADATA = frozenset(map(str, METADATA))
 
 
-def reason(address: str, own: Collection[str]) -> str:
+def reason(address: str, own: Collection[str], doubt: Doubt = _NO_DOUBT) -> str:
     """Return why no pool member may have this address, "" if it may.
 
     An IPv6 address in which an IPv4 address is written counts as that one too: something on the way may
@@ -44,18 +46,28 @@ def reason(address: str, own: Collection[str]) -> str:
 
     Args:
         address: in canonical form.
-        own: DeviceFacts.own_addresses.
+        own, doubt: as in DeviceFacts.
     """
     if _USUAL.fullmatch(address) and address not in _METADATA:
-        return OWN if address in own else ""
-    special, forms = _classify(address)
-    return special or (OWN if not forms.isdisjoint(own) else "")
+        special, forms = "", frozenset((address,))
+    else:
+        special, forms = _classify(address)
+    if special or not forms.isdisjoint(own):
+        return special or OWN
+    return DOUBTFUL if doubt.networks and address not in doubt.kept and doubt.covers(forms) else ""
 
 
 def findings(facts: DeviceFacts) -> Findings:
     """Return a warning for each kind of the device's own addresses that cannot be read."""
-    return Findings(warnings=tuple(f"{what}: endpoints with such an address are taken for pool members"
-                                   for what in facts.unread_addresses))
+    taken = "endpoints with such an address are taken for pool members"
+    if facts.doubt.networks:
+        where = " and ".join(sorted(facts.doubt.networks))
+        of_units = f"no endpoint in {where} becomes a pool member until then; present members stay"
+    else:
+        of_units = taken
+    return Findings(warnings=(
+        *(f"{what}: {taken}" for what in facts.unread_addresses),
+        *(f"self IPs of {unit} are not known yet: {of_units}" for unit in facts.doubt.units)))
 
 
 @lru_cache(maxsize=16384)  # the same pods stand behind several ports and in every new pass

@@ -96,16 +96,28 @@ def _devices(store: Store, request: Request) -> list[Reply]:
     own = "active" if store.unit.status == unit.ACTIVE else "standby"
     states = {"OFFLINE": "offline", "FORCED OFFLINE": "forced-offline", unit.ACTIVE: "active",
               "STANDBY": "standby"}
-    devices = [(store.unit.hostname, own, "true", "192.0.2.1")]
+    number = store.unit.number
+    devices = [(store.unit.hostname, own, "true", number)]
     if store.unit.group:
         other = states.get(store.unit.peer_status, "standby" if own == "active" else "active")
-        devices.append((store.unit.peer, other, "false", "192.0.2.2"))
+        devices.append((store.unit.peer, other, "false", 3 - number))
     return [_item(store, "device", f"/Common/{name}", {
-        "configsyncIp": "none" if not store.unit.group else f"198.51.100.{index}",
-        "failoverState": states.get(store.unit.status, state) if index == 1 else state,
-        "hostname": name, "managementIp": address, "selfDevice": own_device,
-        "version": versions.text(store.version),
-    }) for index, (name, state, own_device, address) in enumerate(devices, 1)]
+        "failoverState": states.get(store.unit.status, state) if own_device == "true" else state,
+        "hostname": name, "managementIp": unit.management(index), "selfDevice": own_device,
+        "version": versions.text(store.version), **_connectivity(index, joined=bool(store.unit.group)),
+    }) for name, state, own_device, index in devices]
+
+
+def _connectivity(number: int, *, joined: bool) -> Reply:
+    """Addresses for config sync, mirroring and failover, in the form of 13.1.1.2 and 11.6.0."""
+    if not joined:
+        return {"configsyncIp": "none", "mirrorIp": "any6", "mirrorSecondaryIp": "any6",
+                "multicastIp": "any6", "multicastPort": 0}
+    unicast = [{"effectiveIp": address, "effectivePort": 1026, "ip": address, "port": 1026}
+               for address in ("management-ip", f"198.51.100.{10 + number}")]
+    return {"configsyncIp": f"198.51.100.{number}", "mirrorIp": f"198.51.100.{20 + number}",
+            "mirrorSecondaryIp": f"198.51.100.{30 + number}", "multicastIp": "224.0.0.245",
+            "multicastPort": 62960, "unicastAddress": unicast}
 
 
 def _device_groups(store: Store, request: Request) -> list[Reply]:

@@ -39,7 +39,7 @@ class Pair:
         with first.store.lock:
             for number, big in enumerate(self.units):
                 own = big.store.unit
-                own.hostname, own.peer = HOSTNAMES[number], HOSTNAMES[1 - number]
+                own.number, own.hostname, own.peer = number + 1, HOSTNAMES[number], HOSTNAMES[1 - number]
                 own.sync_to_peer = lambda number=number: self._copy(number)
                 big.join_group(group, auto_sync=auto_sync)
                 big.store.on_commit = [told for told in big.store.on_commit if told != big.note_changed]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from mocks.bigip import refusals, versions
+from mocks.bigip import refusals, unit, versions
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.rendering import suffix
 from mocks.bigip.requests import Request
@@ -95,6 +95,17 @@ def global_settings(store: Store, request: Request) -> Answer:
     }
 
 
+def management_ip(store: Store, request: Request) -> Answer:
+    """Addresses of the management port; each is the name of its object, with the length of its prefix."""
+    name = f"{unit.management(store.unit.number)}/24"
+    path = "https://localhost/mgmt/tm/sys/management-ip"
+    item = {"kind": "tm:sys:management-ip:management-ipstate", "name": name, "fullPath": name,
+            "generation": 1, "selfLink": f"{path}/{name.replace('/', '~')}{suffix(store)}",
+            "description": "configured-statically"}
+    return {"kind": "tm:sys:management-ip:management-ipcollectionstate",
+            "selfLink": f"{path}{suffix(store)}", "items": [item]}
+
+
 def clock(store: Store, request: Request) -> Answer:
     """sys/clock in UTC, as recorded on 14.1.2.1 and 16.0.0 (CiscoTestAutomation/genieparser)."""
     now = datetime.fromtimestamp(store.clock(), UTC)
@@ -156,6 +167,7 @@ READ: dict[str, Handler] = {
     "sys/failover": failover,
     "sys/global-settings": global_settings,
     "sys/hardware": hardware,
+    "sys/management-ip": management_ip,
     "sys/clock": clock,
     "sys/license": licence,
 }

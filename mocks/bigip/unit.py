@@ -28,10 +28,17 @@ NOT_SYNCED = frozenset(("net/fdb/tunnel", "net/fdb/tunnel/records", "net/self", 
 like)."""
 
 
+def management(number: int) -> str:
+    """The address of the management port of a unit."""
+    return f"192.0.2.{number}"
+
+
 @dataclass
 class Unit:
     """State that the fake reports below `cm/`. Change it under the store's lock."""
 
+    number: int = 1
+    """1 or 2: decides its addresses."""
     status: str = ACTIVE
     hostname: str = HOSTNAME
     peer: str = PEER

@@ -115,7 +115,7 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         return ServiceEndpoints(
             snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
             snapshot.slices_listed, candidates,
-            facts.own_addresses | vxlan.addresses(config))
+            facts.own_addresses | vxlan.addresses(config), facts.doubt)
 
     for pool_key, settings in _merged(host_objects.pools for host_objects in by_host).items():
         pool = pools.PoolBuilder(view_of, config).build(pool_key, settings).pool

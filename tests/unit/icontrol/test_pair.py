@@ -6,6 +6,7 @@ import pytest
 
 from f5router.icontrol.failover import FailoverState
 from f5router.icontrol.pair import Pair
+from f5router.icontrol.peer_addresses import PeerAddresses
 from f5router.model.errors import AuthFailed, BigIPError, NotReady, Standby, Unreachable
 from tests.waiting import DEADLINE_S, until
 
@@ -44,6 +45,10 @@ class Unit:
         self.client = self.calls = self
         self.done: list[str] = []
         self.quiet = True
+        self.addresses = PeerAddresses(name, self)
+
+    def look(self, path: str, *, timeout_s: float) -> dict:
+        return {}
 
     def is_quiet(self) -> bool:
         return self.quiet

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from f5router.kube.api import decode
 from f5router.model.cluster import EndpointSlice
-from f5router.model.device_facts import DeviceFacts
+from f5router.model.device_facts import DeviceFacts, Doubt
 from f5router.network import pool_members, refused_addresses
 from f5router.network.pool_members import ServiceEndpoints
-from f5router.network.refused_addresses import OWN, reason
+from f5router.network.refused_addresses import DOUBTFUL, OWN, reason
 from tests.rows import rows
 
 IPv4, IPv6 = ipaddress.IPv4Address, ipaddress.IPv6Address
@@ -115,6 +115,34 @@ def test_what_upstream_filters_is_no_member(text):
 def chosen(slice_: EndpointSlice) -> set[str]:
     endpoints = ServiceEndpoints(slices=(slice_,))
     return {member.address for member in pool_members.choose("", endpoints, 1000).members}
+
+
+DOUBT = Doubt(("two (no connection)",), frozenset({"10.3.89.0/24", "fd00:89::/64"}),
+              frozenset({"10.3.89.7", "fd00:89::7"}))
+
+
+@rows(("address", "expected"), [
+    ("10.3.89.212", DOUBTFUL), ("10.3.90.1", ""), ("10.3.89.7", ""), ("10.3.89.1", OWN),
+    ("fd00:89::212", DOUBTFUL), ("fd00:8a::1", ""), ("fd00:89::7", ""),
+    ("::ffff:10.3.89.212", DOUBTFUL), ("64:ff9b::10.3.89.212", DOUBTFUL), ("64:ff9b::10.3.89.7", DOUBTFUL),
+    ("127.0.0.1", LOOPBACK),
+])
+def test_where_a_unit_may_have_addresses(address, expected):
+    """Addresses of Nodes, which no tenant chooses, are taken."""
+    address = str(ipaddress.ip_address(address))
+    own = frozenset({"10.3.89.1"})
+    assert reason(address, own, DOUBT) == expected
+    of_nodes = ServiceEndpoints(own_addresses=own, doubt=DOUBT).refusals([address], of_nodes=True)
+    assert of_nodes == ({} if expected in ("", DOUBTFUL) else {address: expected})
+
+
+def test_units_that_could_not_be_read():
+    """A warning about endpoints, with the networks where these are known."""
+    (told,) = refused_addresses.findings(DeviceFacts(doubt=DOUBT)).warnings
+    assert told == ("self IPs of two (no connection) are not known yet: no endpoint in 10.3.89.0/24 and "
+                    "fd00:89::/64 becomes a pool member until then; present members stay")
+    (told,) = refused_addresses.findings(DeviceFacts(doubt=Doubt(("two (no)",)))).warnings
+    assert told.endswith("endpoints with such an address are taken for pool members")
 
 
 def test_what_could_not_be_read():
