@@ -22,6 +22,7 @@ ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"
 ALWAYS = config.load({}, ENV).warnings
 HONOURED, MEANINGLESS, REFUSED = "honoured", "without meaning", "refused"
 ON_DEVICE = "on a virtual server"
+DOCS = Path(options.__file__).parents[2] / "docs"
 
 ROWS = [
     # source, variable, what becomes of it, a text
@@ -298,7 +299,7 @@ def test_what_is_refused_may_say_what_is_done(name, text):
 
 def test_documentation():
     """docs/configuration.md has each variable once, with its reason, in its own section."""
-    text = (Path(options.__file__).parents[2] / "docs" / "configuration.md").read_text()
+    text = (DOCS / "configuration.md").read_text()
     sections = dict(re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", text, re.MULTILINE))
     rows = {}
     for names, why in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+) \|$",
@@ -333,3 +334,23 @@ UNKNOWN = "unknown variable, it has no effect"
 def test_an_unknown_variable(env, lines):
     """A misspelt variable must not be a default in silence; the kubelet's own are no mistakes."""
     assert told(env) == lines
+
+
+OTHER_VALUE = {"DEFAULT_CERTIFICATE_DIR", "ROUTER_CANONICAL_HOSTNAME", "ROUTER_EXTERNAL_HOST_PRIVKEY",
+               "ROUTER_SERVICE_NAME", "ROUTER_USE_PROXY_PROTOCOL"}
+"""Settings that are left out in a move, or get a value of their own."""
+
+
+@pytest.mark.parametrize("page", ["from-haproxy.md", "from-original-router.md"])
+def test_tables_of_moves(page):
+    """A variable that is taken has an effect; one that is left out has none, or another value is wanted."""
+    table = re.findall(r"\| `([A-Z0-9_]+)` \| ([a-z ]+) \|", (DOCS / page).read_text())
+    assert len(table) == len(dict(table)) > 20
+    options = {option.env for option in OPTIONS.values()}
+    ignored = ignored_variables.WITHOUT_MEANING.keys() | ignored_variables.PROFILES.keys()
+    for name, what in table:
+        if what == "leave out":
+            assert name in ignored | OTHER_VALUE, name
+        else:
+            assert what in ("take", "take with its volume")
+            assert name in options | ignored_variables.REFUSED.keys(), name
