@@ -99,13 +99,11 @@ class Engine:
 
     def fault(self, key: Key) -> str:
         """Return why this router cannot serve an admitted Route; "" if it can."""
-        fault = self._objects_of(key).faults.get(key)
-        return fault.message if fault else ""
+        return fault.message if (fault := self.fault_status(key)) else ""
 
-    def fault_reason(self, key: Key) -> str:
-        """Return the reason for the status of a Route that has a fault; "" for one that has none."""
-        fault = self._objects_of(key).faults.get(key)
-        return fault.reason if fault else ""
+    def fault_status(self, key: Key) -> Rejection | None:
+        """Return the fault of an admitted Route as its status has it; None if it has none."""
+        return self._objects_of(key).faults.get(key)
 
     def uses(self, key: Key) -> frozenset[Ref]:
         """Return the objects through which requests come to an admitted Route."""

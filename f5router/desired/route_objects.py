@@ -366,10 +366,10 @@ class _HostBuilder:
 
     def _fault(self, evaluated: EvaluatedRoute) -> Rejection | None:
         """Return why this router cannot serve an admitted Route; None if it can."""
-        reason, text = DEVICE_REJECTED, self._device_fault(evaluated)
-        if not text:
-            reason, text = NOT_ADMITTED, route_tls.pods_fault(evaluated, self.config)
-        return Rejection(reason, field_names.of_origin(evaluated.route, text)) if text else None
+        if text := self._device_fault(evaluated):
+            return Rejection(DEVICE_REJECTED, field_names.of_origin(evaluated.route, text))
+        text = route_tls.pods_fault(evaluated, self.config)
+        return Rejection(NOT_ADMITTED, field_names.of_origin(evaluated.route, text)) if text else None
 
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""

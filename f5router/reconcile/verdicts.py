@@ -32,8 +32,8 @@ class Verdicts:
         engine = self._engine
         if rejection := engine.rejection(key):
             return Verdict(False, rejection.reason, rejection.message)
-        if fault := engine.fault(key):
-            return Verdict(False, engine.fault_reason(key), fault)
+        if fault := engine.fault_status(key):
+            return Verdict(False, fault.reason, fault.message)
         needed = engine.closure(engine.uses(key))
         if not self._device.unconfirmed.isdisjoint(needed):
             return PENDING  # the last write may have been done
