@@ -44,7 +44,7 @@ from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
-from f5router.plan.change import CREATE, DELETE, AnyChange, Plan, Stage, concerns
+from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.ordinals import Ordinals
 from f5router.plan.overtaking import UncertainWrites
 
@@ -338,18 +338,18 @@ class Device:
     def _obstacle(self, change: AnyChange, errors: Errors) -> tuple[BigIPError | None, bool]:
         """Return why an object cannot be written yet, and True if a dependency was refused.
 
-        A new object may lead to a pool whose members are refused; one that is there stays as it is.
+        An object that is there is not turned to another pool whose members are refused; a new one may be.
         Dependencies on the device are followed too: an attachment is useless while the update of its profile
         is refused. A monitor keeps nothing waiting: a pool does without.
         """
-        seen: set[Ref] = set()
+        old, seen = change.old, set[Ref]()
         stack = list(change.obj.dependencies) if errors else []
         while stack:
             ref = stack.pop()
             if ref.kind in TYPES:
                 continue
             if (error := errors.get(ref)) is not None and not is_usable(error) and not (
-                    change.verb == CREATE and isinstance(error, Incomplete)):
+                    isinstance(error, Incomplete) and (old is None or ref in old.dependencies)):
                 return error, True
             if ref not in seen and ref in self.observed:
                 seen.add(ref)

@@ -17,7 +17,7 @@ from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.errors import UNCERTAIN_ERRORS
+from f5router.model.errors import UNCERTAIN_ERRORS, is_usable
 from f5router.model.objects import Ref
 from f5router.model.problem import Problem
 from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
@@ -391,7 +391,9 @@ class Reconciler:
                 plan, outcome=outcome, newest=self.members.newest, soon=self._retry.is_recent,
                 earlier_failures={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
                 deferred={*self.retention.deferred.refs, *waiting},
-                should_retain=lambda outcome: self.retention.should_retain({*outcome.failed, *waiting}),
+                should_retain=lambda outcome: self.retention.should_retain(
+                    {ref for ref, error in (*outcome.failed.items(), *waiting.items())
+                     if not is_usable(error)}),
                 on_change=lambda change: self.members.confirm(change, on_change),
             )
         except BaseException:

@@ -7,8 +7,9 @@ import pytest
 
 from f5router.cli import uninstall
 from f5router.model.cluster import Key
+from mocks.bigip.traffic import Request, decide
 from tests import manifests
-from tests.feature.conftest import Lab
+from tests.feature.conftest import HTTP, Lab
 from tests.feature.test_doctor import checks, doctor
 from tests.feature.test_nodeport import members
 from tests.feature.test_preflight import document
@@ -31,6 +32,11 @@ def calls(lab: Lab) -> list[str]:
 
 def pods(lab: Lab, *addresses: str) -> None:
     lab.apply(manifests.endpoints("shop", "web", addresses))
+
+
+def asked(lab: Lab, host: str) -> str | None:
+    """Return the pool to which a request for a host goes."""
+    return decide(lab.bigip.store, f"{lab.partition}/{HTTP}", Request(host, "/")).pool
 
 
 def test_a_rollout_to_an_address_of_another_name(lab):
@@ -161,3 +167,47 @@ def test_route_domains(make_lab, domain):
     lab.clear()
     assert lab.converge() == []
     assert lab.writes() == []
+
+
+def test_nothing_else_waits_for_a_pod_that_is_left_out(lab):
+    """A Route with another host, and one that is deleted, go at once, also if a pool has no member at all."""
+    lab.bigip.put_object("auth/partition", {"name": "k8s"})
+    by_hand(lab, "/k8s/10.1.1.2", "10.1.1.2")
+    lab.apply(*manifests.service("shop", "empty", pods=("10.1.1.2",)))
+    for service in ("web", "empty"):
+        lab.apply(manifests.route(service, host=f"{service}.com", service=service),
+                  manifests.route(f"{service}-2", host=f"two.{service}.com", service=service))
+    router = lab.router()
+    lab.converge(router)
+    assert all(asked(lab, f"{host}.com") for host in ("web", "two.web", "empty", "two.empty"))
+    lab.apply(*manifests.service("shop", "old", pods=("10.1.1.9",)),
+              manifests.route("a", host="moved.com", service="old"))
+    lab.settle(router)
+    lab.kube.delete("Route", "shop", "a")
+    lab.apply(manifests.route("b", host="moved.com", service="web"))
+    for service in ("web", "empty"):
+        lab.apply(manifests.route(service, host=f"new.{service}.com", service=service))
+        lab.kube.delete("Route", "shop", f"{service}-2")
+    lab.settle(router)
+    lab.settle(router)
+    assert [host for host in ("web", "two.web", "empty", "two.empty", "new.web", "new.empty")
+            if asked(lab, f"{host}.com")] == ["new.web", "new.empty"]
+    assert asked(lab, "moved.com") == "/Common/openshift_shop_web"
+    assert "/Common/openshift_shop_old" not in lab.pools()
+
+
+@pytest.mark.parametrize("foreign", ["/Common/web7", "/k8s/web7"])
+def test_a_router_that_ends_at_any_write(lab, foreign):
+    """The next one finishes its work, and the node is as it was."""
+    lab.bigip.put_object("auth/partition", {"name": "k8s"})
+    by_hand(lab, foreign, "10.1.1.7", session="user-disabled")
+    pods(lab, "10.1.1.2", "10.1.1.7")
+    lab.apply(manifests.route("a"))
+    at = 1
+    while lab.break_off(at):
+        at += 1
+    assert at > 3
+    lab.converge()
+    assert members(lab) == {"10.1.1.2:8080"} | ({"web7:8080"} if foreign == "/Common/web7" else set())
+    assert asked(lab, "www.example.com")
+    assert node(lab, foreign)["session"] == "user-disabled"

@@ -140,6 +140,12 @@ class NodeWriter:
                 refusal = exc
             else:
                 return left, {}
+            if write.is_wrong:  # nodes changed again: none of another name counts
+                left |= dict.fromkeys(addresses & self._all.foreign.keys(), refusal)
+                write.send(left)
+                return left, {}
+        if isinstance(refusal, NotFound):
+            raise refusal  # the pool, or what it needs, is gone: the device is read again
         return left, write.bisect(refusal, left)
 
     def _has_read(self, refusal: Refused, addresses: set[str], since: int) -> bool:

@@ -28,7 +28,7 @@ class PoolWrite:
         self._pool, self._put, self._check = pool, put, check
         self.applied = old
         """The pool on the device now; None if there is none."""
-        self._is_wrong = False
+        self.is_wrong = False
         """True if the pool has to be written though `applied` is the same."""
 
     def send(self, without: Collection[str] = ()) -> None:
@@ -37,12 +37,12 @@ class PoolWrite:
             member for member in self._pool.members if member.address not in without)))
 
     def _send(self, pool: Pool) -> None:
-        if pool == self.applied and not self._is_wrong:
+        if pool == self.applied and not self.is_wrong:
             return
         self._put(pool, self.applied is not None)
-        self.applied, self._is_wrong = pool, True
+        self.applied, self.is_wrong = pool, True
         self._check(pool)
-        self._is_wrong = False
+        self.is_wrong = False
 
     def bisect(self, refusal: Refused, without: Collection[str]) -> dict[PoolMember, Refused]:
         """Write the members that the device takes; return those that it refuses.
@@ -57,7 +57,7 @@ class PoolWrite:
         units = sorted(wanted - kept)
         if not units:
             raise refusal
-        self._is_wrong = True  # written even if it is the same: it shows if the pool itself is refused
+        self.is_wrong = True  # written even if it is the same: it shows if the pool itself is refused
         try:
             self._send(replace(self._pool, members=kept))
         except Refused as exc:

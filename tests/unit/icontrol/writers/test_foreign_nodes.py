@@ -128,6 +128,20 @@ def test_a_foreign_node_that_gets_another_address(bench):
     assert bench.members(pool()) == {f"/P/{A}:8080"}
 
 
+def test_a_foreign_node_that_changes_after_it_was_read(bench):
+    """Its member is left out: it would be at another address than its pod."""
+    def moved_first(wanted, nodes, exists):
+        if nodes.get(A) == "/Common/web":
+            bench.client.delete(item_path("ltm/node", "/Common/web"))
+            bench.by_hand("/Common/web", "10.9.9.9")
+        bench.put(wanted, nodes, exists)
+
+    bench.by_hand("/Common/web", A)
+    with pytest.raises(Incomplete, match=f"LTM node /Common/web has not the address {A} any more"):
+        NodeWriter(bench.client, own="/P", shared=None).write(pool(A, B), None, moved_first)
+    assert bench.members(pool()) == {f"/P/{B}:8080"}
+
+
 def test_a_node_that_comes_of_an_fqdn(bench):
     """Its member is left out: the node goes when the name gets another address."""
     by_name = {"name": "www", "partition": "Common", "fqdn": {"tmName": "www.example.com"}}
