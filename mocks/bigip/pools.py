@@ -210,7 +210,23 @@ class Members(Kind):
             down = store.is_down(item.path, item.name) if monitored else None
             state = {True: "down", False: "up", None: "checking"}[down]
             fields["state"] = state if monitored else "unchecked"
+            if is_forced_offline(store, item):
+                fields["state"] = "down"
         return fields
+
+
+def node_of(store: Store, member: Item) -> Item | None:
+    """The LTM node of a pool member."""
+    return store.get("ltm/node", node_and_port(member.name)[0])
+
+
+def is_forced_offline(store: Store, member: Item) -> bool:
+    """True if the LTM node of a member is forced offline: then the member is down, with or without a monitor.
+
+    Source: F5's statistics of members, whose monitor status includes that of the node ("addr-down").
+    """
+    node = node_of(store, member)
+    return node is not None and node.fields.get("state") == "user-down"
 
 
 def check_partition(pool: str, node: str) -> None:

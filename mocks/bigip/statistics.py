@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mocks.bigip import pools
 from mocks.bigip.kinds import Kind
 from mocks.bigip.rendering import link, state, suffix
 from mocks.bigip.store import Item, Store
@@ -55,7 +56,8 @@ def _entries(store: Store, kind: Kind, obj: Item) -> dict[str, Any]:
     entries["tmName"] = {"description": obj.name}
     entries["status.availabilityState"] = {"description": _availability(store, kind, obj)}
     disabled = "disabled" in obj.fields or obj.fields.get("session") == "user-disabled"
-    entries["status.enabledState"] = {"description": "disabled" if disabled else "enabled"}
+    enabled = "disabled" if disabled else "disabled-by-parent" if _by_node(store, kind, obj) else "enabled"
+    entries["status.enabledState"] = {"description": enabled}
     if kind.url == "ltm/pool":
         members = _members(store, obj)
         entries["activeMemberCnt"] = {"value": sum(state == "available" for state in members)}
@@ -69,9 +71,16 @@ def _members(store: Store, pool: Item) -> list[str]:
     """Availability of each member; a disabled one takes no connections whatever its monitor finds."""
     kind = store.kinds["ltm/pool/members"]
     return [
-        "offline" if member.fields.get("session") == "user-disabled" else _availability(store, kind, member)
+        "offline" if member.fields.get("session") == "user-disabled" or _by_node(store, kind, member)
+        else _availability(store, kind, member)
         for member in store.children("ltm/pool/members", pool.key).values()
     ]
+
+
+def _by_node(store: Store, kind: Kind, obj: Item) -> bool:
+    """True for a member whose LTM node is disabled, or forced offline."""
+    node = pools.node_of(store, obj) if kind.url == "ltm/pool/members" else None
+    return node is not None and node.fields.get("session") == "user-disabled"
 
 
 def _availability(store: Store, kind: Kind, obj: Item) -> str:

@@ -14,7 +14,7 @@ from .api import Api
 from .calls import Logged
 from .certificates import Certificates
 from .faults import STREAM_FAULTS, Fault, Faults
-from .kinds import INGRESS_APIS, kind_named, served_kinds
+from .kinds import INGRESS_APIS, KINDS, kind_named, served_kinds
 from .manifests import ManifestError, read_manifests
 from .objects import Clock, InvalidObject, Objects, utc_now
 from .sdn import SdnMaster
@@ -206,6 +206,7 @@ class FakeKube:
             self._objects.purge(record)
 
     def get(self, kind: str, namespace: str | None, name: str) -> dict | None:
+        """Return an object, whichever version of its API it was stored in; None if there is none."""
         with self._store.lock:
             record = self._find(kind, namespace, name)
         return record.copy() if record else None
@@ -217,8 +218,12 @@ class FakeKube:
         return [record.copy() for record in records if namespace is None or record.key[0] == namespace]
 
     def _find(self, kind: str, namespace: str | None, name: str) -> Record | None:
-        row = kind_named(kind, self._kinds)
-        return self._store.get(row, (namespace or "default") if row.namespaced else "", name)
+        rows = [row for row in KINDS if row.kind == kind and row.api_version in INGRESS_APIS]
+        for row in (kind_named(kind, self._kinds), *rows):
+            place = (namespace or "default") if row.namespaced else ""
+            if (record := self._store.get(row, place, name)) is not None:
+                return record
+        return None
 
     # -- what clients did
 

@@ -4,7 +4,7 @@ Rules of openshift/library-go pkg/route/validation/validation.go. Not here: http
 spec.tls.externalCertificate, for which the server asks whether OpenShift's own router may read it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from .causes import Cause, immutable, invalid, label_rules, required, subdomain_rules, unsupported
@@ -119,8 +119,47 @@ def _tls(tls: Mapping) -> Iterator[Cause]:
                       "or empty")  # fmt: skip
 
 
+_TLS = ("termination", "certificate", "key", "caCertificate", "destinationCACertificate",
+        "insecureEdgeTerminationPolicy")  # fmt: skip
 _INGRESS = ("host", "routerName", "wildcardPolicy", "routerCanonicalHostname")
 _CONDITION = ("type", "status", "reason", "message")
+
+
+def route_type_fault(data: Mapping) -> str:
+    """Why a Route cannot be decoded, in the words of Go's encoding/json; "" if it can.
+
+    Types of openshift/api, route/v1/types.go: a number in quotes is a string, which no int32 takes.
+    """
+    spec = data.get("spec")
+    if not isinstance(spec, Mapping | None):
+        return _mistyped(spec, "Route.spec", "v1.RouteSpec")
+    return _spec_fault(spec or {}) or route_status_type_fault(data.get("status"))
+
+
+def _spec_fault(spec: Mapping) -> str:
+    faults = [_strings_fault(spec, ("host", "path", "subdomain", "wildcardPolicy"), "RouteSpec.spec")]
+    alternates = spec.get("alternateBackends")
+    if not isinstance(alternates, list | None):
+        return _mistyped(alternates, "RouteSpec.spec.alternateBackends", "[]v1.RouteTargetReference")
+    others = [("alternateBackends", each) for each in alternates or ()]
+    for where, backend in [("to", spec.get("to")), *others]:
+        if not isinstance(backend, Mapping | None):
+            return _mistyped(backend, f"RouteSpec.spec.{where}", "v1.RouteTargetReference")
+        faults.append(_strings_fault(backend or {}, ("kind", "name"), f"RouteTargetReference.spec.{where}"))
+        weight = (backend or {}).get("weight")
+        if weight is not None and type(weight) is not int:
+            faults.append(_mistyped(weight, f"RouteTargetReference.spec.{where}.weight", "int32"))
+    tls = spec.get("tls")
+    if not isinstance(tls, Mapping | None):
+        return _mistyped(tls, "RouteSpec.spec.tls", "v1.TLSConfig")
+    faults.append(_strings_fault(tls or {}, _TLS, "TLSConfig.spec.tls"))
+    return next(filter(None, faults), "")
+
+
+def _strings_fault(given: Mapping, names: Iterable[str], where: str) -> str:
+    """Why a field that is to be a string cannot be decoded."""
+    return next((_mistyped(given[name], f"{where}.{name}", "string") for name in names
+                 if not isinstance(given.get(name), str | None)), "")
 
 
 def route_status_type_fault(status: object) -> str:

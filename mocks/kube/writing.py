@@ -14,7 +14,7 @@ from .causes import invalid, required, subdomain_rules
 from .defaults import with_defaults, with_status_defaults
 from .kinds import Kind, kind_named
 from .objects import Objects
-from .route_validation import route_status_type_fault
+from .route_validation import route_type_fault
 from .sdn import hostsubnet_faults, hostsubnet_schema_faults
 from .selectors import selection
 from .store import Record, Store
@@ -189,7 +189,7 @@ def _check_type(kind: Kind, data: Mapping) -> None:
 def _undecodable(kind: Kind, data: Mapping) -> str:
     """Why the server's Go types cannot hold an object, where a router depends on it; "" if they can."""
     if kind.kind == "Route":
-        return route_status_type_fault(data.get("status"))
+        return route_type_fault(data)
     if kind.kind == "Lease":
         return _time_fault(data.get("spec") or {})
     held = data.get("data") if kind.kind == "Secret" else None

@@ -332,3 +332,22 @@ def test_folders(client):
     client.ok("DELETE", "sys/folder/~P~a")
     client.ok("DELETE", "auth/partition/P")
     assert client.call("GET", "sys/folder/~P").status_code == 404
+
+
+@pytest.mark.parametrize("monitor", ["/Common/tcp", None])
+def test_members_of_a_node_that_is_forced_offline(client, monitor):
+    """They are down, by their parent, and what a user has set on them stays as it is."""
+    body = {"name": "web", "partition": "Common", "members": ["10.1.1.1:80", "10.1.1.2:80"]}
+    client.ok("POST", "ltm/pool", body | ({"monitor": monitor} if monitor else {}))
+    client.ok("PATCH", "ltm/node/~Common~10.1.1.1", {"session": "user-disabled", "state": "user-down"})
+    forced, other = client.ok("GET", "ltm/pool/~Common~web/members")["items"]
+    assert forced["session"] == other["session"] == ("monitor-enabled" if monitor else "user-enabled")
+    assert (forced["state"], other["state"] == "down") == ("down", False)
+    path = "ltm/pool/~Common~web/members/~Common~10.1.1.1:80/stats"
+    (entry,) = client.ok("GET", path)["entries"].values()
+    shown = entry["nestedStats"]["entries"]
+    assert shown["status.enabledState"]["description"] == "disabled-by-parent"
+    assert shown["status.availabilityState"]["description"] == "offline"
+    client.ok("PATCH", "ltm/node/~Common~10.1.1.1", {"session": "user-enabled", "state": "user-up"})
+    again, other = client.ok("GET", "ltm/pool/~Common~web/members")["items"]
+    assert again["state"] == other["state"]

@@ -8,6 +8,7 @@ import requests
 import yaml
 
 from mocks.kube import FakeKube, InvalidObject, ManifestError, UnknownKind
+from mocks.kube.kinds import INGRESS_APIS
 from mocks.kube.services import node_object, service_objects
 
 from .conftest import Http
@@ -263,3 +264,16 @@ def test_ten_thousand_routes():
         assert json.dumps(paged) == json.dumps(whole)
         stream = http.watch(ROUTES)
         assert sum(1 for _ in zip(range(10_000), stream, strict=False)) == 10_000
+
+
+@pytest.mark.parametrize("served", INGRESS_APIS)
+@pytest.mark.parametrize("version", INGRESS_APIS)
+def test_ingresses_of_any_version(served, version):
+    """Whichever version is served, the Python interface finds what was applied."""
+    kube = FakeKube(ingress_api=served)
+    kube.apply({"apiVersion": version, "kind": "Ingress", "metadata": {"name": "a", "namespace": "shop"}})
+    assert kube.get("Ingress", "shop", "a")["apiVersion"] == version
+    kube.delete("Ingress", "shop", "a")
+    assert kube.get("Ingress", "shop", "a") is None
+    with pytest.raises(KeyError):
+        kube.delete("Ingress", "shop", "a")

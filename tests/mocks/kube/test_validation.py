@@ -200,6 +200,30 @@ def test_an_old_host_stays(kube, http):
     assert http.patch(f"{SHOP}/web", {"spec": {"path": "/x"}}).status_code == 200
 
 
+@pytest.mark.parametrize(("spec", "why"), [
+    ({"to": {"kind": "Service", "name": "web", "weight": "50"}},
+     "string into Go struct field RouteTargetReference.spec.to.weight of type int32"),
+    ({"to": {"kind": "Service", "name": "web", "weight": True}},
+     "bool into Go struct field RouteTargetReference.spec.to.weight of type int32"),
+    ({"alternateBackends": [{"kind": "Service", "name": "two", "weight": 1.5}]},
+     "number into Go struct field RouteTargetReference.spec.alternateBackends.weight of type int32"),
+    ({"alternateBackends": {}},
+     "object into Go struct field RouteSpec.spec.alternateBackends of type []v1.RouteTargetReference"),
+    ({"to": "web"}, "string into Go struct field RouteSpec.spec.to of type v1.RouteTargetReference"),
+    ({"path": 1}, "number into Go struct field RouteSpec.spec.path of type string"),
+    ({"tls": "edge"}, "string into Go struct field RouteSpec.spec.tls of type v1.TLSConfig"),
+    ({"tls": {"termination": ["edge"]}},
+     "array into Go struct field TLSConfig.spec.tls.termination of type string"),
+], ids=lambda value: str(value)[:40])
+def test_undecodable_spec(http, spec, why):
+    """400 as of Go's decoder; a Route with the right types is validated."""
+    obj = route()
+    obj["spec"] |= spec
+    reply = http("POST", SHOP, json=obj)
+    assert (reply.status_code, reply.json()["message"]) == (
+        400, f'Route in version "v1" cannot be handled as a Route: json: cannot unmarshal {why}')
+
+
 @pytest.mark.parametrize(("ingress", "why"), [
     pytest.param("x", "json: cannot unmarshal string into Go struct field RouteStatus.status.ingress of type "
                       "[]v1.RouteIngress", id="no list"),
