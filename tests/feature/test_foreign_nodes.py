@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from f5router.cli import uninstall
+from f5router.icontrol import member_health
 from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
@@ -39,7 +40,7 @@ def asked(lab: Lab, host: str) -> str | None:
     return decide(lab.bigip.store, f"{lab.partition}/{HTTP}", Request(host, "/")).pool
 
 
-def test_a_rollout_to_an_address_of_another_name(lab):
+def test_a_rollout_to_an_address_of_another_name(lab, caplog):
     """The pool gets the pod by the name of the node, and a full pass finds nothing to write."""
     by_hand(lab, "/Common/app7.dc1.example.com", "10.1.1.7", session="user-disabled")
     lab.apply(manifests.route("a"))
@@ -48,6 +49,10 @@ def test_a_rollout_to_an_address_of_another_name(lab):
     pods(lab, "10.1.1.2", "10.1.1.7")
     lab.settle(router)
     assert members(lab) == {"10.1.1.2:8080", "app7.dc1.example.com:8080"}
+    (told,) = (record for record in caplog.records if "disabled by its administrator" in record.message)
+    assert (told.levelname, told.node) == ("WARNING", "/Common/app7.dc1.example.com")
+    health = member_health.read(router.device.client, "/Common/openshift_shop_web")
+    assert health.keys() == {("10.1.1.2", 8080), ("10.1.1.7", 8080)}
     assert lab.admitted("shop", "a")["status"] == "True"
     assert lab.converge(router) == []
     lab.clear()

@@ -24,7 +24,7 @@ from f5router.model import names
 from f5router.model.errors import AuthFailed, BigIPError, Conflict, InUse, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Pool, PoolMember
-from f5router.model.ltm_nodes import NodeMap
+from f5router.model.ltm_nodes import LTMNode, NodeMap
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,14 @@ class NodeWriter:
         Raises: Incomplete: it was written without members that the device refuses, or whose address another
             node has. BigIPError.
         """
-        write = PoolWrite(pool, old, lambda sent, exists: put(sent, self._paths(sent), exists), self._check)
+        nodes: dict[str, str] = {}
+
+        def send(members: Pool, exists: bool) -> None:
+            nodes.clear()
+            nodes.update(self._paths(members))
+            put(members, nodes, exists)
+
+        write = PoolWrite(pool, old, send, lambda members: self._check(members, nodes))
         addresses = {member.address for member in pool.members}
         try:
             left, refused = self._written(write, addresses)
@@ -228,24 +235,27 @@ class NodeWriter:
         """Read all nodes, in one request, or two if there are some of other names. Raises: BigIPError."""
         return node_reading.read(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
 
-    def _check(self, pool: Pool) -> None:
+    def _check(self, pool: Pool, nodes: Mapping[str, str]) -> None:
         """Read the members of a pool if a node of another name may have got another address meanwhile.
 
-        Raises: NotFound: one has; BigIPError.
+        Args: nodes: those by which it was written. Raises: NotFound: one has; BigIPError.
         """
         with self._lock:
-            doubtful = {member.address for member in pool.members if member.address not in self._used
-                        and member.address in self._all.foreign}
+            known = self._all
+            doubtful = sorted(address for address, path in nodes.items()
+                              if address not in self._used and path != known.own_path(address))
         if not doubtful:
             return
         reply = self._client.get(item_path(Pool.KIND, pool.path, "members"))
         read = nodes_of(reply.get("items") or ())
         with self._lock:
-            wrong = sorted(address for address in doubtful if read.get(address) != self._all.path(address))
-            self._used.update((address, read[address]) for address in doubtful if address not in wrong)
-        if wrong:
-            raise NotFound("GET", item_path(Pool.KIND, pool.path),
-                           f"LTM node {self._all.path(wrong[0])} has not the address {wrong[0]} any more")
+            self._used.update((address, read[address]) for address in doubtful if address in read)
+        for address in doubtful:
+            if address not in read:
+                raise NotFound("GET", item_path(Pool.KIND, pool.path),
+                               f"LTM node {nodes[address]} has not the address {address} any more")
+            if address in known.foreign:
+                _tell(known.foreign[address])
 
     # --- removal ---------------------------------------------------------------------------
 
@@ -325,6 +335,16 @@ class NodeWriter:
             return True
         shared = ltm_codec.path_of(item).startswith(f"{self.shared}/")
         return not shared and not description and item.get("monitor", "default").strip() == "default"
+
+
+def _tell(node: LTMNode) -> None:
+    """Log that members use a node of another name."""
+    fields = {"node": node.path, "address": node.address}
+    if node.state == "enabled":
+        log.info("pool members use an LTM node of another name", extra=fields)
+    else:
+        log.warning("an LTM node that pool members use is disabled by its administrator: they get no new "
+                    "clients", extra=fields)
 
 
 def addresses(objects: BigIPState) -> set[str]:
