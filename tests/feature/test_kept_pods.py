@@ -103,7 +103,8 @@ def test_a_node_port_takes_their_place(full, running, caplog):
         service, _ = manifests.published("shop", f"s{n}", ports=(("http", 8080, 30080 + n),))
         full.apply(service)
     router.wait(lambda: not router.router.reconciler.guard.kept)
-    assert members(full) == {"10.3.89.1:30080", "10.3.89.2:30080"}
+    for n in range(SERVICES):
+        router.wait(lambda n=n: members(full, f"s{n}") == {f"10.3.89.{i}:{30080 + n}" for i in (1, 2)})
     router.wait(lambda: any("no pool keeps members" in record.getMessage() for record in caplog.records))
     slices = router.router.reconciler.engine.cluster.slices.values()
     until(lambda: not any(each.addresses for of_service in slices for each in of_service.values()))
