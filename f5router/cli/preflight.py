@@ -52,6 +52,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     problems: list[str] = []
     if survey.knows_cluster:
         problems += _status_problem(config, survey.connection, survey.cluster)
+        problems += survey.cluster.unread_secrets()
     else:
         problems += survey.cluster.missing()
     if survey.error is not None:

@@ -168,7 +168,8 @@ class _HostBuilder:
             self._warn(route, reason, text)
         if (pending := evaluated.pending_secret) and pending.problem:
             own = route.claim_namespace == route.key.namespace
-            self._warn(route, SECRET_NOT_READ, f"spec.tls.externalCertificate: {pending.problem}" if own else
+            field = "spec.tls" if route.origin else "spec.tls.externalCertificate"
+            self._warn(route, SECRET_NOT_READ, f"{field}: {pending.problem}" if own else
                                                "spec.tls: the certificate of the host cannot be read")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)

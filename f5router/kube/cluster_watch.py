@@ -179,7 +179,16 @@ class ClusterWatcher:
 
     def degraded(self) -> tuple[str, ...]:
         """Return which kinds cannot be read although the router goes on without them."""
-        return self._kinds.degraded()
+        return (*self._kinds.degraded(), *self.unread_secrets())
+
+    def unread_secrets(self) -> tuple[str, ...]:
+        """Return one line for all Secrets that cannot be read; what was made of them stays."""
+        unread = {} if self._secrets is None else self._secrets.unreadable()
+        if not unread:
+            return ()
+        first = min(unread)
+        return (f"{len(unread)} of the Secrets that Routes name cannot be read; what was made of them stays, "
+                f"the first is {first}: {unread[first]}",)
 
     def relist(self) -> None:
         """List everything again that Routes and their pools depend on."""

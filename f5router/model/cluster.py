@@ -242,6 +242,8 @@ class Secret:
     """Why it cannot be used or read; "" if it can."""
     not_loaded: bool = False
     """True if its content is not known yet."""
+    forbidden: bool = False
+    """True if the router lacks the right to read it, which says nothing of it: `not_loaded` is True."""
 
     def text(self, entry: str) -> str:
         """Return an entry of its data with certificates: TLS_CRT or CA_CRT."""

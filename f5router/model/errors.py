@@ -127,7 +127,7 @@ class KubeForbidden(KubeError):
 
 
 class KubeUnauthorized(KubeForbidden):
-    """401: nothing may be read with these credentials."""
+    """401, or 403 for system:anonymous: nothing may be read with these credentials."""
 
 
 class ResourceUnavailable(KubeError):

@@ -1,6 +1,6 @@
 """Verdicts on Routes, and the problems that keep Routes from being served."""
 
-from f5router.admission.admission import DEVICE_REJECTED
+from f5router.admission.admission import DEVICE_REJECTED, EXTERNAL
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
@@ -8,6 +8,7 @@ from f5router.model.errors import NO_RIGHT, BigIPError, Incomplete, Unconfirmed
 from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
+from f5router.model.problem import SECRET_NOT_READ
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
 from f5router.plan.change import Stage, stage
@@ -44,11 +45,21 @@ class Verdicts:
         profiles = (Ref(ServerSSL.KIND, path) for path in self._device.facts.missing_profiles)
         if missing := sorted(needed.intersection(profiles)):
             return Verdict(False, DEVICE_REJECTED, f"{missing[0]} is not there")  # nobody refused a write
+        if (secret := engine.pending_secret(key)) is not None and secret.forbidden:
+            return self._without_right(key, needed)
         if not self._backlog.isdisjoint(needed):
             return None
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
         return Verdict(True, message=self._message(key)) if served else None
+
+    def _without_right(self, key: Key, needed: set[Ref]) -> Verdict:
+        """Return the verdict for a Route whose Secret may not be read: what was served before stays."""
+        text = "; ".join(each.message for each in self._engine.warnings(key)
+                         if each.reason == SECRET_NOT_READ)
+        if needed <= self._device.observed.keys():
+            return Verdict(True, message=f"{text}; it is served as before")
+        return Verdict(False, EXTERNAL, text)
 
     def _message(self, key: Key) -> str:
         """Return what the status of an admitted Route has for its team; "" for nothing."""
@@ -67,7 +78,7 @@ class Verdicts:
 
     def waits_for(self, key: Key) -> str:
         """Return what an admitted Route waits for before its objects can be written; "" for nothing."""
-        if secret := self._engine.pending_secret(key):
+        if (secret := self._engine.pending_secret(key)) and not secret.forbidden:
             return f"Secret {secret.key.name} is not read yet"
         return "its certificates are not checked yet" if self._engine.pending(key) else ""
 
@@ -88,7 +99,9 @@ class Verdicts:
         """
         reasons = {}
         for key in self._engine.routes():
-            verdict = self.verdict(key)
+            verdict, secret = self.verdict(key), self._engine.pending_secret(key)
+            if secret is not None and secret.forbidden:
+                continue  # its team has the reason
             if waits_for := self.waits_for(key):
                 reasons[key] = waits_for
             elif verdict is None or verdict == PENDING:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 from . import rbac
 from .calls import Call
-from .errors import forbidden, unauthorized
+from .errors import forbidden, forbidden_path, unauthorized
 from .kinds import PROJECT_GROUP, kind_named
 from .rbac import Asked, User
 from .store import Store
 
 OWNER = replace(rbac.account("default", "router"), unlimited=True)
 """Who holds the server's own token."""
+
+ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
 
 PUBLIC = frozenset({"/version", "/healthz", "/readyz", "/livez"})
 """Readable without a token, as ClusterRole system:public-info-viewer allows."""
@@ -45,6 +47,8 @@ class Access:
 
     def __init__(self, store: Store, token: str):
         self.token = token
+        self.anonymous = True
+        """Requests without a token are those of system:anonymous, as by default: --anonymous-auth."""
         self._store = store
         self._refusals: list[Refusal] = []
         self._accounts: dict[str, tuple[str, str]] = {}
@@ -66,14 +70,25 @@ class Access:
         self._refusals = [refusal for refusal in self._refusals if refusal.resource != resource]
 
     def authenticate(self, path: str, headers: Mapping[str, str]) -> User:
-        """Raises: ApiError: 401 without a token that is known."""
+        """Return who asks: system:anonymous without a token, if that is allowed, and for what is public.
+
+        Source: Kubernetes, Authenticating, Anonymous requests: a wrong token is 401 all the same.
+        Raises: ApiError: 401 without a token that is known.
+        """
         scheme, _, token = headers.get("Authorization", "").partition(" ")
+        if self.anonymous and (scheme != "Bearer" or not token.strip()):
+            return ANONYMOUS
         user = self._holder(token) if scheme == "Bearer" else None
         if user is None and path in PUBLIC:
-            return User("system:anonymous", ("system:unauthenticated",))
+            return ANONYMOUS
         if user is None:
             raise unauthorized()
         return user
+
+    def authorize_path(self, user: User, path: str) -> None:
+        """Raises: ApiError: 403: discovery is for those who are logged in, ClusterRole system:discovery."""
+        if user == ANONYMOUS and path not in PUBLIC:
+            raise forbidden_path("get", user.name, path)
 
     def authorize(self, user: User, call: Call) -> None:
         """Raises: ApiError: 403."""

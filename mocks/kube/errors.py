@@ -119,6 +119,11 @@ def forbidden(
     return ApiError(403, "Forbidden", message, details=details_of(kind, name))
 
 
+def forbidden_path(verb: str, user: str, path: str) -> ApiError:
+    """RBAC refusal of what is no resource."""
+    return ApiError(403, "Forbidden", f'forbidden: User "{user}" cannot {verb} path "{path}"', details={})
+
+
 def method_not_allowed() -> ApiError:
     message = "the server does not allow this method on the requested resource"
     return ApiError(405, "MethodNotAllowed", message, details={})

@@ -129,6 +129,15 @@ class FakeKube:
     def token(self, token: str) -> None:
         self._access.token = token
 
+    @property
+    def anonymous(self) -> bool:
+        """Whether requests without a token are those of system:anonymous (403), or refused with 401."""
+        return self._access.anonymous
+
+    @anonymous.setter
+    def anonymous(self, allowed: bool) -> None:
+        self._access.anonymous = allowed
+
     def token_for(self, namespace: str, account: str) -> str:
         """A new token of a ServiceAccount, who may do what stored Roles and ClusterRoles grant, no more.
 

@@ -141,6 +141,7 @@ class Server:
             reads = request.method == "GET"
             document = self._api.discover(path, headers.get("Accept", "")) if reads else None
             if document:
+                self._access.authorize_path(user, path)
                 return user, None, document
             try:
                 call = parse_call(self._api.kinds, request.method, path, query, headers, body)

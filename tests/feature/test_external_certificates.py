@@ -105,6 +105,38 @@ def test_the_right_to_read_it(lab):
     assert served(lab) == ONE.certificate
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_the_right_is_lost(lab, capsys, restarts):
+    """A forbidden Secret is not gone: its certificate stays, over a restart, until it is deleted."""
+    lab.timing = replace(lab.timing, secret_pace=replace(PACE, patience_s=0.0))
+    ingress = manifests.ingress("i", ("i.com", "/", "web", 8080), tls=((("i.com",), "tls"),))
+    lab.apply(edge(), secret(ONE), manifests.ingress_class(), ingress)
+    router = lab.router()
+    lab.converge(router)
+    before = lab.paths("ltm/profile/client-ssl")
+    lab.kube.forbid("secrets", ("get", "list", "watch"))
+    lab.kube.inject("drop-watch", path="secrets")
+    if restarts:
+        router.close()
+        router = lab.router()
+        lab.converge(router)
+    until(router, lambda: any("forbidden" in text for text in router.cluster.unread_secrets()))
+    lab.converge(router)
+    assert lab.paths("ltm/profile/client-ssl") == before
+    assert served(lab) == ONE.certificate
+    assert router.cluster.unread_secrets() == router.cluster.degraded()
+    if restarts:
+        until(router, lambda: "served as before" in lab.admitted("shop", "b")["message"])
+    assert lab.admitted("shop", "b")["status"] == "True"
+    assert preflight.plan(lab.config(), output="json") == 1
+    told = capsys.readouterr().out
+    assert "1 of the Secrets that Routes name cannot be read" in told
+    assert '"delete": 0' in told
+    lab.kube.allow("secrets")
+    lab.kube.delete("Secret", "shop", "tls")
+    until(router, lambda: not served(lab))
+
+
 @pytest.mark.parametrize(("given", "reason", "words"), [
     pytest.param(secret(ONE, kind="Opaque"), REASON, "is of type 'Opaque'", id="type"),
     pytest.param(secret(identity(), "nothing"), REASON, "not found", id="other name"),

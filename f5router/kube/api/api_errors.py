@@ -55,8 +55,13 @@ _CANNOT = re.compile(r'User "[^"]*" cannot ')
 Sources: k8s.io/apiserver endpoints/handlers/responsewriters; OpenShift 3 has the same words; a webhook's
 code is passed on (kubernetes pull request 77022)."""
 
+_ANONYMOUS = 'User "system:anonymous" cannot '
+"""Part of a refusal of a request without a token that counts: nobody is logged in, which is no question of
+rights. Sources: Kubernetes, Authenticating, Anonymous requests; user.Anonymous of k8s.io/apiserver."""
+
 _ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
 _USER = re.compile(r'User "([^"]+)"')
+_NO_LOGIN = "the credentials are missing, expired, or of another cluster"
 _RESOURCE = re.compile(r"^/o?apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+)")
 
 
@@ -98,6 +103,8 @@ def excerpt(text: str) -> str:
 def _error(method: str, path: str, status: int, text: str, details: JSON,
            headers: Mapping[str, str], *, sdn: bool = True) -> KubeError:
     message = f"{method} {path}: {status} {text}".rstrip()
+    if status == 403 and _ANONYMOUS in text:
+        return KubeUnauthorized(f"{message}; {_NO_LOGIN}: the API server knows nobody of this request")
     kind = BY_STATUS.get(status, KubeInvalid if 400 <= status < 500 else KubeUnreachable)
     if kind is KubeUnreachable:
         return KubeUnreachable(message, _retry_after_s(headers, details), status)
@@ -111,7 +118,7 @@ def _error(method: str, path: str, status: int, text: str, details: JSON,
 def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
     """Return what an administrator can do about a refusal."""
     if status == 401:
-        return "the credentials are missing, expired, or of another cluster"
+        return _NO_LOGIN
     match = _RESOURCE.match(path)
     resource = match.group(1) if match else "this resource"
     if resource == "leases":

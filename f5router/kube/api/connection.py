@@ -27,7 +27,7 @@ from f5router.kube.api.http_client import http_client
 from f5router.kube.api.outages import Outages
 from f5router.kube.api.watch_counts import WatchCounts
 from f5router.kube.settings import KubeSettings
-from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnreachable
+from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnauthorized, KubeUnreachable
 from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
 
 log = logging.getLogger(__name__)
@@ -207,7 +207,12 @@ class Connection:
         """Send a request and return the reply, its body not read yet."""
         used = self._renewed()
         response = self._send(used, method, path, query, body, content_type, timeout_s, accept)
-        if response.status != 401:
+        if response.status == 403:
+            try:
+                self._body(response, method, path)
+            except KubeUnauthorized:  # of system:anonymous
+                pass
+        elif response.status != 401:
             return response
         response.drain_conn()  # the token may have been replaced a moment ago
         return self._send(

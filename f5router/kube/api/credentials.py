@@ -86,10 +86,15 @@ def _configuration(settings: KubeSettings,
         source = "~/.kube/config"
     contents = _read(kubeconfig.paths(source))
     try:
+        if source and any(content is not None for content in contents.values()):
+            contents |= _read(kubeconfig.token_files(source, settings.context))
         if source:
             kubeconfig.load(result, source, settings.context, files)
         elif in_pod:
-            kube_config.load_incluster_config(client_configuration=result)
+            contents |= _read([incluster_config.SERVICE_TOKEN_FILENAME])
+            kube_config.load_incluster_config(client_configuration=result, try_refresh_token=False)
+            if not result.api_key["BearerToken"].removeprefix("bearer ").strip():
+                raise ConfigError(["the token file of the service account is empty"])
         elif not settings.master:
             raise ConfigError(["no kubeconfig, no service account and no KUBERNETES_MASTER: the API "
                                "server is unknown"])

@@ -8,9 +8,10 @@ import base64
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 from kubernetes import config as kube_config
 from kubernetes.client.configuration import Configuration
@@ -24,6 +25,10 @@ PATHS = ("ssl_ca_cert", "cert_file", "key_file")
 
 _INLINE = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key")}
 """Fields of a cluster and of a user for which a field with "-data" takes precedence."""
+
+
+_LOGINS = {"token", "tokenFile", "exec", "auth-provider", "client-certificate", "client-key"}
+"""Fields of a user by which the API server knows it."""
 
 
 def paths(source: str) -> tuple[str, ...]:
@@ -54,6 +59,37 @@ def _keep_in_memory(entry: object, fields: tuple[str, ...], files: MemoryFiles) 
             entry[name] = files.path(base64.b64decode(entry.pop(f"{name}-data")))
 
 
+def token_files(source: str, context: str | None) -> tuple[str, ...]:
+    """Return the file with the token of a context's user; () without one. Raises: as load."""
+    user, folder = _user(KubeConfigMerger(source).config, context)
+    path = user.get("tokenFile")
+    return (os.path.normpath(os.path.join(folder, path)),) if isinstance(path, str) and path else ()
+
+
+def _user(merged: ConfigNode, context: str | None) -> tuple[Mapping[str, Any], str]:
+    """Return the credentials of a context's user, and the folder in which relative paths begin.
+
+    Source: k8s.io/client-go, tools/clientcmd, ResolveLocalPaths.
+    """
+    chosen = context or merged.value.get("current-context")
+    names = [entry.value["context"].get("user") for entry in merged.value["contexts"]
+             if entry.value.get("name") == chosen]
+    for entry in merged.value["users"]:
+        if names and entry.value.get("name") == names[0]:
+            return entry.value.get("user") or {}, os.path.dirname(os.path.abspath(entry.path or ""))
+    return {}, ""
+
+
+def _check_login(result: Configuration, user: Mapping[str, Any]) -> None:
+    """Check that credentials which a user names were found: nobody may become anonymous by an empty file.
+
+    Raises: ConfigError: there are none.
+    """
+    _, _, token = (result.api_key.get("BearerToken") or "").strip().partition(" ")
+    if not token.strip() and not result.cert_file and (named := sorted(_LOGINS & user.keys())):
+        raise ConfigError([f"{', '.join(named)} of the kubeconfig's user: no token, or an empty one"])
+
+
 def _load(result: Configuration, merged: ConfigNode, context: str | None, files: MemoryFiles) -> None:
     """Load it by the package. The key that a credential plugin returns is in a file for a moment.
 
@@ -64,6 +100,7 @@ def _load(result: Configuration, merged: ConfigNode, context: str | None, files:
     with _private_folder() if plugin and _has_place() else nullcontext() as folder:
         kube_config.load_kube_config_from_dict(
             merged, context=context, client_configuration=result, persist_config=False, temp_file_path=folder)
+        _check_login(result, _user(merged, context)[0])
         for name in PATHS:
             path = getattr(result, name)
             if path and folder and os.path.dirname(path) == folder:

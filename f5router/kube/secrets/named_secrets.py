@@ -13,6 +13,10 @@ class NamedSecrets:
     def __init__(self) -> None:
         self.ages: dict[Key, tuple[str, str]] = {}
         """Age of the oldest Route that names a Secret, by Secret."""
+        self.external: set[Key] = set()
+        """Secrets that Routes name in spec.tls.externalCertificate, and nothing else names."""
+        self._external: dict[Key, Key] = {}
+        """The Secret in spec.tls.externalCertificate, by Route."""
         self._named: dict[Key, tuple[Key, ...]] = {}
         """The Secrets by Route."""
         self._routes: dict[Key, dict[Key, tuple[str, str]]] = {}
@@ -28,11 +32,18 @@ class NamedSecrets:
             for secret in self._named.pop(key, ()):
                 affected.add(secret)
                 self._routes[secret].pop(key, None)
+            self._external.pop(key, None)
+            if (route := routes[key]) is not None and (external := _external(route)) is not None:
+                self._external[key] = external
         for key, (secrets, age) in named.items():
             self._named[key] = secrets
             for secret in secrets:
                 self._routes.setdefault(secret, {})[key] = age
         changed = [self._update_age(secret) for secret in affected]
+        for secret in affected:
+            users = self._routes.get(secret, {})
+            alone = bool(users) and all(self._external.get(user) == secret for user in users)
+            (self.external.add if alone else self.external.discard)(secret)
         return edited, any(changed)
 
     def _update_age(self, secret: Key) -> bool:
@@ -47,6 +58,11 @@ class NamedSecrets:
 def _named(route: Route) -> tuple[Key, ...]:
     """Return the Secrets that a Route names, without names that no Secret can have."""
     return tuple(key for key in route.secrets if is_object_name(key.name))
+
+
+def _external(route: Route) -> Key | None:
+    """Return what an OpenShift Route names; None if it names none, or is made of another object."""
+    return route.secret if route.origin is None and route.tls_secret is None else None
 
 
 def excess(ages: Mapping[Key, tuple[str, str]], limits: SecretLimits) -> dict[Key, str]:

@@ -89,6 +89,8 @@ class NamespaceWatches:
         self._on_change, self._on_watch = on_change, on_watch
         self._namespaces: tuple[str, ...] = ()
         self._review_at: dict[str, float] = {}
+        self.closed: set[str] = set()
+        """Namespaces in which the last review showed no right on all Secrets."""
         self._watches: dict[str, tuple[Reflector, threading.Thread]] = {}
         self._refused: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._wake, self._stopped = threading.Event(), threading.Event()
@@ -132,6 +134,7 @@ class NamespaceWatches:
             self._on_watch(namespace, False)
         for namespace in self._review_at.keys() - set(namespaces):
             del self._review_at[namespace]
+            self.closed.discard(namespace)
 
     def _review(self, namespaces: tuple[str, ...]) -> None:
         """Review the right where that is due, and watch where it is granted."""
@@ -141,8 +144,10 @@ class NamespaceWatches:
             if namespace in self._watches or self._clock() < self._review_at.get(namespace, 0.0):
                 continue
             self._review_at[namespace] = self._clock() + REVIEW_S * random.uniform(0.8, 1.0)
-            if all(review.may(self._connection, verb, "secrets", namespace=namespace)
-                   for verb in ("list", "watch")):
+            may = [review.may(self._connection, verb, "secrets", namespace=namespace)
+                   for verb in ("list", "watch")]
+            (self.closed.add if may[0] is False else self.closed.discard)(namespace)
+            if all(may):
                 self._start(namespace)
             self._stopped.wait(REVIEW_PAUSE_S)
 

@@ -15,37 +15,55 @@ class SecretState:
     def __init__(self, key: Key, *, patience_s: float):
         """Args: patience_s: see SecretPace."""
         self.key, self._patience_s = key, patience_s
-        self._known = self._readable = self._reported = False
+        self._known = self._granted_alone = False
+        self._reported: Secret | None = None
+        """What was reported instead of the content; None while that is known."""
         self._failing_at: float | None = None
         """When the API server began to refuse this Secret, or to fail to return it."""
+        self.problem = ""
+        """Why the newest content is not known; "" if it is."""
 
-    def answered(self, secret: Secret | None) -> Secret:
-        """Record that the Secret was read. Args: secret: None if it does not exist."""
-        self._failing_at = None
-        self._known = self._readable = True
+    def answered(self, secret: Secret | None, *, granted_alone: bool = False) -> Secret:
+        """Record that the Secret was read.
+
+        Args:
+            secret: None if it does not exist.
+            granted_alone: the right is for this Secret; the router has none on all of the namespace.
+        """
+        self._failing_at, self._reported, self.problem = None, None, ""
+        self._known, self._granted_alone = True, granted_alone
         return secret or Secret(self.key, problem=f"Secret {quote(self.key.name)} not found")
 
-    def failed(self, exc: KubeError, now: float) -> Secret | None:
+    def failed(self, exc: KubeError, now: float, *, external: bool = False) -> Secret | None:
         """Record a failed read; return the Secret as it is known now, None if that has not changed.
 
-        A Secret that was read stays in use, unless the right to read it is withdrawn. One that was never
-        read stays unknown whatever fails: only a missing right means that it must not be used.
+        A Secret that was read stays in use whatever fails, and one that was never read stays unknown: no
+        refusal says that it is gone. The exception is a right on a single Secret that its team takes away
+        from the router, as OpenShift's router has it (openshift/router, pkg/router/controller,
+        route_secret_manager.go). Whose refusal it is shows in how the Secret was read the last time: a role
+        of the router that is lost or edited concerns all Secrets of a namespace, or of all.
+
+        Args: external: only Routes name it, in spec.tls.externalCertificate.
         """
         forbidden = isinstance(exc, KubeForbidden) and not isinstance(exc, KubeUnauthorized)
-        if self._known and not forbidden:
-            return None
         if self._failing_at is None:
             self._failing_at = now
-        at_once = forbidden and not self._readable
-        if not at_once and now - self._failing_at < self._patience_s:
-            return None
+        patient = now - self._failing_at < self._patience_s
+        if not patient or forbidden:
+            self.problem = str(exc)
+        if self._known:
+            taken_away = forbidden and external and self._granted_alone
+            return self._report(Secret(self.key, problem=_refusal(self.key, str(exc)))) if (
+                taken_away and not patient) else None
         if forbidden:
-            self._known, self._readable = True, False
-            return Secret(self.key, problem=_refusal(self.key, str(exc)))
-        if self._reported:
-            return None
-        self._reported = True
-        return Secret(self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", not_loaded=True)
+            return self._report(Secret(
+                self.key, problem=_refusal(self.key, str(exc)), not_loaded=True, forbidden=True))
+        return None if patient or self._reported is not None else self._report(Secret(
+            self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", not_loaded=True))
+
+    def _report(self, secret: Secret) -> Secret | None:
+        before, self._reported = self._reported, secret
+        return None if before == secret else secret
 
 
 def _refusal(key: Key, text: str) -> str:

@@ -36,6 +36,9 @@ SOURCE = Source("secrets", "/api/v1", "secrets", lambda obj: (decode.secret(obj)
 
 SHORTEST_WAIT_S = 0.001
 
+FIRST_LOGGED = 3
+"""Secrets that are logged one by one when they cannot be read; a lost right concerns all at once."""
+
 NOTIFY_S = 0.02
 """Shortest time between two calls of on_change: after a start thousands of Secrets are read."""
 
@@ -71,6 +74,8 @@ class SecretWatch:
         self._schedule = ReadSchedule(replace(pace, burst=limits.total), clock)
         self._states: dict[Key, SecretState] = {}
         self._refused: Mapping[Key, str] = {}
+        self._unreadable: dict[Key, str] = {}
+        self._unreadable_lock = threading.Lock()
         self._reading = 0
         self._changed, self._notify_at = False, 0.0
 
@@ -119,6 +124,11 @@ class SecretWatch:
         """Return a message for each Secret that is not read yet."""
         return tuple(f"Secret {key} is not read yet" for key in sorted(self._secrets) if not self._known(key))
 
+    def unreadable(self) -> Mapping[Key, str]:
+        """Return the Secrets that cannot be read now, each with the reason. For any thread."""
+        with self._unreadable_lock:
+            return dict(self._unreadable)
+
     def complete(self) -> bool:
         """True if each Secret was known once. Not for several threads at once, nor together with follow()."""
         while self._incomplete and self._known(self._incomplete[-1]):
@@ -127,7 +137,7 @@ class SecretWatch:
 
     def _known(self, key: Key) -> bool:
         secret = self._store.get("secrets", key)
-        return isinstance(secret, Secret) and not secret.not_loaded
+        return isinstance(secret, Secret) and (not secret.not_loaded or secret.forbidden)
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -165,6 +175,7 @@ class SecretWatch:
         """Read these Secrets and no others. Args: refused: others that Routes name, with the reason."""
         for key in (self._states.keys() | self._refused.keys()) - keys:
             self._states.pop(key, None)
+            self._note(key, "")
             self._outages.answered(_user(key))
             self._schedule.discard(key)
             if key not in refused:
@@ -227,7 +238,9 @@ class SecretWatch:
         self._schedule.answered(key, useful=secret is not None)
         self._outages.answered(_user(key))
         if (state := self._states.get(key)) is not None:
-            self._put(key, state.answered(secret))
+            self._put(key, state.answered(
+                secret, granted_alone=key.namespace in self._namespaces.closed))
+            self._note(key, "")
 
     def _failed(self, key: Key, exc: KubeError) -> None:
         self._reading -= 1
@@ -241,10 +254,27 @@ class SecretWatch:
             self._outages.failed(_user(key), exc)
         else:
             self._outages.answered(_user(key))
-        known = None if state is None else state.failed(exc, self._clock())
+        known = None if state is None else state.failed(
+            exc, self._clock(), external=key in self._named.external)
+        if state is not None:
+            self._note(key, state.problem, level=logging.DEBUG if away else logging.WARNING)
         if known is not None and self._put(key, known):
             log.log(logging.DEBUG if away else logging.WARNING, "Secret cannot be read",
                     extra={"secret": str(key), "error": str(exc)})
+
+    def _note(self, key: Key, problem: str, *, level: int = logging.INFO) -> None:
+        """Keep why a Secret cannot be read; "" if it can. Args: level: of the message about it."""
+        before = self._unreadable.get(key, "")
+        if problem == before:
+            return
+        with self._unreadable_lock:
+            if problem:
+                self._unreadable[key] = problem
+            else:
+                del self._unreadable[key]
+        if problem and not before and len(self._unreadable) <= FIRST_LOGGED:
+            log.log(level, "what was made of a Secret stays, as it cannot be read",
+                    extra={"secret": str(key), "error": problem})
 
     def _put(self, key: Key, secret: Secret | None) -> bool:
         changed = not self._stopped.is_set() and self._store.put(

@@ -19,6 +19,17 @@ def test_certificate_is_verified(kube):
     assert session.get(kube.url + "/version", timeout=DEADLINE_S, verify=kube.ca_file).status_code == 200
 
 
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer "}, {"Authorization": "Basic Zm9v"}])
+def test_anonymous(kube, http, headers):
+    """Without a token a request is system:anonymous's, who has no rights: 403, not 401."""
+    http.session.headers.pop("Authorization")
+    for path, words in ((ROUTES, "cannot list resource"), ("/apis", 'cannot get path "/apis"')):
+        reply = http("GET", path, headers=headers)
+        assert (reply.status_code, reply.json()["reason"]) == (403, "Forbidden")
+        assert f'User "system:anonymous" {words}' in reply.json()["message"]
+    assert http("GET", "/version", headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize("headers", [
     pytest.param({}, id="none"),
     pytest.param({"Authorization": "Bearer wrong"}, id="wrong"),
@@ -26,6 +37,7 @@ def test_certificate_is_verified(kube):
 ])  # fmt: skip
 def test_token(kube, http, headers):
     """Without the token every API path answers 401 with a Status; health and version are public."""
+    kube.anonymous = False
     http.session.headers.pop("Authorization")
     for path in (ROUTES, "/apis", "/api/v1/nodes"):
         reply = http("GET", path, headers=headers)

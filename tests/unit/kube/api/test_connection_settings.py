@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import traceback
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import (
     ConfigError,
+    KubeUnauthorized,
     KubeUnreachable,
 )
 from tests.builders import identity
@@ -252,6 +254,67 @@ def test_changed_kubeconfig_that_cannot_be_used(kube, kubeconfig, connection, cl
     clock.now += PERIOD_S
     assert connection.request("GET", ROUTES)
     assert {entry.status for entry in kube.log} == {200}
+
+
+@pytest.fixture
+def token_file(kubeconfig, kube, tmp_path) -> Path:
+    """The kubeconfig names a file for its token, relative to itself."""
+    token = tmp_path / "token"
+    token.write_text(kube.token)
+
+    def change(cluster, user):
+        user.clear()
+        user["tokenFile"] = os.path.relpath(token, Path(kubeconfig).parent)
+
+    edited(kubeconfig, change)
+    return token
+
+
+@pytest.mark.parametrize("content", ["", " \n", None])
+def test_a_token_file_that_is_empty_at_the_start(kubeconfig, token_file, content):
+    """Nobody asks as system:anonymous."""
+    if content is None:
+        token_file.unlink()
+    else:
+        token_file.write_text(content)
+    with pytest.raises(ConfigError, match="token"):
+        connect(KubeSettings(kubeconfig=kubeconfig))
+
+
+@pytest.mark.parametrize("where", ["kubeconfig", "pod"])
+def test_a_token_file_that_changes(kube, clock, caplog, request, where):
+    """It is used without a request that was refused; an empty one leaves the old token in use."""
+    file = request.getfixturevalue("token_file" if where == "kubeconfig" else "pod")
+    path = request.getfixturevalue("kubeconfig") if where == "kubeconfig" else None
+    settings = KubeSettings(kubeconfig=path)
+    ours = Connection(CredentialFiles(settings), settings, clock=clock)
+    for content in ("", None, " "):
+        if content is None:
+            file.unlink()
+        else:
+            file.write_text(content)
+        clock.now += PERIOD_S
+        assert ours.request("GET", ROUTES)
+    assert "what was read before stays" in caplog.records[-1].problem
+    kube.token = "the next one"
+    file.write_text(kube.token)
+    clock.now += PERIOD_S
+    assert ours.request("GET", ROUTES)
+    assert {entry.status for entry in kube.log} == {200}
+
+
+def test_nobody_in_particular(kube, kubeconfig):
+    """403 for system:anonymous is a lost login: the credentials are read again, as after 401."""
+    ours = connect(KubeSettings(kubeconfig=kubeconfig))
+    kube.anonymous = True
+    kube.token = "the next one"
+    ours._configuration.api_key.clear()
+    edited(kubeconfig, lambda cluster, user: user.update(token=kube.token))
+    assert ours.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == [403, 200]
+    kube.token, kube.anonymous = "another", True
+    with pytest.raises(KubeUnauthorized, match="401"):
+        ours.request("GET", ROUTES)
 
 
 def test_changed_authority(pod, kube, clock, tmp_path, monkeypatch):

@@ -35,16 +35,30 @@ def test_missing_until_it_exists():
     assert state.answered(READ) == READ
 
 
-def test_a_refusal_for_a_moment():
-    """A Secret that was read is used on; a right that is really withdrawn counts after PATIENCE_S."""
+@pytest.mark.parametrize(("external", "granted_alone"), [(False, False), (False, True), (True, False)])
+def test_a_lost_right_says_nothing_of_the_secret(external, granted_alone):
+    """What was read is used on, however long the right is missing."""
     state = SecretState(TLS, patience_s=PATIENCE_S)
-    state.answered(READ)
-    assert state.failed(FORBIDDEN, 0.0) is None
-    assert state.failed(FORBIDDEN, PATIENCE_S - 1) is None
-    assert state.answered(READ) == READ
-    assert state.failed(FORBIDDEN, 2 * PATIENCE_S) is None
-    assert state.failed(FORBIDDEN, 3 * PATIENCE_S).problem
-    assert state.answered(READ) == READ
+    state.answered(READ, granted_alone=granted_alone)
+    assert [state.failed(FORBIDDEN, at, external=external) for at in (0.0, PATIENCE_S, 9e9)] == [None] * 3
+    assert state.problem == "403 no"
+    assert state.answered(None).problem == "Secret 'tls' not found"
+    assert state.problem == ""
+
+
+def test_a_team_takes_its_right_away():
+    """The Secret of an externalCertificate, read by a right on it alone, ends after PATIENCE_S, once."""
+    state = SecretState(TLS, patience_s=PATIENCE_S)
+    state.answered(READ, granted_alone=True)
+    assert state.failed(FORBIDDEN, 0.0, external=True) is None
+    assert state.failed(FORBIDDEN, PATIENCE_S - 1, external=True) is None
+    assert state.answered(READ, granted_alone=True) == READ
+    assert state.failed(FORBIDDEN, 2 * PATIENCE_S, external=True) is None
+    taken = state.failed(FORBIDDEN, 3 * PATIENCE_S, external=True)
+    assert taken.problem
+    assert not taken.not_loaded
+    assert state.failed(FORBIDDEN, 4 * PATIENCE_S, external=True) is None
+    assert state.answered(READ, granted_alone=True) == READ
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -65,10 +79,12 @@ def test_a_secret_that_was_read_is_used_on(failure):
     assert [state.failed(failure, at) for at in (0.0, PATIENCE_S, 9 * PATIENCE_S)] == [None] * 3
 
 
-def test_a_missing_right_counts_at_once():
-    """Nothing was read before; a failure afterwards does not hide it."""
+def test_a_missing_right_is_told_at_once():
+    """Nothing was read before: the Secret stays unknown, also for Routes that name it."""
     state = SecretState(TLS, patience_s=PATIENCE_S)
-    refusal = state.failed(FORBIDDEN, 0.0)
+    refusal = state.failed(FORBIDDEN, 0.0, external=True)
     assert refusal.problem.startswith("the router may not get, list and watch Secret tls")
-    assert not refusal.not_loaded
-    assert state.failed(BROKEN, 2 * PATIENCE_S) is None
+    assert refusal.not_loaded
+    assert refusal.forbidden
+    assert state.failed(FORBIDDEN, 2 * PATIENCE_S, external=True) is None
+    assert state.failed(BROKEN, 3 * PATIENCE_S) is None

@@ -229,6 +229,29 @@ def test_rights_for_one_secret(kube, account, follow):
     assert follower.state["secrets"][TLS].problem == ""
 
 
+@pytest.mark.parametrize(("names", "ends"), [
+    pytest.param(("tls",), True, id="the team takes the right on it away"),
+    pytest.param((), False, id="the right on all Secrets of the namespace is lost"),
+])
+def test_a_right_is_withdrawn(kube, account, follow, names, ends):
+    """Only where a team granted the right on one Secret, and takes it away, is the Secret used no more."""
+    kube.apply([route(), objects.secret()])
+    grant(kube, "get", "list", "watch", names=names)
+    pace = SecretPace(refresh_s=0.05, hasten_s=0.0, watched_s=0.05, patience_s=0.0,
+                      absent=Backoff(0.01, 0.05))
+    follower = follow(connection=account, secrets=True, secret_pace=pace)
+    follower.until(lambda: secret_now(follower, "tls").certificate and len(reads(kube)) > 5)
+    kube.delete("RoleBinding", "shop", "read-tls")
+    follower.until(lambda: follower.cluster.unread_secrets())
+    if ends:
+        follower.until(lambda: secret_now(follower, "tls").problem)
+        assert not secret_now(follower, "tls").not_loaded
+        return
+    before = len(reads(kube))
+    follower.until(lambda: len(reads(kube)) > before + 5)
+    assert secret_now(follower, "tls").certificate
+
+
 def test_too_many(kube, follow):
     """The Secrets of the oldest Routes are read; of the others it is known why not, so nobody waits."""
     names = ("a", "b", "c", "d")
