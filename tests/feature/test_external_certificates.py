@@ -13,6 +13,7 @@ from mocks.bigip.traffic import Request, decide
 from tests import manifests, waiting
 from tests.builders import identity
 from tests.feature.conftest import HTTP
+from tests.feature.test_doctor import checks, doctor
 
 ONE, TWO, THREE = (identity(serial=serial, algorithm="ec") for serial in (1, 2, 3))
 PROFILE = "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profile"
@@ -132,6 +133,8 @@ def test_the_right_is_lost(lab, capsys, restarts):
     told = capsys.readouterr().out
     assert "1 of the Secrets that Routes name cannot be read" in told
     assert '"delete": 0' in told
+    warnings = checks(doctor(lab, "-o", "json"), "warning")
+    assert any(check == "Secrets" and "Secret" in text for _, check, text in warnings)
     lab.kube.allow("secrets")
     lab.kube.delete("Secret", "shop", "tls")
     until(router, lambda: not served(lab))

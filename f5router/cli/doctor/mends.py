@@ -265,6 +265,10 @@ NODES = Mend("a pool may use nodes of its own partition and of /Common: let cont
              "theirs there (--f5-node-partition; CIS: --share-nodes); see all nodes", "tmsh list ltm node")
 
 
+SECRETS = Mend("grant the router's account get, list and watch on these Secrets; to see what it may do",
+               "kubectl auth can-i list secrets -A --as=system:serviceaccount:f5router:f5router")
+
+
 def more_secrets(flag: str, limit: int) -> Mend:
     return Mend("raise it, as far as the memory of the router allows", f"f5router run {flag}={2 * limit}")
 

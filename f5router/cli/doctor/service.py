@@ -42,6 +42,8 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
             for text in survey.cluster.missing():
                 yield failure(AREA, "cluster", *mends.split(text, mends.not_listed(text)))
         missing.append("the cluster")
+    elif texts := survey.cluster.unread_secrets():
+        yield from (warning(AREA, "Secrets", text, mends.SECRETS) for text in texts)
     if missing:
         others = (*(() if survey.knows_device else _OF_DEVICE), *_OF_BOTH)
         yield skipped(AREA, others, f"{' and '.join(missing)} must be readable first")

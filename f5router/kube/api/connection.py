@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -208,10 +209,8 @@ class Connection:
         used = self._renewed()
         response = self._send(used, method, path, query, body, content_type, timeout_s, accept)
         if response.status == 403:
-            try:
+            with suppress(KubeUnauthorized):  # of system:anonymous
                 self._body(response, method, path)
-            except KubeUnauthorized:  # of system:anonymous
-                pass
         elif response.status != 401:
             return response
         response.drain_conn()  # the token may have been replaced a moment ago
