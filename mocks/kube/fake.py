@@ -131,7 +131,7 @@ class FakeKube:
 
     @property
     def anonymous(self) -> bool:
-        """Whether requests without a token are those of system:anonymous (403), or refused with 401."""
+        """True if requests without a token are those of system:anonymous, and get 403; else they get 401."""
         return self._access.anonymous
 
     @anonymous.setter

@@ -17,7 +17,7 @@ class SecretState:
         self.key, self._patience_s = key, patience_s
         self._known = self._granted_alone = False
         self._reported: Secret | None = None
-        """What was reported instead of the content; None while that is known."""
+        """The Secret as it was reported instead of its content; None while that is known."""
         self._failing_at: float | None = None
         """When the API server began to refuse this Secret, or to fail to return it."""
         self.problem = ""

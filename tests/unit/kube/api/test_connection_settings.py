@@ -306,14 +306,13 @@ def test_a_token_file_that_changes(kube, clock, caplog, request, where):
 def test_nobody_in_particular(kube, kubeconfig):
     """403 for system:anonymous is a lost login: the credentials are read again, as after 401."""
     ours = connect(KubeSettings(kubeconfig=kubeconfig))
-    kube.anonymous = True
     kube.token = "the next one"
-    ours._configuration.api_key.clear()
     edited(kubeconfig, lambda cluster, user: user.update(token=kube.token))
+    kube.inject("403", times=1, message='routes is forbidden: User "system:anonymous" cannot list resource')
     assert ours.request("GET", ROUTES)
     assert [entry.status for entry in kube.log] == [403, 200]
-    kube.token, kube.anonymous = "another", True
-    with pytest.raises(KubeUnauthorized, match="401"):
+    kube.inject("403", times=2, message='routes is forbidden: User "system:anonymous" cannot list resource')
+    with pytest.raises(KubeUnauthorized, match="the credentials are missing"):
         ours.request("GET", ROUTES)
 
 

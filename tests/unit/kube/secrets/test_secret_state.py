@@ -37,7 +37,7 @@ def test_missing_until_it_exists():
 
 @pytest.mark.parametrize(("external", "granted_alone"), [(False, False), (False, True), (True, False)])
 def test_a_lost_right_says_nothing_of_the_secret(external, granted_alone):
-    """What was read is used on, however long the right is missing."""
+    """A Secret that was read is used on, however long the right is missing."""
     state = SecretState(TLS, patience_s=PATIENCE_S)
     state.answered(READ, granted_alone=granted_alone)
     assert [state.failed(FORBIDDEN, at, external=external) for at in (0.0, PATIENCE_S, 9e9)] == [None] * 3
