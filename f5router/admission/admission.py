@@ -66,6 +66,8 @@ class Rejection:
     claimant_message: str = ""
     """Text for the tenant of the object that claims the Host, where it is another one's; "" if both are
     alike."""
+    protects: bool = False
+    """True if it asks for a protection that it cannot have: no other Route may get its requests."""
     of_owner: bool = field(default=False, compare=False)
     """True if it is about the object that has the entry alone, not about the one that claims the Host."""
 
@@ -172,7 +174,8 @@ def _check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret
         return claim
     try:
         refusal = _waf_refusal(claim, settings) or route.option_refusal or refusal
-        rejection = Rejection(NOT_ADMITTED, refusal, of_owner=refusal == route.option_refusal)
+        rejection = Rejection(NOT_ADMITTED, refusal, protects=True,
+                              of_owner=refusal == route.option_refusal)
         return replace(claim, rejection=rejection) if refusal else _valid(claim, settings, secrets, checker)
     except Exception as exc:
         return replace(claim, rejection=_fault(exc))

@@ -11,8 +11,10 @@ F5Networks/k8s-bigip-ctlr, pkg/resource: ParseWhitelistSourceRangeAnnotations (c
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
+from f5router.admission.foreign.draft import ClientList
 from f5router.model.hostnames import quote
 
 _HAPROXY, _CIS = "haproxy.router.openshift.io/", "virtual-server.f5.com/"
@@ -70,6 +72,36 @@ def parse(annotations: Mapping[str, object]) -> Allowlist:
         return Allowlist(refusal=f"{_FIELD}{fields} have no client in common; a client must be in both")
     return Allowlist(tuple(sorted(cidr for network in networks for cidr in _cidrs(*network))),
                      tuple(problem for entry in lists for problem in entry.problems))
+
+
+def narrowed(clients: Allowlist, lists: Iterable[ClientList]) -> Allowlist:
+    """Apply lists of other controllers, too: a client must be in each list that lets clients in.
+
+    An entry that is not valid refuses the object, as ingress-nginx denies all requests then (its source:
+    internal/ingress/annotations/ipallowlist, LocationDeniedError).
+    """
+    allowed = _merged(network for network in map(_network, clients.sources) if network) or _everybody()
+    for entry in lists:
+        given: list[Network] = []
+        excepted: list[Network] = []
+        for text in filter(None, re.split(r"[,\s]+", entry.text)):
+            exception = entry.exceptions and text.startswith("!")
+            if (network := _network(text[exception:])) is None:
+                return Allowlist(refusal=f"{_about(_FIELD + entry.key, [text])}; the Ingress is not served "
+                                         "without the whole list")
+            (excepted if exception else given).append(network)
+        if not given:
+            return Allowlist(refusal=f"{_FIELD}{entry.key} has no entry; without one everybody would get in")
+        networks = _common(_merged(given), _complement(_merged(excepted)))
+        allowed = _common(allowed, _complement(networks) if entry.refused else networks)
+        clients = replace(clients, sources=tuple(sorted(
+            islice((cidr for network in allowed for cidr in _cidrs(*network)), MOST_ENTRIES + 1))))
+        if not clients.sources:
+            return Allowlist(refusal=f"{_FIELD}{entry.key} leaves no client that may connect")
+        if len(clients.sources) > MOST_ENTRIES:
+            return Allowlist(refusal=f"{_FIELD}{entry.key} makes a list of more than {MOST_ENTRIES} "
+                                     "networks; use wider CIDRs")
+    return clients
 
 
 _FIELD = "metadata.annotations: "
@@ -153,6 +185,23 @@ def _common(left: list[Network], right: list[Network]) -> list[Network]:
                 break
             other = next(others, None)
     return common
+
+
+def _everybody() -> list[Network]:
+    return [(bits, 0, (1 << bits) - 1) for bits in (_BITS4, _BITS6)]
+
+
+def _complement(ranges: list[Network]) -> list[Network]:
+    """Return the ranges that are in none of these, which are a result of `_merged`."""
+    left: list[Network] = []
+    for bits, first, last in _everybody():
+        for _, begin, end in (each for each in ranges if each[0] == bits):
+            if first < begin:
+                left.append((bits, first, begin - 1))
+            first = end + 1
+        if first <= last:
+            left.append((bits, first, last))
+    return left
 
 
 def _cidrs(bits: int, first: int, last: int) -> Iterator[str]:

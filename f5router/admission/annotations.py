@@ -4,6 +4,7 @@ Names: OpenShift's documentation, Route-specific annotations, and openshift/rout
 clouddocs, Container Ingress Services, Route annotations.
 """
 
+import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from sys import intern
@@ -11,14 +12,16 @@ from typing import NamedTuple
 
 from f5router.admission import allowlist, route_options
 from f5router.admission.allowed_objects import MOST_PATH, WAF
+from f5router.admission.foreign.controllers import PREFIXES, is_foreign
+from f5router.model.ingress import READ_ANNOTATIONS
 from f5router.model.route_options import RouteOptions
-
-PREFIXES = ("haproxy.router.openshift.io/", "router.openshift.io/", "virtual-server.f5.com/")
 
 MOST_KEYS = 20
 """Keys of a Route that are remembered."""
 MOST_CHARACTERS = 317
 """Length of the longest key: a prefix of 253, a slash and a name of 63 (Kubernetes, Annotations)."""
+MOST_LISTED = 600
+"""Characters of a list of keys in a message: that of an Event may have 1,024 (Kubernetes, Event v1, note)."""
 READ = route_options.KEYS | allowlist.KEYS | {WAF}
 """Keys that the router reads."""
 
@@ -44,14 +47,41 @@ def parse(given: Mapping[str, object], termination: str) -> AnnotatedOptions:
 
 
 def unsupported(given: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the keys for a router that have no effect here; an empty one is no setting."""
-    keys = sorted(key for key, value in given.items() if key.startswith(PREFIXES)
-                  and len(key) <= MOST_CHARACTERS and key not in READ
+    """Return the keys for a router that have no effect here; an empty one is no setting.
+
+    Those that this router could have come first.
+    """
+    keys = sorted(key for key, value in given.items() if len(key) <= MOST_CHARACTERS and key not in READ
                   and isinstance(value, str) and value.strip())
-    return tuple(map(intern, keys[:MOST_KEYS]))
+    own = [key for key in keys if key.startswith(PREFIXES)]
+    others = [key for key in keys if is_foreign(key)]
+    return tuple(map(intern, (*own[:MOST_KEYS], *others[:MOST_KEYS])))
 
 
 def warnings(keys: Collection[str]) -> tuple[str, ...]:
-    """Return warnings for the team: a sentence for each key that has no effect."""
-    return tuple(f"metadata.annotations: {key} is not supported by this router; it has no effect"
-                 for key in keys)
+    """Return warnings for the team: a sentence for each key that has no effect, one for all others'."""
+    own = [key for key in keys if key.startswith(PREFIXES)]
+    others = [key for key in keys if not key.startswith(PREFIXES)]
+    texts = [f"metadata.annotations: {key} is not supported by this router; it has no effect{hint(key)}"
+             for key in own]
+    return (*texts, f"metadata.annotations: {listed(others)} has no effect on a Route: another controller "
+                    "reads it on Ingresses") if others else tuple(texts)
+
+
+def hint(key: str) -> str:
+    """Return which key is perhaps meant, as the end of a sentence; "" for none."""
+    near = difflib.get_close_matches(key, sorted(READ | READ_ANNOTATIONS), n=1, cutoff=0.85)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def listed(keys: Collection[str]) -> str:
+    """Return keys as a list of bounded length."""
+    shown: list[str] = []
+    length = 0
+    for key in keys:
+        if shown and length + len(key) > MOST_LISTED:
+            break
+        shown.append(key)
+        length += len(key) + 2
+    more = f" and {len(keys) - len(shown)} more" if len(keys) > len(shown) else ""
+    return f"{', '.join(shown)}{more}"

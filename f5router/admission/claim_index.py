@@ -12,7 +12,7 @@ from f5router.model import small
 from f5router.model.cluster import Key
 
 _NONE: Mapping[Any, Any] = {}
-_NO_WILDCARD: tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...]] = (("", ""), False, ())
+_NO_WILDCARD: tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool] = (("", ""), False, (), False)
 
 _Claim = tuple[tuple[str, str], Key, str, str]
 """Age, Route, Host and namespace of a claim; smaller is older."""
@@ -29,8 +29,8 @@ class ClaimIndex:
         self._oldest: dict[str, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
-        self._wildcards: dict[str, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...]]] = {}
-        """By subdomain, the last result that matters to its Hosts: owner, passthrough, on_port_80."""
+        self._wildcards: dict[str, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool]] = {}
+        """By subdomain, the last result that matters to its Hosts: owner, passthrough, and its ports."""
         self._changed: dict[str, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.resolved = 0
@@ -68,11 +68,12 @@ class ClaimIndex:
             claims, before = self._resolve(hosts, affected), self._wildcards.pop(subdomain, _NO_WILDCARD)
             if (claims.owner, claims.passthrough) != before[:2]:
                 affected, claims = hosts, self._resolve(hosts, hosts)
-            if (wildcard := (claims.owner, claims.passthrough, claims.on_port_80)) != _NO_WILDCARD:
+            wildcard = (claims.owner, claims.passthrough, claims.on_port_80, claims.on_port_443)
+            if wildcard != _NO_WILDCARD:
                 self._wildcards[subdomain] = wildcard
             if claims.passthrough != before[1]:
                 touched |= set(hosts)
-            elif claims.on_port_80 != before[2]:
+            elif wildcard[2:] != before[2:]:
                 touched |= {host for host, routes in hosts.items() if any(map(_is_silent, routes.values()))}
             touched |= {host for host in affected if any(
                 self._verdicts.get(key) != claims.verdicts[key] for key in hosts[host])}
@@ -118,5 +119,6 @@ class ClaimIndex:
 
 
 def _is_silent(checked: EvaluatedRoute) -> bool:
-    """True for a Route with TLS that wants nothing to answer on port 80."""
-    return checked.termination != "" and checked.insecure == "None"
+    """True for a Route that keeps requests from others: on port 80, or on each one that it does not serve."""
+    protects = checked.rejection is not None and checked.rejection.protects
+    return protects or checked.route.exclusive or (checked.termination != "" and checked.insecure == "None")

@@ -27,6 +27,8 @@ class ClaimResult:
     """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be distinguished."""
     on_port_80: tuple[EvaluatedRoute, ...] = ()
     """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
+    on_port_443: bool = False
+    """True if an admitted wildcard Route ends TLS here."""
     owner: tuple[str, str] = ("", "")
     """Namespace that holds the wildcard, so that no other gets a host, and the kind of its object.
 
@@ -57,7 +59,8 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult
     on_port_80 = sorted((wildcard for wildcard in wildcards if wildcard.insecure != "None"),
                         key=lambda c: c.route.key)
     passthrough = any(wildcard.termination == "passthrough" for wildcard in wildcards)
-    return ClaimResult(verdicts, passthrough, tuple(on_port_80), subdomain.owner())
+    secure = any(wildcard.termination in ("edge", "reencrypt") for wildcard in wildcards)
+    return ClaimResult(verdicts, passthrough, tuple(on_port_80), secure, subdomain.owner())
 
 
 class _Place:

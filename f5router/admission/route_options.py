@@ -82,7 +82,8 @@ def parse_limit(text: str) -> int:
     return limit
 
 
-def _one_of(*words: str) -> Callable[[str], str]:
+def one_of(*words: str) -> Callable[[str], str]:
+    """Return a function that parses one of these words, and raises ValueError for any other."""
     def parse(text: str) -> str:
         if text not in words:
             raise ValueError(text)
@@ -130,7 +131,7 @@ _POSITIVE_TEXT = f"a whole number, 1 to {MAX_COUNT}"
 _LIMIT_TEXT = f"a whole number, 2 to {MAX_COUNT}, for 0 and 1 would let nobody in"
 
 OPTIONS = (
-    RouteOption(f"{HAPROXY}balance", "balance", _one_of(*balancing.ALGORITHMS),
+    RouteOption(f"{HAPROXY}balance", "balance", one_of(*balancing.ALGORITHMS),
                 "roundrobin, leastconn, random or source"),
     RouteOption(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
     RouteOption(f"{LIMITS}.concurrent-tcp", "most_connections", parse_limit, _LIMIT_TEXT),
@@ -142,7 +143,7 @@ OPTIONS = (
     RouteOption(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
                 HTTP),
     RouteOption(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
-    RouteOption(f"{HAPROXY}set-forwarded-headers", "forwarded", _one_of(*forwarded_headers.POLICIES),
+    RouteOption(f"{HAPROXY}set-forwarded-headers", "forwarded", one_of(*forwarded_headers.POLICIES),
                 "append, replace, if-none or never", HTTP),
     RouteOption(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
                 "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between "

@@ -8,6 +8,7 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 from collections.abc import Mapping
 
 from f5router.admission import allowed_objects
+from f5router.admission.foreign import ignored
 from f5router.config import hosts, http_options, object_names, parsers, tls_options
 from f5router.config.option import (
     ADMISSION,
@@ -283,6 +284,10 @@ _SELECTION = (
     Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
            "Controller of the IngressClasses whose Ingresses are served.", _NAME,
            ingress_classes.parse_controller),
+    Option("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", "", SELECTION,
+           "Annotations of other controllers that are ignored, with a warning, although an Ingress asks for "
+           "a protection by them; DOMAIN/* for all of a controller. Default: such an Ingress is not served.",
+           "NAME,...", ignored.parse),
     Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
            "Namespaces that may have roots of IngressRoutes, separated by commas; without it, all.",
            "NAME,...", parsers.namespaces),

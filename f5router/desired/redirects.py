@@ -3,6 +3,7 @@
 from f5router.model import hostnames, tmos
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import CheckedRedirect, Redirect
+from f5router.model.route_options import RouteOptions
 
 
 def build(host: str, status: int, facts: DeviceFacts) -> tuple[Redirect | CheckedRedirect, str]:
@@ -26,6 +27,12 @@ def build(host: str, status: int, facts: DeviceFacts) -> tuple[Redirect | Checke
     if status != 302 and facts.version < tmos.REDIRECT_CODE_SINCE:
         return Redirect(location), _warning(status, "before TMOS 14.0")
     return Redirect(location, status), ""
+
+
+def elsewhere(options: RouteOptions, facts: DeviceFacts) -> Redirect:
+    """Build the action that redirects all requests of a Route to one URL, which is not Tcl to the device."""
+    possible = facts.version >= tmos.REDIRECT_CODE_SINCE
+    return Redirect(options.redirect_to, options.redirect_code if possible else 302)
 
 
 def _warning(status: int, reason: str) -> str:

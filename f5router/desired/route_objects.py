@@ -10,6 +10,7 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
     baseline,
     client_tls,
+    closed_paths,
     headers,
     match_conditions,
     option_objects,
@@ -64,6 +65,7 @@ class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     def tls_files(self) -> TLSFiles: ...
 
 
+Action = Forward | Redirect | CheckedRedirect
 ROUTES_OF_A_STEP = 20
 """Routes of a Host whose objects are made in one step."""
 
@@ -74,7 +76,7 @@ def host_objects(
 ) -> Steps[HostObjects]:
     """Build all that the Routes of one Host need, some Routes in each step.
 
-    A rejected Route adds only its reason.
+    A rejected Route adds its reason, and where it lacks a protection what keeps its requests from others.
     """
     checked = list(checked)
     verdicts = {c.route.key: claims.verdicts[c.route.key] for c in checked}
@@ -82,6 +84,8 @@ def host_objects(
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
     builder = _HostBuilder(host, admitted, claims, config, facts)
     builder.add_certificate()
+    for evaluated in (c for c in checked if (refused := verdicts[c.route.key]) and refused.protects):
+        builder.close(evaluated)
     for number, evaluated in enumerate(admitted, start=1):
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
@@ -104,6 +108,7 @@ class _HostBuilder:
         self.wildcards = () if host.startswith("*.") else claims.on_port_80
         self.wildcard = host.startswith("*.")
         self.needs_exclusion = claims.passthrough and not self.wildcard
+        self._tls_around = (claims.on_port_443 or claims.passthrough) and not self.wildcard
         self.objects: dict[Ref, Object] = {}
         self.pools: dict[PoolKey, PoolSettings] = {}
         self.pool_of: dict[Key, PoolKey] = {}
@@ -151,7 +156,8 @@ class _HostBuilder:
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination
         if fault := self._fault(evaluated):
-            self.faults[route.key], self.uses[route.key] = fault, frozenset()
+            self.faults[route.key] = fault
+            self.uses[route.key] = self.close(evaluated) if route.exclusive else frozenset()
             return
         if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, CERTIFICATE_NOT_USED,
@@ -183,6 +189,8 @@ class _HostBuilder:
                                 self._with_options(evaluated, forward, secure=True),
                                 dependencies=certificate, tls=tls)
         used |= self._insecure(evaluated, forward, tls, after=frozenset(used))
+        if route.exclusive:
+            used |= self.close(evaluated, termination, evaluated.insecure)
         used |= self._add_all(option_objects.timeouts(evaluated, forward.pool, self.config))
         if self.needs_exclusion and termination not in ("", "passthrough"):
             used.add(self._exclusion(evaluated))
@@ -216,13 +224,14 @@ class _HostBuilder:
     def _insecure(self, evaluated: EvaluatedRoute, forward: Forward, tls: str, *,
                   after: frozenset[Ref]) -> set[Ref]:
         if evaluated.insecure == "None":
-            return self._keep_silent(evaluated) if self.config.http_virtual else set()
+            answers = self.config.http_virtual and not evaluated.route.exclusive
+            return self._keep_silent(evaluated) if answers else set()
         if self.config.http_virtual is None:
             self._warn(evaluated.route, OPTION_WITHOUT_EFFECT,
                        "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, port 80 is not "
                        "served")
             return set()
-        if evaluated.insecure == "Redirect":
+        if evaluated.insecure == "Redirect" and not evaluated.route.options.redirect_to:
             action, warning = redirects.build(self.host, evaluated.route.redirect_status, self.facts)
             self._warn(evaluated.route, OPTION_WITHOUT_EFFECT, warning)
             return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action, dependencies=after)
@@ -230,13 +239,7 @@ class _HostBuilder:
                            self._with_options(evaluated, forward, secure=False), tls=tls)
 
     def _keep_silent(self, evaluated: EvaluatedRoute) -> set[Ref]:
-        """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80.
-
-        The most specific Route decides whether a request is redirected. A request that is not redirected goes
-        to the most specific Route that serves port 80; without one it gets 503. Source: openshift/router,
-        haproxy-config.template since 4.9: os_route_http_redirect.map has every Route, os_http_be.map those
-        that serve port 80.
-        """
+        """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80."""
         route, covers = evaluated.route, match_conditions.covers
         above = [c for c in self.admitted
                  if c.insecure != "None" and covers(c.route, route) and not self._fault(c)]
@@ -245,23 +248,33 @@ class _HostBuilder:
         if any(c.pending for c in (*above, *around)):
             self.undetermined |= self._any_rules(evaluated, names.INSECURE_POLICY)
             return set()
-        nearest = max(above, key=_length, default=None)
-        redirected = nearest.insecure == "Redirect" if nearest else any(
-            c.insecure == "Redirect" for c in around)
+        redirected, serving = closed_paths.in_clear_text(route, above, around)
         if not redirected:
             return set()
-        serving = [c for c in above if c.insecure == "Allow"] or [
-            c for c in around if c.insecure == "Allow" and covers(c.route, route)]
-        tls, forward = "", baseline.nowhere(self.config.folder, self.facts)
-        if serving:
-            nearest = max(serving, key=_length)
-            tls, forward = self._towards_pods(nearest)
-            forward = self._with_options(nearest, forward, secure=False)
-        return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, forward, tls=tls)
+        tls, action = "", self._nowhere()
+        if serving is not None:
+            tls, forward = self._towards_pods(serving)
+            action = self._with_options(serving, forward, secure=False)
+        return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action, tls=tls)
+
+    def _nowhere(self) -> Action:
+        return baseline.nowhere(self.config.folder, self.facts)
+
+    def close(self, evaluated: EvaluatedRoute, served: str = "", insecure: str = "None") -> frozenset[Ref]:
+        """Lead requests nowhere that another Route would get, on each port that this one does not serve."""
+        secure, plain = closed_paths.ports(evaluated, self.admitted, self.wildcards, secure=self._tls_around)
+        action, refs = self._nowhere(), set[Ref]()
+        if secure and not served and self.config.https_virtual is not None:
+            refs |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, action)
+            if self.needs_exclusion:
+                refs.add(self._exclusion(evaluated))
+        if plain and insecure == "None" and self.config.http_virtual is not None:
+            refs |= self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action)
+        return frozenset(refs)
 
     def _rules(
         self, evaluated: EvaluatedRoute, virtual: VirtualFacts | None, policy: str,
-        action: Forward | Redirect | CheckedRedirect,
+        action: Action,
         *, dependencies: frozenset[Ref] = frozenset(), tls: str = "",
     ) -> set[Ref]:
         secure = policy == names.SECURE_POLICY
@@ -279,8 +292,7 @@ class _HostBuilder:
             required |= {record_ref(self._full(names.PERSISTENCE_GROUP), action.pool)} & self.objects.keys()
             if secure and evaluated.insecure == "Allow" and action.sets_pool_variable:
                 action = replace(action, insecure=True)
-        if tls:
-            assert isinstance(action, Forward), "a Redirect leads to no pod"
+        if tls and isinstance(action, Forward):
             required |= self._add_pod_tls(virtual, tls, action)
         elif virtual.encrypts:
             required |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
@@ -342,8 +354,10 @@ class _HostBuilder:
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
 
-    def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Forward:
+    def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Action:
         """Add the record with what a Route does to its requests and responses; returns its action with it."""
+        if (options := evaluated.route.options).redirect_to:
+            return redirects.elsewhere(options, self.facts)
         record = headers.record(self.config, evaluated.route, secure=secure)
         if record is None or not forward.sets_pool_variable:
             return forward
@@ -374,24 +388,14 @@ class _HostBuilder:
 
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""
-        if evaluated.termination and self.config.https_virtual is None:
-            return "--f5-https-vserver is blank: this router serves no Route with TLS"
-        if not evaluated.termination and self.config.http_virtual is None:
-            return "--f5-http-vserver is blank: this router serves no unencrypted Route"
-        if not evaluated.route.minimum_tls or evaluated.termination not in ("edge", "reencrypt"):
-            return ""
+        if fault := closed_paths.blank(evaluated, self.config.https_virtual, self.config.http_virtual):
+            return fault
+        wanted = evaluated.route.minimum_tls if evaluated.termination in ("edge", "reencrypt") else ""
         certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
-        return client_tls.minimum_fault(
-            self.config, self.facts, evaluated.route.minimum_tls, certified=certified)
+        return client_tls.minimum_fault(self.config, self.facts, wanted, certified=certified) if wanted else ""
 
     def _warn(self, route: Route, reason: str, text: str) -> None:
         """Add a warning about a Route; none for an empty text."""
         if text:
             warning = Problem(reason, field_names.of_origin(route, text))
             self.warnings[route.key] = (*self.warnings.get(route.key, ()), warning)
-
-
-def _length(evaluated: EvaluatedRoute) -> tuple[int, Key]:
-    """Rank a Route among those that cover the same requests; the longest path is the most specific."""
-    return len(evaluated.route.path.rstrip("/")), evaluated.route.key
-

@@ -170,6 +170,9 @@ class Route:
     """Status of the response that sends a client to port 443."""
     minimum_tls: str = ""
     """Lowest version of TLS that clients may use, one of client_tls.VERSIONS; "" for the router's."""
+    exclusive: bool = False
+    """True if requests for its path must not come to a less specific Route, also on a port that it does not
+    serve."""
     origin: Origin | None = None
     """None for a Route of the cluster."""
     owner_ingress: str = ""

@@ -68,9 +68,7 @@ class Ingress:
     tls: tuple[IngressTLS, ...] = ()
     default_backend: IngressBackend | None = None
     annotations: tuple[tuple[str, str], ...] = ()
-    """Annotations that set something here, sorted by key."""
-    unsupported: tuple[str, ...] = ()
-    """Keys of annotations for a router without effect here."""
+    """Annotations for this router or another controller, sorted by key."""
     problem: str = ""
     """Why nothing of it can be served: more of something than is possible; "" without such a reason."""
     resource_version: str = field(default="", compare=False, repr=False)

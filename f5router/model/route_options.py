@@ -38,6 +38,10 @@ class RouteOptions:
     """Rewriting of the path of requests."""
     app_root: str = ""
     """Path to which requests for / are redirected."""
+    redirect_to: str = ""
+    """URL to which all requests are redirected, in the place of pods; "" for none."""
+    redirect_code: int = 0
+    """Status of that redirect."""
     server_profile: str = ""
     """Full path of the server SSL profile that it names."""
     verify_pods: bool | None = None

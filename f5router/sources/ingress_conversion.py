@@ -5,27 +5,26 @@ these leave it open, openshift/route-controller-manager, pkg/route/ingress/ingre
 Ingresses on OpenShift, and OpenShift's documentation, "Creating a route through an Ingress object".
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from f5router.admission import annotations
 from f5router.admission.annotations import AnnotatedOptions
+from f5router.admission.foreign import options, translation
 from f5router.model import hostnames, names
-from f5router.model.cluster import (
-    TLS_CRT,
-    Key,
-    Origin,
-    PathMatch,
-    PodAuthority,
-    Route,
-    RouteTLS,
-    Service,
-)
+from f5router.model.cluster import TLS_CRT, Key, Origin, PathMatch, PodAuthority, Route, Service
 from f5router.model.hostnames import quote
-from f5router.model.ingress import DESTINATION_CA, TERMINATION, Ingress, IngressBackend, IngressPath
+from f5router.model.ingress import (
+    DESTINATION_CA,
+    READ_ANNOTATIONS,
+    TERMINATION,
+    Ingress,
+    IngressBackend,
+    IngressPath,
+)
 from f5router.model.problem import Problem
-from f5router.sources import host_holding, path_text
+from f5router.sources import foreign_warnings, host_holding, path_text
+from f5router.sources.ingress_tls import IngressTLSChoice
 
 KIND = "Ingress"
 
@@ -41,6 +40,8 @@ UNUSED_AUTHORITY = "UnusedAnnotation"
 TEXT = "PathIsText"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
+REDIRECT = 302
+"""Status of a redirect to https for which an Ingress asks for no other."""
 
 
 @dataclass(slots=True)
@@ -50,15 +51,6 @@ class Converted:
     routes: dict[Key, Route] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     """Why parts are not served."""
-
-
-class HostTLS(NamedTuple):
-    """TLS of a host of an Ingress."""
-
-    tls: RouteTLS
-    secret: Key | None
-    field: str = ""
-    """The one that names the Secret."""
 
 
 def services(ingress: Ingress) -> set[Key]:
@@ -80,15 +72,17 @@ def _route_host(host: str) -> tuple[str, bool]:
 
 
 def convert(ingress: Ingress, known: Mapping[Key, Service],
-            owned: Mapping[tuple[str, str], Key] | None = None) -> Converted:
+            owned: Mapping[tuple[str, str], Key] | None = None, *,
+            ignored: Collection[str] = ()) -> Converted:
     """Return the virtual Routes of an Ingress.
 
     Args:
         known: all Services.
         owned: by place: Routes that OpenShift's controller made of it, which serve it as long as they exist.
             It makes none for path type Exact, and for paths without Service or port.
+        ignored: annotations of other controllers that are ignored; see foreign.ignored.
     """
-    return _Conversion(ingress, known, owned or {}).run()
+    return _Conversion(ingress, known, owned or {}, ignored).run()
 
 
 def _is_root(path: IngressPath) -> bool:
@@ -100,16 +94,21 @@ class _Conversion:
     """The conversion of one Ingress."""
 
     def __init__(self, ingress: Ingress, known: Mapping[Key, Service],
-                 owned: Mapping[tuple[str, str], Key]):
+                 owned: Mapping[tuple[str, str], Key], ignored: Collection[str]):
         self._ingress, self._services, self._owned = ingress, known, owned
         self._annotations = dict(ingress.annotations)
         self._termination = self._annotations.get(TERMINATION, "")
+        self._translation = translation.translate(
+            {key: text for key, text in ingress.annotations if key not in READ_ANNOTATIONS}, ignored)
+        self._tls_of = IngressTLSChoice(ingress, self._termination, self._translation.draft)
         self._options: dict[str, AnnotatedOptions] = {}
         self._result = Converted()
 
     def run(self) -> Converted:
         """Convert all rules; a Host of which nothing is served is held."""
         self._convert()
+        for reason, text in foreign_warnings.of(self._translation, self._tls_of.by_annotation):
+            self._problem(reason, text)
         self._find_unused_tls()
         self._find_expressions()
         ingress, served = self._ingress, {route.host for route in self._result.routes.values()}
@@ -174,11 +173,12 @@ class _Conversion:
         """
         matched = self._match(path, where)
         port = self._port(path.backend, backend)
-        if matched is None or port is None:
+        refused = bool(self._annotated("").option_refusal)
+        if matched is None or (port is None and not refused):
             return
         match, text = matched
         route_host, wildcard = _route_host(host)
-        secured = self._tls(host)
+        secured = self._tls_of.host(host)
         if secured is not None and secured.tls.termination == "passthrough":
             if not _is_root(path):
                 self._report_unseen(host, path.backend, where)
@@ -194,17 +194,21 @@ class _Conversion:
             self._problem(OWNED, f"{where}: Route {owned.name}, which OpenShift's controller made of this "
                                  "Ingress, serves it; delete the Route to have it served without")
             return
-        options = self._annotated(secured.tls.termination if secured else "")
+        annotated = self._annotated(secured.tls.termination if secured else "")
         self._result.routes[key] = Route(
             key=key, uid=self._ingress.uid, created=self._ingress.created,
             host=route_host,
             wildcard_policy="Subdomain" if wildcard else "None",
-            path=text, path_match=match, service=path.backend.service, target_port=port,
+            path=text, path_match=match, service=path.backend.service, target_port=port or "",
             tls=secured.tls if secured else None, tls_secret=secured.secret if secured else None,
-            pod_authority=self._pod_authority(),
-            unsupported=self._ingress.unsupported,
+            pod_authority=self._pod_authority(path.backend.service),
+            redirect_status=self._translation.draft.redirect_status or REDIRECT,
+            minimum_tls=self._translation.draft.minimum_tls if secured and secured.tls.termination in (
+                "edge", "reencrypt") else "",
+            exclusive=bool(annotated.options.sources or annotated.option_refusal)
+            or (secured is not None and secured.tls.insecure_policy == "None"),
             origin=Origin(KIND, self._ingress.key, where, f"{rule}.host",
-                          tls_field=secured.field if secured else ""), **options._asdict())
+                          tls_field=secured.field if secured else ""), **annotated._asdict())
 
     def _report_unseen(self, host: str, backend: IngressBackend, where: str) -> None:
         """Report a path of a passthrough host, unless its requests go to its backend anyway."""
@@ -250,25 +254,7 @@ class _Conversion:
         self._problem(NO_PORT, f"{name}.port: Service {quote(backend.service)} has no TCP port {shown}")
         return None
 
-    def _tls(self, host: str) -> HostTLS | None:
-        """Return how a host is encrypted; None if it is not.
-
-        An entry with the wildcard of a host is for that host where no other names it, and one without hosts
-        for all that are left: an Ingress that asks for TLS is never served in clear text. (OpenShift's
-        controller compares hosts by their text, and serves such a host without TLS.)
-        """
-        entries = list(enumerate(self._ingress.tls))
-        named = next((pair for wanted in (host, hostnames.wildcard(host)) for pair in entries
-                      if wanted in pair[1].hosts), None)
-        number, entry = named or next((pair for pair in entries if not pair[1].hosts), (0, None))
-        if entry is None and not self._termination:
-            return None
-        termination = self._termination or "edge"
-        secret = Key(self._ingress.key.namespace, entry.secret) if entry and entry.secret else None
-        return HostTLS(RouteTLS(termination, "Redirect"), None if termination == "passthrough" else secret,
-                       f"spec.tls[{number}].secretName")
-
-    def _pod_authority(self) -> PodAuthority | None:
+    def _pod_authority(self, service: str) -> PodAuthority | None:
         """Return the Secret by which the pods are verified; None without one.
 
         Source: openshift/route-controller-manager, pkg/route/ingress/ingress.go:
@@ -276,7 +262,7 @@ class _Conversion:
         """
         name = self._annotations.get(DESTINATION_CA)
         if self._termination != "reencrypt" or not name:
-            return None
+            return self._tls_of.authority(service)
         return PodAuthority(Key(self._ingress.key.namespace, name), TLS_CRT,
                             f"metadata.annotations: {DESTINATION_CA} {quote(name)}")
 
@@ -303,7 +289,8 @@ class _Conversion:
 
     def _annotated(self, termination: str) -> AnnotatedOptions:
         if termination not in self._options:
-            self._options[termination] = annotations.parse(self._annotations, termination)
+            own = annotations.parse(self._annotations, termination)
+            self._options[termination] = options.merged(own, self._translation, termination)
         return self._options[termination]
 
     def _problem(self, reason: str, message: str) -> None:

@@ -12,9 +12,14 @@ from f5router.sources.ingress_classes import Classes, ClassSettings
 class Ingresses:
     """Not thread-safe."""
 
-    def __init__(self, services: Mapping[Key, Service], classes: ClassSettings):
-        """Args: services: all Services; apply() is called after each change of it."""
-        self._services, self._classes = services, Classes(classes)
+    def __init__(self, services: Mapping[Key, Service], classes: ClassSettings,
+                 ignored: Collection[str] = ()):
+        """
+        Args:
+            services: all Services; apply() is called after each change of it.
+            ignored: annotations of other controllers that are ignored; see foreign.ignored.
+        """
+        self._services, self._classes, self._ignored = services, Classes(classes), ignored
         self._ingresses: dict[Key, Ingress] = {}
         """All Ingresses of the selection, of other classes too."""
         self._by_uid: dict[str, Key] = {}
@@ -79,7 +84,8 @@ class Ingresses:
         if ingress is not None and own:
             owned = {place: route for route, place in sorted(self._owned.get(ingress.uid, {}).items())
                      if route.namespace == key.namespace}  # an owner of another namespace is none
-            result, named = (ingress_conversion.convert(ingress, self._services, owned),
+            result, named = (ingress_conversion.convert(
+                ingress, self._services, owned, ignored=self._ignored),
                              ingress_conversion.services(ingress))
         self._name(key, named)
         before = self._routes.pop(key, {})

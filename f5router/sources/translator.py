@@ -24,6 +24,8 @@ class SourceSettings:
     kinds: tuple[str, ...] = KINDS
     classes: ClassSettings = field(default_factory=ClassSettings)
     ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
+    ignored_annotations: frozenset[str] = frozenset()
+    """Annotations of other controllers on Ingresses that are ignored, or DOMAIN/*."""
 
 
 class ObjectSource(Protocol):
@@ -76,7 +78,7 @@ def _sources(settings: SourceSettings, services: Mapping[Key, Service]) -> dict[
     kinds: Collection[str] = settings.kinds
     sources: dict[str, ObjectSource] = {}
     if INGRESS in kinds:
-        sources[INGRESS] = Ingresses(services, settings.classes)
+        sources[INGRESS] = Ingresses(services, settings.classes, settings.ignored_annotations)
     if INGRESS_ROUTE in kinds:
         sources[INGRESS_ROUTE] = IngressRoutes(services, settings.ingress_routes)
     return sources

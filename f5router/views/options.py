@@ -30,6 +30,7 @@ FIELDS = {
     "request rate per client": "request_rate", "allowed clients": "sources", "timeout": "timeout_ms",
     "tunnel timeout": "tunnel_timeout_ms", "session cookies off": "disable_cookies",
     "session cookie": "cookie_name", "SameSite": "same_site", "HSTS": "hsts", "rewrite": "rewrite",
+    "redirect to": "redirect_to", "redirect status": "redirect_code",
     "application root": "app_root", "server SSL profile": "server_profile", "verify pods": "verify_pods",
     "health checks": "health", "forwarded headers": "forwarded", "request headers": "request_actions",
     "response headers": "response_actions", "check interval": "check_interval_ms",

@@ -96,3 +96,43 @@ def test_a_secret_decides(site):
     other = identity("site.example.com", serial=42)
     site.apply(tls_secret("pair", other))
     until(lambda: installed(other), "the new certificate is not installed")
+
+
+NGINX = "nginx.ingress.kubernetes.io/"
+
+
+def messages(lab, reason: str) -> list[str]:
+    return [event["message"] for event in lab.kube.list("Event") if event["reason"] == reason]
+
+
+def test_an_edit_that_asks_for_a_protection_withdraws_an_ingress(site):
+    """Its Event names the annotation. Without the annotation it is served again."""
+    paths = ("site.example.com", "/", "web", 8080)
+    site.apply(manifests.ingress("site", paths, annotations={f"{NGINX}whitelist-source-range": "192.0.2.0/24"}))
+    router = site.router(sources=SOURCES)
+    assert site.converge(router) == []
+    (translated,) = messages(site, "AnnotationTranslated")
+    assert f"{NGINX}whitelist-source-range" in translated
+    assert entries(site)
+    site.apply(manifests.ingress("site", paths, annotations={
+        f"{NGINX}auth-url": "https://auth.example.com", f"{NGINX}proxy-body-size": "8m"}))
+    until(lambda: router.reconcile_once() and not entries(site))
+    until(lambda: router.reconcile_once() and messages(site, "RouteNotAdmitted"))
+    (refused,) = messages(site, "RouteNotAdmitted")
+    assert f"{NGINX}auth-url" in refused
+    assert [f"{NGINX}proxy-body-size" in text for text in messages(site, "UnsupportedAnnotation")] == [True]
+    site.apply(manifests.ingress("site", paths))
+    until(lambda: router.reconcile_once() and entries(site))
+
+
+def test_annotations_that_the_administrator_lets_be_ignored(site):
+    """The Ingress is served, and one Event names all of them."""
+    site.apply(manifests.ingress("site", ("site.example.com", "/", "web", 8080), annotations={
+        f"{NGINX}auth-url": "https://auth.example.com", f"{NGINX}enable-modsecurity": "true"}))
+    router = site.router(sources=SOURCES, ignore_annotations=f"{NGINX}*")
+    assert site.converge(router) == []
+    assert entries(site)
+    (text,) = messages(site, "UnsupportedAnnotation")
+    assert f"{NGINX}auth-url" in text
+    assert f"{NGINX}enable-modsecurity" in text
+    assert "ignored" in text

@@ -10,6 +10,7 @@ from itertools import islice
 from sys import intern
 
 from f5router.admission import annotations
+from f5router.admission.foreign import controllers
 from f5router.kube.api import fields
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import Key
@@ -45,7 +46,6 @@ def ingress(obj: JSON) -> Ingress:
     if not isinstance(spec, Mapping):
         raise DecodeError(str(key), "spec")
     given = fields.mapping(metadata.get("annotations"))
-    read = annotations.READ | READ_ANNOTATIONS
     rules, tls = _objects(key, spec, "rules"), _objects(key, spec, "tls")
     default = spec.get("defaultBackend", spec.get("backend"))
     problem = _excess(rules, tls)
@@ -61,12 +61,21 @@ def ingress(obj: JSON) -> Ingress:
         tls=tuple(_tls(key, number, item) for number, item in enumerate(tls)),
         default_backend=_backend(default) if isinstance(default, Mapping) else None,
         annotations=tuple(sorted((name, text) for name, text in given.items()
-                                 if name in read and isinstance(text, str) and text)),
-        unsupported=annotations.unsupported(given),
+                                 if isinstance(text, str) and text.strip() and _matters(name))),
         problem=problem,
         resource_version=fields.resource_version(obj),
         load_balancer=load_balancer(obj),
     )
+
+
+def _matters(name: str) -> bool:
+    """True for an annotation of this router, or of another controller.
+
+    All of them are kept: the API allows 256 KiB of annotations for an object (k8s.io/apimachinery,
+    TotalAnnotationSizeLimitB).
+    """
+    return (name in annotations.READ or name in READ_ANNOTATIONS or name.startswith(controllers.PREFIXES)
+            or controllers.is_foreign(name))
 
 
 def load_balancer(obj: object) -> tuple[JSON, ...]:

@@ -272,8 +272,7 @@ def test_annotations_of_routes():
     """They are honoured as on a Route, by its termination."""
     route = only((HOST, "/", "web", 80), annotations={
         "haproxy.router.openshift.io/timeout": "5s", "haproxy.router.openshift.io/ip_whitelist": "192.0.2.1",
-        "haproxy.router.openshift.io/hsts_header": "max-age=1", "router.openshift.io/unheard-of": "x"})
+        "haproxy.router.openshift.io/hsts_header": "max-age=1"})
     assert route.options.timeout_ms == 5000
     assert route.options.sources == ("192.0.2.1/32",)
     assert [text.split()[1] for text in route.option_problems] == ["haproxy.router.openshift.io/hsts_header"]
-    assert route.unsupported == ("router.openshift.io/unheard-of",)

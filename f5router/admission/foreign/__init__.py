@@ -1,0 +1,1 @@
+"""Annotations of other ingress controllers on Ingresses: translated, refused or reported."""

@@ -1,0 +1,140 @@
+"""The annotations of other controllers that are translated.
+
+Sources: kubernetes/ingress-nginx, docs/user-guide/nginx-configuration/annotations.md; docs.nginx.com, NGINX
+Ingress Controller, Advanced configuration with Annotations; haproxy-ingress.github.io, Configuration keys;
+haproxytech/kubernetes-ingress, documentation/annotations.md; doc.traefik.io, Traefik & Kubernetes (Ingress);
+docs.konghq.com, Kong Ingress Controller annotations; kubernetes-sigs/aws-load-balancer-controller,
+docs/guide/ingress/annotations.md; Azure/application-gateway-kubernetes-ingress, docs/annotations.md;
+projectcontour.io, Annotations reference; Google Cloud, Ingress for external load balancers;
+clouddocs.f5.com, Container Ingress Services, Ingress annotations.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from f5router.admission import route_options
+from f5router.admission.foreign import readers
+from f5router.admission.foreign.readers import Reader
+from f5router.model import path_rewrite, session_cookies, time_units
+
+_BOOLEAN, _ADDRESSES = "true or false", "addresses and CIDRs with commas between them"
+_STATUS = f"one of {', '.join(map(str, readers.REDIRECTS))}"
+_TARGET = "a URL that begins with http:// or https://, without variables"
+_PATH = "a path that begins with /, without groups of a regular expression"
+_SECRET = "NAMESPACE/NAME or NAME"  # noqa: S105
+_TIMES = time_units.TEXT
+
+
+class Row(NamedTuple):
+    """How an annotation is translated."""
+
+    read: Reader
+    expected: str
+    """Description of a valid value, which follows "must be"."""
+    protects: bool = True
+    """True if a value that is not valid refuses the Ingress; otherwise it has no effect."""
+
+
+def _option(name: str, parse: object, expected: str) -> Row:
+    return Row(readers.option(name, parse), expected, protects=False)  # type: ignore[arg-type]
+
+
+_ALLOW, _DENY = Row(readers.allow(), _ADDRESSES), Row(readers.deny(), _ADDRESSES)
+_TLS_REDIRECT, _FORCED = Row(readers.redirect(), _BOOLEAN), Row(readers.redirect(forced=True), _BOOLEAN)
+_STATUS_ROW = Row(readers.field("redirect_status", readers.status), _STATUS, protects=False)
+_COOKIE = _option("cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT)
+_SAME_SITE = _option("same_site", route_options.parse_same_site, "Lax, Strict or None")
+_APP_ROOT = _option("app_root", path_rewrite.parse_app_root, "a path below /")
+_TARGET_ROW = _option("redirect_to", readers.url, _TARGET)
+_CONNECTIONS = Row(readers.option("most_connections", readers.plus_one), "a whole number from 1")
+_PASSTHROUGH = Row(readers.field("passthrough"), _BOOLEAN)
+_TIMEOUT = _option("timeout_ms", time_units.milliseconds, _TIMES)
+_TUNNEL = _option("tunnel_timeout_ms", time_units.milliseconds, _TIMES)
+_CERTIFICATE = Row(readers.encrypt, "")
+_PODS = Row(readers.backend("https", plain=("http", "auto_http"), ignored=("grpc",)), "HTTP or HTTPS")
+_AUTHORITY, _POD_NAME = Row(readers.authority, _SECRET), Row(readers.field("pod_name", str.strip), "a name")
+
+_NGINX = {
+    "whitelist-source-range": _ALLOW, "allowlist-source-range": _ALLOW, "denylist-source-range": _DENY,
+    "ssl-redirect": Row(readers.redirect(308), _BOOLEAN),
+    "force-ssl-redirect": Row(readers.redirect(308, forced=True), _BOOLEAN),
+    "ssl-passthrough": _PASSTHROUGH,
+    "permanent-redirect": _TARGET_ROW, "temporal-redirect": _TARGET_ROW,
+    "permanent-redirect-code": Row(readers.field("code", readers.status), _STATUS, protects=False),
+    "temporal-redirect-code": Row(readers.field("code", readers.status), _STATUS, protects=False),
+    "app-root": _APP_ROOT,
+    "rewrite-target": _option("rewrite", readers.whole_path, _PATH),
+    "backend-protocol": _PODS,
+    "proxy-ssl-secret": _AUTHORITY, "proxy-ssl-verify": Row(readers.nginx_verify, "on or off"),
+    "proxy-ssl-name": _POD_NAME,
+    "affinity": Row(readers.affinity, "cookie", protects=False),
+    "session-cookie-name": _COOKIE, "session-cookie-samesite": _SAME_SITE,
+    "limit-connections": _CONNECTIONS,
+}
+_HAPROXY_INGRESS = {
+    "allowlist-source-range": Row(readers.allow(exceptions=True), _ADDRESSES),
+    "whitelist-source-range": Row(readers.allow(exceptions=True), _ADDRESSES),
+    "denylist-source-range": Row(readers.deny(exceptions=True), _ADDRESSES),
+    "ssl-redirect": _TLS_REDIRECT, "ssl-redirect-code": _STATUS_ROW, "ssl-passthrough": _PASSTHROUGH,
+    "app-root": _APP_ROOT, "redirect-to": _TARGET_ROW,
+    "secure-backends": Row(readers.field("pods_tls"), _BOOLEAN),
+    "backend-protocol": Row(readers.backend("h1-ssl", "https", plain=("h1", "http"), ignored=("h2", "grpc")),
+                            "h1 or h1-ssl"),
+    "secure-verify-ca-secret": _AUTHORITY, "secure-verify-hostname": _POD_NAME,
+    "affinity": Row(readers.affinity, "cookie", protects=False),
+    "session-cookie-name": _COOKIE, "session-cookie-same-site": _SAME_SITE,
+    "limit-connections": _CONNECTIONS,
+    "timeout-server": _TIMEOUT, "timeout-tunnel": _TUNNEL,
+}
+_HAPROXY_TECH = {
+    "allow-list": _ALLOW, "whitelist": _ALLOW, "deny-list": _DENY, "blacklist": _DENY,
+    "ssl-redirect": _FORCED, "ssl-redirect-code": _STATUS_ROW, "ssl-passthrough": _PASSTHROUGH,
+    "server-ssl": Row(readers.field("pods_tls"), _BOOLEAN),
+    "cookie-persistence": _COOKIE,
+    "timeout-server": _TIMEOUT, "timeout-tunnel": _TUNNEL,
+}
+_UNPREFIXED = {  # CIS, NGINX Ingress Controller, Contour, and the first releases of others
+    "whitelist-source-range": _ALLOW, "allowlist-source-range": _ALLOW,
+    "ssl-redirect": _TLS_REDIRECT, "force-ssl-redirect": _FORCED,
+    "allow-http": Row(readers.allow_http(), _BOOLEAN), "ssl-passthrough": _PASSTHROUGH,
+    "app-root": _APP_ROOT, "secure-backends": Row(readers.field("pods_tls"), _BOOLEAN),
+    "affinity": Row(readers.affinity, "cookie", protects=False), "session-cookie-name": _COOKIE,
+}
+_NGINX_INC = {"redirect-to-https": Row(readers.redirect(301, forced=True), _BOOLEAN), "app-root": _APP_ROOT}
+_TRAEFIK = {
+    "router.tls": Row(readers.encrypt_if, _BOOLEAN), "router.tls.certresolver": _CERTIFICATE,
+    "router.entrypoints": Row(readers.entry_points, "of the entry points web, http, websecure and https"),
+    "whitelist-source-range": _ALLOW, "app-root": _APP_ROOT,
+}
+_KONG = {
+    "protocols": Row(readers.protocols, "of http and https"),
+    "https-redirect-status-code": _STATUS_ROW,
+}
+_ALB = {
+    "inbound-cidrs": _ALLOW, "certificate-arn": _CERTIFICATE,
+    "listen-ports": Row(readers.listen_ports, 'a list of {"HTTP": 80} and {"HTTPS": 443}'),
+    "ssl-redirect": Row(readers.redirect_port, "443"), "backend-protocol": _PODS,
+}
+_APPGW = {
+    "ssl-redirect": Row(readers.redirect(301), _BOOLEAN), "appgw-ssl-certificate": _CERTIFICATE,
+    "backend-protocol": _PODS,
+}
+_VERSIONS = Row(readers.field("minimum_tls", route_options.one_of("1.1", "1.2", "1.3")), "1.1, 1.2 or 1.3")
+
+_BY_DOMAIN = {
+    "nginx.ingress.kubernetes.io": _NGINX, "haproxy-ingress.github.io": _HAPROXY_INGRESS,
+    "haproxy.org": _HAPROXY_TECH, "ingress.kubernetes.io": _UNPREFIXED, "nginx.org": _NGINX_INC,
+    "traefik.ingress.kubernetes.io": _TRAEFIK, "konghq.com": _KONG, "alb.ingress.kubernetes.io": _ALB,
+    "appgw.ingress.kubernetes.io": _APPGW,
+    "projectcontour.io": {"tls-minimum-protocol-version": _VERSIONS},
+    "contour.heptio.com": {"tls-minimum-protocol-version": _VERSIONS},
+    "kubernetes.io": {"ingress.allow-http": Row(readers.allow_http(silent=True), _BOOLEAN)},
+    "networking.gke.io": {"managed-certificates": _CERTIFICATE},
+    "ingress.gcp.kubernetes.io": {"pre-shared-cert": _CERTIFICATE},
+    "virtual-server.f5.com": {"clientssl": Row(readers.client_ssl, "the path of a profile, or a JSON list"),
+                              "serverssl": Row(readers.pods_tls, "")},
+}
+
+TABLE: Mapping[str, Row] = {
+    f"{domain}/{name}": row for domain, rows in _BY_DOMAIN.items() for name, row in rows.items()}
+"""By annotation, in the order in which they count: the first of two that set the same."""
