@@ -390,9 +390,9 @@ class _HostBuilder:
         """Return why the virtual servers cannot serve a Route."""
         if fault := closed_paths.blank(evaluated, self.config.https_virtual, self.config.http_virtual):
             return fault
-        wanted = evaluated.route.minimum_tls if evaluated.termination in ("edge", "reencrypt") else ""
+        lowest = evaluated.route.minimum_tls if evaluated.termination in ("edge", "reencrypt") else ""
         certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
-        return client_tls.minimum_fault(self.config, self.facts, wanted, certified=certified) if wanted else ""
+        return lowest and client_tls.minimum_fault(self.config, self.facts, lowest, certified=certified)
 
     def _warn(self, route: Route, reason: str, text: str) -> None:
         """Add a warning about a Route; none for an empty text."""

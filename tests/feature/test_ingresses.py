@@ -108,7 +108,8 @@ def messages(lab, reason: str) -> list[str]:
 def test_an_edit_that_asks_for_a_protection_withdraws_an_ingress(site):
     """Its Event names the annotation. Without the annotation it is served again."""
     paths = ("site.example.com", "/", "web", 8080)
-    site.apply(manifests.ingress("site", paths, annotations={f"{NGINX}whitelist-source-range": "192.0.2.0/24"}))
+    site.apply(manifests.ingress("site", paths, annotations={
+        f"{NGINX}whitelist-source-range": "192.0.2.0/24"}))
     router = site.router(sources=SOURCES)
     assert site.converge(router) == []
     (translated,) = messages(site, "AnnotationTranslated")

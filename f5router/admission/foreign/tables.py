@@ -21,7 +21,7 @@ _BOOLEAN, _ADDRESSES = "true or false", "addresses and CIDRs with commas between
 _STATUS = f"one of {', '.join(map(str, readers.REDIRECTS))}"
 _TARGET = "a URL that begins with http:// or https://, without variables"
 _PATH = "a path that begins with /, without groups of a regular expression"
-_SECRET = "NAMESPACE/NAME or NAME"  # noqa: S105
+_SECRET = "NAMESPACE/NAME or NAME"
 _TIMES = time_units.TEXT
 
 

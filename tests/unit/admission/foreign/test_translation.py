@@ -16,9 +16,13 @@ NGINX = "nginx.ingress.kubernetes.io/"
 
 
 @rows(("text", "harmful"), [
-    ("add_header X-A b;", False), ('more_set_headers "A: b; deny all";', False), ("gzip on; # deny all", False),
-    ("deny all;", True), ("add_header A b; allow 10.0.0.0/8; deny all;", True), ("if ($x) { return 403; }", True),
-    ("# don't\ndeny all; # it's", True), ("add_header A b'; deny all; add_header C 'd;", True),
+    ("add_header X-A b;", False), ('more_set_headers "A: b; deny all";', False),
+    ("gzip on; # deny all", False),
+    ("deny all;", True),
+    ("add_header A b; allow 10.0.0.0/8; deny all;", True),
+    ("if ($x) { return 403; }", True),
+    ("# don't\ndeny all; # it's", True),
+    ("add_header A b'; deny all; add_header C 'd;", True),
     ("proxy_set_header X-User '';", True), ("auth_request /auth;", True), ("add_headers X", True),
     ("include /etc/nginx/acl;", True), ("gzip on;" * 1000, True), ('add_header A "b\\"; c"; deny all;', True),
 ])
@@ -29,22 +33,26 @@ def test_snippets(text, harmful):
 
 @rows(("text", "harmful"), [
     ("http-response set-header A b", False), ("timeout server 5s\n# x", False),
-    ("http-request deny if !{ src 10.0.0.0/8 }", True), ("http-response deny", True), ("acl a src 1.2.3.4", True),
+    ("http-request deny if !{ src 10.0.0.0/8 }", True),
+    ("http-response deny", True), ("acl a src 1.2.3.4", True),
 ])
 def test_snippets_of_haproxy(text, harmful):
     assert snippets.restricts(text, haproxy=True) is harmful
 
 
 @rows(("key", "value", "protects"), [
-    (f"{NGINX}auth-url", "x", True), (f"{NGINX}auth-signin", "x", False), (f"{NGINX}cors-allow-origin", "*", False),
+    (f"{NGINX}auth-url", "x", True), (f"{NGINX}auth-signin", "x", False),
+    (f"{NGINX}cors-allow-origin", "*", False),
     (f"{NGINX}enable-modsecurity", "off", False), (f"{NGINX}global-rate-limit", "5", True),
     (f"{NGINX}proxy-buffering", "on", False), ("nginx.com/jwt-key", "x", True),
     ("appprotect.f5.com/app-protect-enable", "True", True), ("konghq.com/strip-path", "true", False),
     ("konghq.com/plugins", "x", True), ("higress.io/ip-access-deny", "x", True),
     ("mse.ingress.kubernetes.io/blacklist-source-range", "x", True), ("haproxy.org/client-ca", "x", True),
-    ("alb.ingress.kubernetes.io/conditions.web", "[]", True), ("alb.ingress.kubernetes.io/ssl-policy", "x", False),
+    ("alb.ingress.kubernetes.io/conditions.web", "[]", True),
+    ("alb.ingress.kubernetes.io/ssl-policy", "x", False),
     ("appgw.ingress.kubernetes.io/override-frontend-port", "81", False),
-    ("traefik.ingress.kubernetes.io/router.tls.options", "x", True), ("zalando.org/skipper-filter", "x", False),
+    ("traefik.ingress.kubernetes.io/router.tls.options", "x", True),
+    ("zalando.org/skipper-filter", "x", False),
 ])
 def test_names_that_protect(key, value, protects):
     """A name that nobody has listed is known by its words."""
@@ -53,7 +61,8 @@ def test_names_that_protect(key, value, protects):
 
 
 @rows("key", ["kubernetes.io/ingress.class", "ingress.kubernetes.io/url-map", "cert-manager.io/issuer",
-              "kubernetes.io/tls-acme", "external-dns.alpha.kubernetes.io/hostname", "auth", "example.com/auth"])
+              "kubernetes.io/tls-acme", "external-dns.alpha.kubernetes.io/hostname", "auth",
+              "example.com/auth"])
 def test_annotations_of_nobody_known(key):
     assert not controllers.is_foreign(key)
 
@@ -85,7 +94,8 @@ def test_settings_that_are_refused(text):
 
 
 def merged(given, termination="edge"):
-    return options.merged(annotations.parse(given, termination), translation.translate(given, ()), termination)
+    own = annotations.parse(given, termination)
+    return options.merged(own, translation.translate(given, ()), termination)
 
 
 def test_values_of_options():
