@@ -118,6 +118,8 @@ PRECEDENCE = [
     ("ingress-class", "watch.sources.classes.name", "f5router", "a", "a", "b.c", "b.c"),
     ("ingress-controller", "watch.sources.classes.controller", "f5router.io/ingress", "a.b/c", "a.b/c",
      "d.e/f", "d.e/f"),
+    ("ignore-annotations", "watch.sources.ignored_annotations", frozenset(), "nginx.org/policies,konghq.com/*",
+     frozenset({"nginx.org/policies", "konghq.com/*"}), "konghq.com/plugins", frozenset({"konghq.com/plugins"})),
     ("root-namespaces", "watch.sources.ingress_routes.root_namespaces", frozenset(), "a, b,",
      frozenset({"a", "b"}), "c", frozenset({"c"})),
     ("ingressroute-class", "watch.sources.ingress_routes.ingress_class", "", "a", "a", "b.c", "b.c"),

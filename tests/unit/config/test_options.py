@@ -33,6 +33,7 @@ HOST = "ROUTER_EXTERNAL_HOST_"
     ("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes"),
     ("ingress-class", "ROUTER_INGRESS_CLASS", "f5router"),
     ("ingress-controller", "ROUTER_INGRESS_CONTROLLER", "f5router.io/ingress"),
+    ("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", ""),
     ("root-namespaces", "ROUTER_ROOT_NAMESPACES", ""),
     ("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", ""),
     ("fields", "ROUTE_FIELDS", ""),
