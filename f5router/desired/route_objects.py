@@ -266,8 +266,7 @@ class _HostBuilder:
         action, refs = self._nowhere(), set[Ref]()
         if secure and not served and self.config.https_virtual is not None:
             refs |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, action)
-            if self.needs_exclusion:
-                refs.add(self._exclusion(evaluated))
+            refs |= {self._exclusion(evaluated)} if self.needs_exclusion else set()
         if plain and insecure == "None" and self.config.http_virtual is not None:
             refs |= self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action)
         return frozenset(refs)
