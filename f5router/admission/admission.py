@@ -93,6 +93,10 @@ class EvaluatedRoute:
     """The Secret with the authorities for its pods, while the content is not known; then `pending` too."""
     pending: bool = False
     """True while its certificates are not checked: its validity is not known."""
+    unread_certificate: str = ""
+    """Why the Secret with its certificate cannot be read, which may be in use; "" if it can."""
+    unread_authority: str = ""
+    """The same for the Secret with the authorities for its pods."""
 
     @property
     def wildcard(self) -> bool:
@@ -228,15 +232,16 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Ke
         if refusal := _authority_refusal(pods, authority):
             return replace(claim, rejection=Rejection(
                 EXTERNAL, f"{authority.field}: {refusal}", of_owner=True))
-        if pods.not_loaded:
-            return replace(claim, pending=True, pending_authority=pods,
-                           pending_secret=used if used and used.not_loaded else None)
+    claim = replace(claim, pending_secret=used if used and used.not_loaded else None,
+                    unread_certificate=(used.unread or used.problem) if used else "",
+                    unread_authority=(pods.unread or pods.problem) if pods else "")
+    if pods is not None and pods.not_loaded:
+        return replace(claim, pending=True, pending_authority=pods)
     result = validation.check(route, extended=settings.extended, secret=used, pods=pods, checker=checker)
     rejection = _for_team(
         route, Rejection(INVALID, "; ".join(result.problems)), result.problems) if result.problems else None
     return replace(claim, rejection=rejection, key_pair=result.certificates.key_pair,
-                   destination_ca=result.certificates.destination_ca,
-                   pending_secret=used if used and used.not_loaded else None, pending=result.pending)
+                   destination_ca=result.certificates.destination_ca, pending=result.pending)
 
 
 def _for_team(route: Route, rejection: Rejection, problems: Sequence[str]) -> Rejection:

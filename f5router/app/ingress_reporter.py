@@ -73,6 +73,10 @@ class IngressReporter:
                 Problem(verdict.reason, verdict.message),)
             warnings = report.warnings.get(key, ())
             self._set_texts(ingress, key, (*refusal, *warnings))
+        for key in report.warnings.keys() - report.verdicts.keys():  # it waits, such as for a Secret
+            if (route := self._route(key)) is not None and route.origin is not None:
+                touched[route.origin.key] = None
+                self._set_texts(route.origin.key, key, report.warnings[key])
         if (source := self._cluster.objects(INGRESS)) is not None:
             changed, self._unreported = {**self._unreported, **dict.fromkeys(source.take_changed())}, {}
             for ingress in changed:

@@ -11,7 +11,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
 from f5router.model.printable import printable
-from f5router.model.problem import WARNING, Problem
+from f5router.model.problem import SECRET_NOT_READ, WARNING, Problem
 from f5router.reconcile.report import Report
 from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND
@@ -50,6 +50,9 @@ class IngressRouteReporter:
                 self._refused[key] = Problem(verdict.reason, verdict.message)
             else:
                 self._refused.pop(key, None)
+        for key in report.warnings:
+            if (route := self._engine.route(key)) is not None:
+                changed.update(_objects_of(route))
         for key in sorted(changed):
             self._report(key)
         if changed:
@@ -129,6 +132,8 @@ class IngressRouteReporter:
         refused = (route for route in sorted(self._source.routes_of(key)) if route in self._refused)
         if (first := next(refused, None)) is not None:
             yield self._refused[first]
+        for route in sorted(self._source.routes_of(key)):
+            yield from (each for each in self._engine.warnings(route) if each.reason == SECRET_NOT_READ)
         for text in self._source.warnings(key):
             yield Problem(WARNING, text)
 

@@ -108,6 +108,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
     }, lambda: dict(statuses.counts), statuses.contended, device.pair.active, lambda: syncer.in_sync,
         held=lambda: (len(guard.held), guard.held_ever), kept=lambda: len(guard.kept),
         astray=lambda: reconciler.engine.places.count,
+        unreadable=cluster.unreadable,
         ingress_routes=ingress_routes,
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,

@@ -172,11 +172,7 @@ class _HostBuilder:
                        f"version of TLS: {self._minimum_tls or 'that of the router'}")
         for reason, text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
             self._warn(route, reason, text)
-        if (pending := evaluated.pending_secret) and pending.problem:
-            own = route.claim_namespace == route.key.namespace
-            field = "spec.tls" if route.origin else "spec.tls.externalCertificate"
-            self._warn(route, SECRET_NOT_READ, f"{field}: {pending.problem}" if own else
-                                               "spec.tls: the certificate of the host cannot be read")
+        self._warn_unread(evaluated)
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
         if warning := route_tls.pods_warning(evaluated, self.config):
@@ -201,12 +197,23 @@ class _HostBuilder:
         if self.config.https_virtual is None and evaluated.termination:
             self.add_route(evaluated)
             return
+        self._warn_unread(evaluated)
         key, group = evaluated.route.key, self._full(names.PASSTHROUGH_GROUP)
         secure = self._any_rules(evaluated, names.SECURE_POLICY)
         self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
         self.undetermined |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
         if self.needs_exclusion and evaluated.termination:
             self.add(Record(group, self.host, names.EXCLUSION, frozenset({min(secure)})))
+
+    def _warn_unread(self, evaluated: EvaluatedRoute) -> None:
+        """Warn about Secrets that cannot be read."""
+        route = evaluated.route
+        if unread := evaluated.unread_certificate:
+            own = route.claim_namespace == route.key.namespace
+            self._warn(route, SECRET_NOT_READ, f"spec.tls.externalCertificate: {unread}" if own else
+                                               "spec.tls: the certificate of the host cannot be read")
+        if evaluated.unread_authority and route.pod_authority:
+            self._warn(route, SECRET_NOT_READ, f"{route.pod_authority.field}: {evaluated.unread_authority}")
 
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Return all Rules that a Route may have in a policy, whatever its path."""

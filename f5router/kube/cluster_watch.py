@@ -181,6 +181,11 @@ class ClusterWatcher:
         """Return which kinds cannot be read although the router goes on without them."""
         return (*self._kinds.degraded(), *self.unread_secrets())
 
+    def unreadable(self) -> Mapping[str, int]:
+        """Return the resources that cannot be read, each with 1; for Secrets, how many cannot."""
+        secrets = 0 if self._secrets is None else len(self._secrets.unreadable())
+        return dict.fromkeys(self._kinds.unreadable(), 1) | ({"secrets": secrets} if secrets else {})
+
     def unread_secrets(self) -> tuple[str, ...]:
         """Return one line for all Secrets that cannot be read; what was made of them stays."""
         unread = {} if self._secrets is None else self._secrets.unreadable()

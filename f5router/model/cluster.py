@@ -245,6 +245,8 @@ class Secret:
     """Why it cannot be used or read; "" if it can."""
     not_loaded: bool = False
     """True if its content is not known yet."""
+    unread: str = ""
+    """Why it cannot be read any more, although its content is known: as it was read last; "" if it can."""
     forbidden: bool = False
     """True if the router lacks the right to read it, which says nothing of it: `not_loaded` is True."""
 

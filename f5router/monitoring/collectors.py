@@ -69,6 +69,8 @@ class Sources:
     """Pools that keep members which the settings take away."""
     astray: Callable[[], int] = lambda: 0
     """Pods that the ways of the BIG-IP do not reach."""
+    unreadable: Callable[[], Mapping[str, int]] = dict
+    """By resource: 1 for a kind that cannot be read; for Secrets, how many cannot."""
     ingress_routes: StatusCounts | None = None
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
@@ -165,6 +167,12 @@ class ReadCounts(Collector):
         yield GaugeMetricFamily(
             "f5router_pods_not_reached", "Pods of Services that are in no Node's network, or on another Node "
             "than the static route or the subnet says.", value=self._sources.astray())
+        unreadable = GaugeMetricFamily(
+            "f5router_unreadable", "Kinds of the cluster that cannot be read, 1 for each; for Secrets their "
+            "number.", labels=["kind"])
+        for kind, count in self._sources.unreadable().items():
+            unreadable.add_metric([kind], count)
+        yield unreadable
         yield from _state_of_cluster(self._sources)
         yield _state(
             "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",

@@ -55,15 +55,18 @@ class Verdicts:
 
     def _without_right(self, key: Key, needed: set[Ref]) -> Verdict:
         """Return the verdict for a Route whose Secret may not be read: what was served before stays."""
-        text = "; ".join(each.message for each in self._engine.warnings(key)
-                         if each.reason == SECRET_NOT_READ)
+        text = self._unread(key)
         if needed <= self._device.observed.keys():
             return Verdict(True, message=f"{text}; it is served as before")
         return Verdict(False, EXTERNAL, text)
 
+    def _unread(self, key: Key) -> str:
+        return "; ".join(each.message for each in self._engine.warnings(key)
+                         if each.reason == SECRET_NOT_READ)
+
     def _message(self, key: Key) -> str:
         """Return what the status of an admitted Route has for its team; "" for nothing."""
-        texts = (*self._left_out(key).values(), self._engine.option_problems(key),
+        texts = (*self._left_out(key).values(), self._engine.option_problems(key), self._unread(key),
                  *(text for _, text in self._certificates.of(key)))
         return "; ".join(filter(None, texts))
 

@@ -26,17 +26,20 @@ SELF_SERVICE = frozenset({"authorization.k8s.io", PROJECT_GROUP})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Verbs refused on a resource (``routes``, ``routes/status``); everywhere if no namespace is given."""
+    """Verbs refused on a resource (``routes``, ``routes/status``); everywhere if no namespace is given, for
+    all objects if no name is."""
 
     resource: str
     verbs: frozenset[str]
     namespace: str | None
+    name: str | None
 
-    def covers(self, resource: str, verb: str, namespace: str) -> bool:
+    def covers(self, asked: Asked) -> bool:
         return (
-            resource == self.resource
-            and (verb in self.verbs or "*" in self.verbs)
-            and (self.namespace is None or namespace == self.namespace)
+            asked.resource == self.resource
+            and (asked.verb in self.verbs or "*" in self.verbs)
+            and self.namespace in (None, asked.namespace)
+            and self.name in (None, asked.name)
         )
 
 
@@ -61,9 +64,11 @@ class Access:
         self._accounts[token] = (namespace, name)
         return token
 
-    def forbid(self, resource: str, verbs: Collection[str], namespace: str | None) -> None:
+    def forbid(
+        self, resource: str, verbs: Collection[str], namespace: str | None, name: str | None
+    ) -> None:
         verbs = frozenset([verbs] if isinstance(verbs, str) else verbs)
-        self._refusals.append(Refusal(resource, verbs, namespace))
+        self._refusals.append(Refusal(resource, verbs, namespace, name))
 
     def allow(self, resource: str) -> None:
         """Take back every refusal of the resource."""
@@ -113,7 +118,7 @@ class Access:
             return self._store.get(kind_named("ServiceAccount"), namespace, name) is not None
 
     def _allowed(self, user: User, asked: Asked) -> bool:
-        if any(refusal.covers(asked.resource, asked.verb, asked.namespace) for refusal in self._refusals):
+        if any(refusal.covers(asked) for refusal in self._refusals):
             return False
         return user.unlimited or asked.group in SELF_SERVICE or rbac.allows(self._store, user, asked)
 

@@ -335,11 +335,13 @@ class FakeKube:
                                     if kind in served or {kind.group, kind.resource} & set(names))
 
     def forbid(
-        self, resource: str, verbs: Collection[str] = ("list", "watch"), namespace: str | None = None
+        self, resource: str, verbs: Collection[str] = ("list", "watch"), namespace: str | None = None,
+        name: str | None = None,
     ) -> None:
-        """Refuse verbs on a resource (``routes``, ``routes/status``) with 403, in one namespace or all."""
+        """Refuse verbs on a resource (``routes``, ``routes/status``) with 403, in one namespace or all, and
+        for one object, asked for by its name, or all."""
         with self._store.lock:
-            self._access.forbid(resource, verbs, namespace)
+            self._access.forbid(resource, verbs, namespace, name)
 
     def allow(self, resource: str) -> None:
         """Take back all that was forbidden on a resource."""

@@ -1,6 +1,7 @@
 """The knowledge of one Secret, derived from the replies of the API server."""
 
 import re
+from dataclasses import replace
 
 from f5router.model.cluster import Key, Secret
 from f5router.model.errors import KubeError, KubeForbidden, KubeUnauthorized
@@ -15,9 +16,11 @@ class SecretState:
     def __init__(self, key: Key, *, patience_s: float):
         """Args: patience_s: see SecretPace."""
         self.key, self._patience_s = key, patience_s
-        self._known = self._granted_alone = False
+        self._read: Secret | None = None
+        """The Secret as it was read last, or that it does not exist."""
+        self._granted_alone = False
         self._reported: Secret | None = None
-        """The Secret as it was reported instead of its content; None while that is known."""
+        """The Secret as the last failure has made it known; None until one does."""
         self._failing_at: float | None = None
         """When the API server began to refuse this Secret, or to fail to return it."""
         self.problem = ""
@@ -31,8 +34,9 @@ class SecretState:
             granted_alone: the right is for this Secret; the router has none on all of the namespace.
         """
         self._failing_at, self._reported, self.problem = None, None, ""
-        self._known, self._granted_alone = True, granted_alone
-        return secret or Secret(self.key, problem=f"Secret {quote(self.key.name)} not found")
+        self._granted_alone = granted_alone
+        self._read = secret or Secret(self.key, problem=f"Secret {quote(self.key.name)} not found")
+        return self._read
 
     def failed(self, exc: KubeError, now: float, *, external: bool = False) -> Secret | None:
         """Record a failed read; return the Secret as it is known now, None if that has not changed.
@@ -51,15 +55,18 @@ class SecretState:
         patient = now - self._failing_at < self._patience_s
         if not patient or forbidden:
             self.problem = str(exc)
-        if self._known:
-            taken_away = forbidden and external and self._granted_alone
-            return self._report(Secret(self.key, problem=_refusal(self.key, str(exc)))) if (
-                taken_away and not patient) else None
+        text = (_refusal(self.key, str(exc)) if forbidden
+                else f"Secret {self.key.name} cannot be read: {exc}")
+        if (read := self._read) is not None:
+            if patient or read.problem or (self._reported is not None and self._reported.problem):
+                return None
+            if forbidden and external and self._granted_alone:
+                return self._report(Secret(self.key, problem=text))
+            return self._report(replace(read, unread=text)) if forbidden or self._reported is None else None
         if forbidden:
-            return self._report(Secret(
-                self.key, problem=_refusal(self.key, str(exc)), not_loaded=True, forbidden=True))
-        return None if patient or self._reported is not None else self._report(Secret(
-            self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", not_loaded=True))
+            return self._report(Secret(self.key, problem=text, not_loaded=True, forbidden=True))
+        return None if patient or self._reported is not None else self._report(
+            Secret(self.key, problem=text, not_loaded=True))
 
     def _report(self, secret: Secret) -> Secret | None:
         before, self._reported = self._reported, secret

@@ -120,6 +120,11 @@ class KindStates:
         with self._lock:
             return tuple(text for source, text in self._problems.items() if source not in OPTIONAL)
 
+    def unreadable(self) -> set[str]:
+        """Return the resources that cannot be read, apart from optional ones."""
+        with self._lock:
+            return {source.resource for source in self._problems if source not in OPTIONAL}
+
     def missing(self) -> tuple[str, ...]:
         """Return which kinds are not listed yet, and which cannot be read, apart from dispensable ones."""
         with self._lock:

@@ -40,7 +40,7 @@ def site():
         service(), service("bank/web"), ingress_route("root", entry("/", "web"), entry("/v", to="bank/v"),
                                                       fqdn="www.example.com"),
         ingress_route("bank/v", entry("/v", "web"))))
-    engine = SimpleNamespace(rejection=rejections.get, route=routes.get)
+    engine = SimpleNamespace(rejection=rejections.get, route=routes.get, warnings=lambda key: ())
     selected = {"shop", "bank"}
     reporter = IngressRouteReporter(
         source, engine, written, written, selects=selected.__contains__, wall=lambda: 7.0)

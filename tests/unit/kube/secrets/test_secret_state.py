@@ -1,5 +1,7 @@
 """secret_state.py: what each reply of the API server says about a Secret."""
 
+from dataclasses import replace
+
 import pytest
 
 from f5router.kube.secrets.secret_state import SecretState
@@ -40,7 +42,10 @@ def test_a_lost_right_says_nothing_of_the_secret(external, granted_alone):
     """A Secret that was read is used on, however long the right is missing."""
     state = SecretState(TLS, patience_s=PATIENCE_S)
     state.answered(READ, granted_alone=granted_alone)
-    assert [state.failed(FORBIDDEN, at, external=external) for at in (0.0, PATIENCE_S, 9e9)] == [None] * 3
+    before, kept, after = (state.failed(FORBIDDEN, at, external=external) for at in (0.0, PATIENCE_S, 9e9))
+    assert before is after is None
+    assert kept == replace(READ, unread=kept.unread)
+    assert kept.unread.startswith("the router may not get, list and watch Secret tls")
     assert state.problem == "403 no"
     assert state.answered(None).problem == "Secret 'tls' not found"
     assert state.problem == ""
@@ -76,7 +81,15 @@ def test_a_failure_says_nothing_of_the_secret(failure):
 def test_a_secret_that_was_read_is_used_on(failure):
     state = SecretState(TLS, patience_s=PATIENCE_S)
     state.answered(READ)
-    assert [state.failed(failure, at) for at in (0.0, PATIENCE_S, 9 * PATIENCE_S)] == [None] * 3
+    kept = replace(READ, unread=f"Secret tls cannot be read: {failure}")
+    assert [state.failed(failure, at) for at in (0.0, PATIENCE_S, 9 * PATIENCE_S)] == [None, kept, None]
+
+
+def test_a_refusal_of_what_does_not_exist():
+    """It stays missing: that was the last answer."""
+    state = SecretState(TLS, patience_s=PATIENCE_S)
+    state.answered(None)
+    assert [state.failed(FORBIDDEN, at) for at in (0.0, PATIENCE_S)] == [None, None]
 
 
 def test_a_missing_right_is_told_at_once():
