@@ -145,6 +145,6 @@ def test_plan_and_doctor(site, run, capsys):
     assert not [change for change in told["changes"] if change["verb"] == "delete"]
     given = [f"--{name}={value}" for name, value in flags.items() if name not in ("hold-off", "name")]
     result = CliRunner().invoke(main, ["doctor", "-o", "json", *given])
-    (found,) = [check for check in json.loads(result.output)["checks"] if check["check"] == "Secrets"]
-    assert found["state"] == "warning"
-    assert "the first is bank/bank: " in found["message"]
+    (finding,) = [check for check in json.loads(result.output)["checks"] if check["check"] == "Secrets"]
+    assert finding["state"] == "warning"
+    assert "the first is bank/bank: " in finding["message"]
