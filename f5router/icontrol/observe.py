@@ -35,6 +35,7 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     Record,
+    Redirect,
     Rule,
     ServerSSL,
     record_ref,
@@ -140,15 +141,28 @@ class DeviceReading:
         return Observation(objects, facts, *ltm.policy_state(), ltm.nodes)
 
 
+_ALWAYS = (names.PASSTHROUGH_IRULE, names.PROXY_IRULE, names.CLIENT_CERTIFICATE_IRULE)
+_TOWARDS_PODS = (names.REQUEST_IRULE, names.HEADERS_IRULE, names.COOKIE_IRULE)
+"""iRules that act on each request, and on those that pods get; see desired/protection.py."""
+
+
 def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
-    """Return the objects that get the `extra_dependencies` which desired objects have.
+    """Return the objects that get the `extra_dependencies`, or the `protection`, which desired objects have.
 
     The device knows no such links: without the record that gives its pool TLS a Rule works, in clear text.
     With them, previous objects that have to stay are kept complete; their options: see model/option_records.
     """
     links = _Links(objects, folder)
-    return [changed(obj, extra_dependencies=shared(frozenset(dependencies))) for obj in objects.values()
-            if isinstance(obj, Rule | Record | Attachment) and (dependencies := links.of(obj))]
+    found: list[Object] = []
+    for obj in objects.values():
+        if isinstance(obj, Rule | Record | Attachment):
+            needs = {"extra_dependencies": shared(frozenset(links.of(obj)))}
+            if isinstance(obj, Rule):
+                needs["protection"] = links.protection(obj)
+            # An object that a reading shares with Desired has them already, and stays shared.
+            if missing := {name: refs for name, refs in needs.items() if refs and refs != getattr(obj, name)}:
+                found.append(changed(obj, **missing))
+    return found
 
 
 class _Links:
@@ -156,6 +170,8 @@ class _Links:
 
     def __init__(self, objects: Mapping[Ref, Object], folder: str):
         self._objects, self._folder = objects, folder
+        self._protection: dict[tuple[str, bool], frozenset[Ref]] = {}
+        """By policy, and whether the Rule redirects."""
         self._attached: dict[str, set[Ref]] = {}
         """Attachments by the name of their target."""
         self._of_services: dict[str, set[Ref]] = {}
@@ -184,6 +200,18 @@ class _Links:
             addresses = client_limits.list_name(obj.data)
             return {Ref(DataGroup.KIND, f"{self._folder}/{addresses}")} & self._objects.keys()
         return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
+
+    def protection(self, rule: Rule) -> frozenset[Ref]:
+        """Return the attachments of our policy and iRules that act on the requests of a Rule."""
+        key = rule.policy, isinstance(rule.action, Redirect)
+        if key not in self._protection:
+            attachments = [obj for obj in self._objects.values() if isinstance(obj, Attachment)]
+            virtuals = {obj.virtual for obj in attachments if obj.target == rule.policy}
+            acting = (*_ALWAYS, *(() if key[1] else _TOWARDS_PODS))
+            self._protection[key] = shared(frozenset(
+                obj.ref for obj in attachments if obj.virtual in virtuals and (
+                    obj.target == rule.policy or obj.target.rsplit("/", 1)[1] in acting)))
+        return self._protection[key]
 
     def _of_rule(self, rule: Rule) -> set[Ref]:
         assert isinstance(rule.action, Forward), "only a pool has TLS towards pods"

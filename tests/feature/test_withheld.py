@@ -66,10 +66,12 @@ def test_pods_leave_a_pool_that_refuses_new_ones(hand):
     hand.lab.bigip.inject("refuse", times=1, method="PATCH", path="ltm/pool", status=400, message="no")
     hand.change(endpoints("10.1.1.2", "10.1.1.3"))
     assert hand.ask().members == ("10.1.1.2:8080",)
-    assert hand.direct.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
+    verdict = hand.direct.reconciler.verdicts.verdict(route("a").key)
+    assert verdict.admitted
+    assert "1 of 2 pods are not in the pool: no" in verdict.message
     hand.later(5)
     assert hand.ask().members == ("10.1.1.2:8080", "10.1.1.3:8080")
-    assert hand.direct.reconciler.verdicts.verdict(route("a").key).admitted
+    assert hand.direct.reconciler.verdicts.verdict(route("a").key).message == ""
 
 
 OLD_FORMS = {

@@ -61,6 +61,7 @@ class TestClusters:
 
     def test_plain_kubernetes(self, tmp_path):
         with FakeKube(openshift=False) as kube:
+            kube.withdraw("cilium.io", "crd.projectcalico.org")
             done = Lab(kube, tmp_path).run(*CREATE)
             assert "the cluster serves no HostSubnets" in done.stderr
             assert "could not be found out" in done.stderr

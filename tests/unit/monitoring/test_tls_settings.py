@@ -52,12 +52,13 @@ def test_one_file_is_a_problem(files, name):
     assert problems(env) == (BOTH + "certificate and key must both be set, or neither",)
 
 
+NO_FILE = ("cannot read '{path}': No such file or directory; mount the volume with it, or leave the variable "
+           "out")
 NO_CERTIFICATE = "there is no certificate, or one that does not parse, in '{path}'"
 
 
 @pytest.mark.parametrize(("which", "text", "label", "words"), [
-    (CERT, None, CERT, "cannot read '{path}': No such file or directory"),
-    (KEY, None, KEY, "cannot read '{path}': No such file or directory"),
+    (CERT, None, CERT, NO_FILE), (KEY, None, KEY, NO_FILE),
     (CERT, b"\xff\xfe", CERT, "cannot read '{path}': it is not text in UTF-8"),
     (CERT, b"", CERT, NO_CERTIFICATE),
     (CERT, ONE.certificate[:300].encode(), CERT, NO_CERTIFICATE),
