@@ -153,7 +153,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
     With them, previous objects that have to stay are kept complete; their options: see model/option_records.
     """
     links = _Links(objects, folder)
-    found: list[Object] = []
+    completed: list[Object] = []
     for obj in objects.values():
         if isinstance(obj, Rule | Record | Attachment):
             needs = {"extra_dependencies": shared(frozenset(links.of(obj)))}
@@ -161,8 +161,8 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
                 needs["protection"] = links.protection(obj)
             # An object that a reading shares with Desired has them already, and stays shared.
             if missing := {name: refs for name, refs in needs.items() if refs and refs != getattr(obj, name)}:
-                found.append(changed(obj, **missing))
-    return found
+                completed.append(changed(obj, **missing))
+    return completed
 
 
 class _Links:
