@@ -67,6 +67,10 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
         "Keep a copy of what is needed" for draft in device.unit.policies.strange_drafts))
     if survey.is_complete:
         problems, findings = _with_empty_pools(reconciler, config, problems, findings)
+    if survey.is_complete:
+        held = reconciler.retention.unread_problem
+        problems += [held] if held else []
+        findings += Findings(warnings=survey.cluster.problems())
     refused = reconciler.verdicts.problems(written=False)
     return Preview(
         plan, (*(GroupedProblem(text) for text in (*problems, *findings.problems)), *refused),

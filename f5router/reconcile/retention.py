@@ -133,6 +133,16 @@ class Retention:
         kinds = cluster.sources_unread | {kind for kind, _ in cluster.undecided}
         return kinds if self.of_unread else frozenset()
 
+    @property
+    def unread_problem(self) -> str:
+        """Text about the objects that stay for kinds which cannot be read; "" if none does."""
+        if not self.of_unread:
+            return ""
+        kinds = " and ".join(
+            f"{kind}{'es' if kind.endswith('s') else 's'}" for kind in sorted(self.unread_kinds))
+        return (f"{len(self.of_unread)} objects of the BIG-IP stay although nothing known wants them: they "
+                f"may serve {kinds}, which cannot be read")
+
     def owns(self, obj: Object) -> bool:
         """True for an object that this router may delete if it is not wanted."""
         if obj.KIND in OF_NODES and not self._engine.cluster.nodes_listed:

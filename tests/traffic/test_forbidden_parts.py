@@ -1,7 +1,9 @@
 """Kinds that Routes need besides their own: what is served stays served while one of them cannot be read."""
 
 import pytest
+from click.testing import CliRunner
 
+from f5router.cli.main import main
 from tests import manifests
 from tests.builders import identity
 from tests.traffic import clients
@@ -75,3 +77,22 @@ def test_a_kind_that_cannot_be_read(site, start, resource, restarted):
     site.kube.allow(resource)
     until(lambda: not running.router.cluster.problems())
     until(lambda: served(site) == {*HOSTS} - (set() if restarted else {"plain"}))
+
+
+def test_plan_and_doctor_name_what_stays(site):
+    """Neither says that all is well: objects stay for Ingresses that cannot be read."""
+    site.apply(manifests.ingress_class(), manifests.ingress("old", ("old.example.com", "/", "web", 8080)))
+    flags = FLAGS | {"sources": "routes,ingress"}
+    running = site.run(**flags)
+    until(lambda: clients.plain(site.http, "old.example.com").pod)
+    running.stop()
+    site.kube.forbid("ingresses")
+    given = [f"--{name}={value}" for name, value in site.flags(**flags).items()
+             if name not in ("hold-off", "name")]
+    plan, doctor = (CliRunner().invoke(main, [command, "-o", "json", *given])
+                    for command in ("plan", "doctor"))
+    words = "stay although nothing known wants them: they may serve Ingresses, which cannot be read"
+    assert plan.exit_code == 1
+    assert words in plan.output
+    assert words in doctor.output
+    assert clients.plain(site.http, "old.example.com").pod

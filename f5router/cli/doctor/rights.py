@@ -100,7 +100,7 @@ def _reading(config: Config, source: Source, api: Source) -> Iterator[Right]:
     elif source in OPTIONAL:
         lacks, required = "settings are not checked against it", False
     elif source in watched_kinds.absentable(watch) and source is not ROUTES:
-        lacks, required = f"no {source.resource} are served", False
+        lacks, required = f"new {source.resource} are not served, and served ones are not followed", False
     elif watch.nodeport and source is watched_kinds.slices(watch):
         lacks, required = "where pods are is not checked", False
     elif source is NODES:

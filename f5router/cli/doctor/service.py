@@ -53,6 +53,8 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
         yield from _limits(survey)
     if survey.is_complete:
         survey.plan()
+        if held := survey.reconciler.retention.unread_problem:
+            yield warning(AREA, "kinds", held, mends.not_listed("; ".join(survey.cluster.problems())))
         yield from _virtual_servers(survey)
         yield from _topics(survey)
         yield from pools.check(survey)
