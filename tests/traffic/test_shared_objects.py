@@ -8,9 +8,10 @@ import dataclasses
 import ssl
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from tests import manifests
-from tests.builders import identity
+from tests.builders import authority, identity
 from tests.traffic import clients
 
 SITE = identity("*.apps.example.com", algorithm="rsa")
@@ -208,3 +209,54 @@ def test_what_is_removed_by_hand(shop):
     assert site.converge(**SETTINGS) == []
     assert shop.faults(whole=True) == []
     assert statuses(site, "plain") == {"plain": True}
+
+
+def _tls_without_certificate(site) -> bool:
+    return bool(clients.python(site.https, EDGE).pod)
+
+
+def _old_tls(site) -> bool:
+    return bool(clients.python(site.https, EDGE, maximum="TLSv1_1").pod)
+
+
+def _without_proxy_header(site) -> bool:
+    return bool(clients.plain(site.http, PLAIN).pod)
+
+
+OPTIONS = {
+    "client certificates": (
+        {"mutual_tls_auth": "required"}, ("ltm/rule", "openshift_client_certificate_irule"), "edge",
+        _tls_without_certificate),
+    "TLS versions": ({"ssl_min_version": "TLSv1.2"}, ("client-ssl", "openshift_default"), "edge", _old_tls),
+    "PROXY": ({"use_proxy_protocol": "true"}, ("ltm/rule", "openshift_proxy_irule"), "plain",
+              _without_proxy_header),
+}
+"""Settings, the object that enforces them, a Route, and a request that no pod may get."""
+
+
+@pytest.mark.parametrize("fault", ["refused", "a 503", "late"])
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options_of_all_clients(shop, tmp_path, option, fault):
+    """Nobody gets past a setting, whatever becomes of the object that enforces it."""
+    settings, (path, name), route, passes = OPTIONS[option]
+    issuer, _ = authority("Client CA")
+    (tmp_path / "ca.pem").write_bytes(issuer.public_bytes(serialization.Encoding.PEM))
+    settings = settings | {"default_certificate": SITE.certificate + SITE.key}
+    if "mutual_tls_auth" in settings:
+        settings["mutual_tls_auth_ca"] = str(tmp_path / "ca.pem")
+    site, seen = shop.site, []
+    site.bigip.inject(**FAULTS[fault], method="POST", path=path, body=f'"name": ?"{name}')
+    site.bigip.on_write = lambda entry: seen.append(passes(site))
+    router = site.router(**settings)
+    reasons = site.converge(router)
+    assert not passes(site)
+    if fault == "refused":
+        assert reasons
+        assert not statuses(site, route)[route]
+    site.bigip.clear_faults()
+    site.later()
+    assert site.converge(router) == []
+    site.bigip.on_write = None
+    assert True not in seen
+    assert not passes(site)
+    assert statuses(site, route) == {route: True}
