@@ -124,7 +124,7 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
 def doctor(output: str, **flags: str | None) -> None:
     """Check all that `run` needs: settings, cluster, BIG-IP, and what is between them; change nothing.
 
-    Each check is ok, a warning or a failure, with what mends it; a failure does not end the others. Exit
+    Each check is ok, a warning or a failure, with how to fix it; a failure does not end the others. Exit
     status: 0 without a failure; 1 with one; 2 for settings that cannot work.
     """
     module = _loaded("f5router.cli.doctor.command")

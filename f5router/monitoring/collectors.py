@@ -96,7 +96,7 @@ class Sources:
     times: ChangeTimes | None = None
     """Times from events to writes."""
     drift: DriftCounts | None = None
-    """Drift that was found, and mended."""
+    """Drift that was found, and fixed."""
     watches: Callable[[], Mapping[tuple[str, str], int]] = dict
     """Lists, watches and failures of either by what it was and resource."""
 
@@ -215,8 +215,8 @@ def _state_of_cluster(sources: Sources) -> Iterator[Metric]:
     if sources.drift is not None:
         for name, text, counts in (
                 ("f5router_drift_found", "Objects that somebody else had changed.", sources.drift.detected),
-                ("f5router_drift_mended", "Objects of these that the router has put right.",
-                 sources.drift.mended)):
+                ("f5router_drift_fixed", "Objects of these that the router has put right.",
+                 sources.drift.fixed)):
             drift = CounterMetricFamily(name, text, labels=["kind"])
             for kind, count in sorted(counts.copy().items()):
                 drift.add_metric([kind], count)

@@ -9,17 +9,17 @@ class DriftCounts:
     """Numbers since the start by kind of object. The loop records, any thread may read them."""
 
     def __init__(self) -> None:
-        self.detected, self.mended = Counter[str](), Counter[str]()
-        self._to_mend: set[Ref] = set()
+        self.detected, self.fixed = Counter[str](), Counter[str]()
+        self._to_fix: set[Ref] = set()
 
     def find(self, ref: Ref, *, is_wrong: bool) -> None:
         """Take an object that is not as it was left. Args: is_wrong: it is not as it should be either."""
         self.detected[ref.kind] += 1
         if is_wrong:
-            self._to_mend.add(ref)
+            self._to_fix.add(ref)
 
     def written(self, ref: Ref) -> None:
         """Take a confirmed write."""
-        if self._to_mend and ref in self._to_mend:
-            self._to_mend.discard(ref)
-            self.mended[ref.kind] += 1
+        if self._to_fix and ref in self._to_fix:
+            self._to_fix.discard(ref)
+            self.fixed[ref.kind] += 1

@@ -183,7 +183,7 @@ class Reconciler:
             self._collect()
 
     def take_drift(self, refs: set[Ref]) -> None:
-        """Take objects that may not be as they should be; the next pass mends them."""
+        """Take objects that may not be as they should be; the next pass fixes them."""
         if not refs:
             return
         changed = {change.ref for change in diff(

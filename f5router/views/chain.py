@@ -25,7 +25,7 @@ TO_DO = {
     Link.MEMBER: "check the pod, its port, and the monitor of the pool",
     Link.NODE: "`f5router explain node NAME` shows the way to the pods of the Node",
 }
-"""How a broken link is mended, apart from what its text has."""
+"""How a broken link is fixed, apart from what its text has."""
 
 REMEDIES = {
     "NoHostValue": "set spec.host, or ask the administrator for --hostname-template",
@@ -37,7 +37,7 @@ REMEDIES = {
     "DeviceRejected": "change what the BIG-IP refuses; `f5router doctor` checks what is not in the Route",
     "DevicePending": "the router tries again by itself; `f5router doctor` has the cause if it goes on",
 }
-"""How a Route is mended, by the reason in its status; docs/routes.md says more of each."""
+"""How a Route is fixed, by the reason in its status; docs/routes.md says more of each."""
 _ANY_REASON = "reasons-in-the-status"
 
 

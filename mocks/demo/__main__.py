@@ -79,7 +79,7 @@ def show(lab: Lab) -> None:
     change(lab, log, "Two more pods of Service shop/web, on that Node", changes.scale, expected.SCALED)
     change(lab, log, "A new Route, shop/sale", changes.add, expected.ADDED)
     change(lab, log, "Route shop/newsletter gets the right key",
-           lambda cluster: changes.mend(cluster, lab.public), expected.MENDED)
+           lambda cluster: changes.fix(cluster, lab.public), expected.FIXED)
     ask(lab)
     say(f"Who serves what of an IngressRoute? f5router explain ingressroute {ROOT}:")
     click.echo(lab.explain(ROOT))

@@ -32,7 +32,7 @@ def add(cluster: Api) -> None:
         cluster.call("POST", ROUTES, route)
 
 
-def mend(cluster: Api, public: Authority) -> None:
+def fix(cluster: Api, public: Authority) -> None:
     """The Route whose key was wrong gets a certificate with its own key."""
     certificate, key = public.issue("newsletter.example.com")
     tls = {"certificate": certificate, "key": key}

@@ -83,7 +83,7 @@ ADDED = replace(SCALED, routes={
     **SCALED.routes, "shop/sale": Serving(ADMITTED, RULE, "", _WEB[0], _MORE)})
 """One more Route."""
 
-MENDED = replace(ADDED, routes={
+FIXED = replace(ADDED, routes={
     **ADDED.routes, "shop/newsletter": Serving(ADMITTED, "", RULE, _WEB[0], _MORE, OWN)})
 """The Route with a wrong key has the right one."""
 

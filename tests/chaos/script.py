@@ -62,7 +62,7 @@ class Round:
 
     Attributes:
         rate, api_rate: chance of a fault at a call to the BIG-IP, and at one to the API server.
-        strict: nobody else touches the device, so the router needs no periodic reading to mend it.
+        strict: nobody else touches the device, so the router needs no periodic reading to fix it.
     """
 
     rate: float

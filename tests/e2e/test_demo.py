@@ -192,7 +192,7 @@ def test_the_network_is_checked(wrong):
                 if "Route" not in line]
 
 
-def test_the_mended_route_gets_its_certificate_by_scp(once):
+def test_the_fixed_route_gets_its_certificate_by_scp(once):
     """Certificate and key are two files."""
     assert re.search(r"^Route shop/newsletter gets the right key: .*, 2 files by scp", once.stdout, re.M)
 

@@ -1,4 +1,4 @@
-"""A BIG-IP that is wrong in some way: what is said, what goes on, and that it mends without a restart."""
+"""A BIG-IP that is wrong in some way: what is said, what goes on, and that it fixes without a restart."""
 
 import logging
 import threading

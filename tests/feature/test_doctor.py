@@ -55,7 +55,7 @@ def doctor(lab, *arguments: str, **flags: str) -> Result:
 
 def checks(result: Result, *states: str) -> list[tuple[str, str, str]]:
     """Area, check and text of the results in some states."""
-    return [(check["area"].split(" ")[0], check["check"], f"{check['message']}; {check['mend']}")
+    return [(check["area"].split(" ")[0], check["check"], f"{check['message']}; {check['fix']}")
             for check in json.loads(result.stdout)["checks"] if check["state"] in states]
 
 
@@ -168,7 +168,7 @@ def ahead(lab) -> None:
 
 @contextmanager
 def broken(lab, break_it):
-    """Break something, and mend it again."""
+    """Break something, and fix it again."""
     try:
         break_it(lab)
         yield
@@ -316,16 +316,16 @@ def test_tunnels_of_a_pair(lab, tmp_path, capsys):
     def tunnels() -> list[tuple[str, str]]:
         patient = dataclasses.replace(DEFAULT, look_s=DEADLINE_S)
         command.doctor(lab.flags(**pair.flags, **addresses), {}, output="json", timing=patient)
-        return [(check["state"], check["mend"]) for check in json.loads(capsys.readouterr().out)["checks"]
+        return [(check["state"], check["fix"]) for check in json.loads(capsys.readouterr().out)["checks"]
                 if check["check"] == "tunnels"]
 
     addresses = {"f5_internal_address": "10.3.89.213,10.3.89.214",
                  "f5_vxlan_gateway_cidr": "10.131.0.5/14,10.130.2.5/14"}
     with FakeBigIP() as second:
         pair = PairLab(lab, second, tmp_path / "both.crt")
-        (state, mend), other = tunnels()
+        (state, fix), other = tunnels()
         assert (state, other[0]) == ("warning", "warning")
-        command_line = mend[mend.index("tmsh "):]
+        command_line = fix[fix.index("tmsh "):]
         tmsh.run(lab, command_line)
         second.request("PATCH", "sys/db/iptunnel.configsync", {}, {"value": "disable"})
         assert [state for state, _ in tunnels()] == ["ok", "ok"]

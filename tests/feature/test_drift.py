@@ -58,7 +58,7 @@ def pool(lab) -> str:
     return path
 
 
-def test_drift_is_mended(lab, router):
+def test_drift_is_fixed(lab, router):
     """Each object that somebody changed, added or deleted costs one write; nothing else is written."""
     path = f"ltm/pool/{pool(lab).replace('/', '~')}"
     lab.change("PATCH", path, {"members": [{"name": "192.0.2.1:8080", "address": "192.0.2.1"}]})
@@ -68,21 +68,21 @@ def test_drift_is_mended(lab, router):
     counts = router.router.reconciler.drift
     assert not counts.detected
 
-    def mends() -> list[tuple[str, str]]:
+    def fixes() -> list[tuple[str, str]]:
         return sorted(write for write in lab.writes() if "/ltm/node/" not in write[1])  # that of 192.0.2.1
 
     read_again(lab, router)
     expected = [("PATCH", f"/mgmt/tm/{path}"), ("PATCH", "/mgmt/tm/ltm/virtual/~Common~ose-vserver")]
-    until(lambda: mends() == expected)
+    until(lambda: fixes() == expected)
     read_again(lab, router)
-    assert mends() == expected
-    assert counts.detected == counts.mended
+    assert fixes() == expected
+    assert counts.detected == counts.fixed
     assert (counts.detected["ltm/pool"], set(counts.detected)) == (1, {"ltm/pool", "ltm/virtual/attachment"})
     assert "/Common/theirs" in lab.paths("ltm/pool")
 
 
 def test_generations_are_a_hint(lab, serving):
-    """A changed object is mended long before the next reading is due; without a change nothing is read."""
+    """A changed object is fixed long before the next reading is due; without a change nothing is read."""
     running = serving(f5_drift_interval="45s")
     controller, path = running.router, f"ltm/pool/{pool(lab).replace('/', '~')}"
 
@@ -139,7 +139,7 @@ def test_changes_do_not_wait_for_a_reading(lab, router):
 
 
 def test_reading_that_fails(lab, router):
-    """The BIG-IP is read as a whole, and what differs is mended."""
+    """The BIG-IP is read as a whole, and what differs is fixed."""
     path = f"ltm/pool/{pool(lab).replace('/', '~')}"
     hold_reading(lab, router)
     lab.change("PATCH", path, {"members": []})

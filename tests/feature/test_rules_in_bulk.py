@@ -185,7 +185,7 @@ def test_a_list_without_a_usable_reply(lab, alone, kind):
 
 
 def test_killed_at_each_write(lab, alone):
-    """Whatever was sent last: what is published is whole, and the next router mends the rest."""
+    """Whatever was sent last: what is published is whole, and the next router fixes the rest."""
     lab.apply(*manifests.service("shop", "other", pods=("10.1.1.2",)), *shop())
     assert lab.converge() == []
     for obj in shop():

@@ -36,6 +36,7 @@ OUTDATED = {
     "oldforms": "previous objects", "old form": "previous objects", "trespass": "serves_foreign_namespace",
     "told apart": "distinguished", "Teller": "StatusReporter", "heed": "watch", "holdoff": "debounce",
     "a wish": "a desired status", "come round": "make progress", "is told": "is reported",
+    "mends?": "fix", "mended": "fixed", "mending": "fixing",
 }
 """Words of earlier versions, with those that took their place."""
 
@@ -124,6 +125,23 @@ def test_docstrings_begin_with_a_verb_or_a_noun():
 def test_words_of_earlier_versions_do_not_come_back_in_docstrings():
     assert [(place, word) for place, text in docstrings() for word in OUTDATED
             if re.search(rf"\b{word}\b", text)] == []
+
+
+def test_words_of_earlier_versions_do_not_come_back_in_texts_of_the_program():
+    """Messages, help, statuses, remedies: each string of the programs that has a blank."""
+    texts = [(f"{path.relative_to(ROOT)}:{node.lineno}", node.value) for path in MODULES
+             for node in ast.walk(ast.parse(path.read_text()))
+             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value]
+    assert [(place, word) for place, text in texts for word in OUTDATED
+            if re.search(rf"\b{word}\b", text, re.IGNORECASE)] == []
+
+
+def test_words_of_earlier_versions_do_not_come_back_in_shipped_files():
+    """Manifests, dashboards, alerts, notes of the chart: whatever below docs/ is text and no page."""
+    files = [path for path in sorted((ROOT / "docs").rglob("*"))
+             if path.suffix in (".json", ".yaml", ".yml", ".txt", ".tpl") and not path.is_symlink()]
+    assert [(path.name, word) for path in files for word in OUTDATED
+            if re.search(rf"\b{word}\b|_{word}_", path.read_text(), re.IGNORECASE)] == []
 
 
 def test_modules_that_architecture_names_exist():

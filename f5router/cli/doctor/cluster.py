@@ -4,8 +4,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 
-from f5router.cli.doctor import clocks, mends, rights
-from f5router.cli.doctor.report import FAILURE, Check, Mend, failure, ok, skipped, warning
+from f5router.cli.doctor import clocks, fixes, rights
+from f5router.cli.doctor.report import FAILURE, Check, Fix, failure, ok, skipped, warning
 from f5router.config.config import Config
 from f5router.kube.api import fields, review
 from f5router.kube.api.connection import Connection
@@ -29,10 +29,10 @@ def check(connection: Connection, config: Config, now: Callable[[], float]) -> I
         end = now()
         connection.answer(_DISCOVERY)
     except KubeUnauthorized as exc:
-        yield failure(AREA, _LOGIN, str(exc), mends.kube_login(connection.server))
+        yield failure(AREA, _LOGIN, str(exc), fixes.kube_login(connection.server))
     except KubeError as exc:
         yield failure(AREA, _SERVER, f"{connection.server}: {exc}",
-                      mends.no_api_server(connection.server))
+                      fixes.no_api_server(connection.server))
     else:
         name = fields.mapping(version).get("gitVersion")
         yield ok(AREA, _SERVER, f"{connection.server} answers{f', Kubernetes {name}' if name else ''}")
@@ -51,8 +51,8 @@ def _clock(headers: Mapping[str, str], begin: float, end: float) -> Check:
     try:
         time = parsedate_to_datetime(headers.get("Date", "")).timestamp()
     except (TypeError, ValueError):
-        return warning(AREA, "clock", "the API server does not show its time", mends.API_CLOCK_HIDDEN)
-    return clocks.compare(AREA, "the API server", time, begin, end, mends.API_CLOCK)
+        return warning(AREA, "clock", "the API server does not show its time", fixes.API_CLOCK_HIDDEN)
+    return clocks.compare(AREA, "the API server", time, begin, end, fixes.API_CLOCK)
 
 
 def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]:
@@ -60,7 +60,7 @@ def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]
         served = {source: choose_served(connection, source)
                   for source in watched_kinds.sources(config.watch)}
     except KubeError as exc:
-        yield failure(AREA, _KINDS, str(exc), mends.KINDS)
+        yield failure(AREA, _KINDS, str(exc), fixes.KINDS)
         yield skipped(AREA, ("rights",), "the kinds must be known first")
         return
     yield from _kinds(config, served)
@@ -81,7 +81,7 @@ def _kinds(config: Config, served: Mapping[Source, Source | None]) -> Iterator[C
     for source, choice in served.items():
         if choice is None and source not in may_be_absent:
             yield failure(AREA, _KINDS, f"{source.resource} are not served by the API server",
-                          mends.not_served(source.resource))
+                          fixes.not_served(source.resource))
 
 
 def _rights(connection: Connection, needed: list[rights.Right]) -> Iterator[Check]:
@@ -94,10 +94,10 @@ def _rights(connection: Connection, needed: list[rights.Right]) -> Iterator[Chec
         if allowed is False:
             make = failure if right.required else warning
             yield make(AREA, "rights", f"may not {right.what}: {right.lacks}",
-                       Mend(command=right.mend))
+                       Fix(command=right.fix))
     if unknown:
         yield warning(AREA, "rights", f"{unknown} of {len(needed)} rights are not known: the API server "
-                                      "answers no SelfSubjectAccessReview of this account", mends.REVIEWS)
+                                      "answers no SelfSubjectAccessReview of this account", fixes.REVIEWS)
     elif granted:
         yield ok(AREA, "rights", f"{granted} of the {len(needed)} that these settings need are granted")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_device
 from f5router.cli import terminal
-from f5router.cli.doctor import cluster, mends, report, service, units
+from f5router.cli.doctor import cluster, fixes, report, service, units
 from f5router.cli.doctor.report import FAILURE, Check, failure, ok, warning
 from f5router.cli.survey import Survey
 from f5router.config.config import Config, load
@@ -46,13 +46,13 @@ def doctor(flags: Mapping[str, str | None], environ: Mapping[str, str], *, outpu
 
 def _settings(config: Config) -> Iterator[Check]:
     for text in config.warnings:
-        yield warning(SETTINGS, "settings", text, mends.SETTINGS)
+        yield warning(SETTINGS, "settings", text, fixes.SETTINGS)
     if not config.warnings:
         yield ok(SETTINGS, "settings", "they fit together")
 
 
 def _wrong(exc: ConfigError) -> list[Check]:
-    return [failure(SETTINGS, "settings", problem, mends.SETTINGS) for problem in exc.problems]
+    return [failure(SETTINGS, "settings", problem, fixes.SETTINGS) for problem in exc.problems]
 
 
 def _all(config: Config, stack: ExitStack, refused_s: float, timing: Timing,

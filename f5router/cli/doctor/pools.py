@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from f5router.cli import empty_pools
-from f5router.cli.doctor import mends
+from f5router.cli.doctor import fixes
 from f5router.cli.doctor.report import Check, failure, ok, skipped, warning
 from f5router.cli.survey import Survey
 from f5router.icontrol import inspection, statistics
@@ -31,16 +31,16 @@ def check(survey: Survey) -> Iterator[Check]:
             unpublished = each.cause == node_ports.UNPUBLISHED and each.are_all
             make = failure if each.is_problem else warning
             yield make(AREA, POOLS, f"{'no Service has a node port: ' if unpublished else ''}{each}",
-                       mends.EMPTY.get(each.cause, mends.NO_PODS))
+                       fixes.EMPTY.get(each.cause, fixes.NO_PODS))
     if astray := survey.reconciler.engine.places.all_problems():
         problems = {text for texts in astray.values() for text in texts}
         yield warning(AREA, WAY, f"{len(problems)} pods of {len(astray)} Services may not be reached: "
-                                 f"{pod_places.shown(problems)}", mends.ASTRAY)
+                                 f"{pod_places.shown(problems)}", fixes.ASTRAY)
     config, checked, down = survey.config, set[str](), set[str]()
     try:
         checked, down = _states(survey)
     except BigIPError as exc:
-        yield warning(AREA, POOLS, f"the state of their members cannot be read: {exc.text}", mends.MEMBERS)
+        yield warning(AREA, POOLS, f"the state of their members cannot be read: {exc.text}", fixes.MEMBERS)
     if checked:
         yield _up(checked, down)
     if not (config.vxlan or config.static_routes or config.nodeport):
@@ -64,9 +64,9 @@ def _up(checked: set[str], down: set[str]) -> Check:
     first = min(down)
     if down == checked:
         return failure(AREA, POOLS, f"no member of any pool is up: {count}, the first {first}; the BIG-IP "
-                                    "does not reach them, or nothing listens there", mends.members(first))
+                                    "does not reach them, or nothing listens there", fixes.members(first))
     return warning(AREA, POOLS, f"no member is up in {count} of {len(checked)}, the first {first}",
-                   mends.members(first))
+                   fixes.members(first))
 
 
 def _way(survey: Survey, *, is_up: bool) -> Check:
@@ -82,7 +82,7 @@ def _way(survey: Survey, *, is_up: bool) -> Check:
     try:
         routed = inspection.routed_networks(device.client, survey.config.folder)
     except BigIPError as exc:
-        return warning(AREA, WAY, f"the routes of the BIG-IP cannot be read: {exc.text}", mends.ROUTES)
+        return warning(AREA, WAY, f"the routes of the BIG-IP cannot be read: {exc.text}", fixes.ROUTES)
     networks = [ipaddress.ip_network(text) for text in (*(device.facts.networks or ()), *routed)]
     far = [address for address in pods if not _is_in(address, networks)]
     if not far:
@@ -91,7 +91,7 @@ def _way(survey: Survey, *, is_up: bool) -> Check:
     return warning(
         AREA, WAY, "it is probably missing: the settings make none, and the BIG-IP has neither a self IP nor "
                    f"a route, but for the default one, towards the pods {', '.join(far[:SHOWN])}{more}",
-        mends.missing_way(network_plugin.detect(survey.connection)))
+        fixes.missing_way(network_plugin.detect(survey.connection)))
 
 
 def _pods(survey: Survey) -> Iterator[str]:

@@ -18,7 +18,7 @@ _PLURALS = {WARNING: "warnings", FAILURE: "failures"}
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class Fix:
     """Remedy for a fault: a step, a command, or both."""
 
     step: str = ""
@@ -44,7 +44,7 @@ class Check:
     state: str
     """One of STATES; SKIPPED if a failure before it makes it impossible."""
     message: str
-    mend: Mend | None = None
+    fix: Fix | None = None
     """None only if it is well, or was not checked."""
 
 
@@ -52,12 +52,12 @@ def ok(area: str, check: str, message: str) -> Check:
     return Check(area, check, OK, message)
 
 
-def warning(area: str, check: str, message: str, mend: Mend) -> Check:
-    return Check(area, check, WARNING, message, mend)
+def warning(area: str, check: str, message: str, fix: Fix) -> Check:
+    return Check(area, check, WARNING, message, fix)
 
 
-def failure(area: str, check: str, message: str, mend: Mend) -> Check:
-    return Check(area, check, FAILURE, message, mend)
+def failure(area: str, check: str, message: str, fix: Fix) -> Check:
+    return Check(area, check, FAILURE, message, fix)
 
 
 def skipped(area: str, checks: Iterable[str], why: str) -> Check:
@@ -76,7 +76,7 @@ def as_json(checks: Sequence[Check]) -> str:
     """Render `checks`, each an object with the fields of Check, and `summary`, the number of each state."""
     counts = Counter(check.state for check in checks)
     document: dict[str, Any] = {
-        "checks": [{**asdict(check), "mend": str(check.mend or "")} for check in checks],
+        "checks": [{**asdict(check), "fix": str(check.fix or "")} for check in checks],
         "summary": {state: counts[state] for state in STATES}}
     return json.dumps(document, indent=2)
 
@@ -97,17 +97,17 @@ def as_text(checks: Sequence[Check], width: int) -> Text:
             area = check.area
         text.append(f"  {check.state:<{len(SKIPPED)}}", _STYLES[check.state])
         text.append(f"  {check.check:<{column}}  {hanging(check.message, indent, width)}\n")
-        if check.mend and (after is None or (after.area, after.mend) != (check.area, check.mend)):
-            _append_mend(text, check.mend, width)
+        if check.fix and (after is None or (after.area, after.fix) != (check.area, check.fix)):
+            _append_fix(text, check.fix, width)
     return text.append(f"\n{summary(checks)}")
 
 
-def _append_mend(text: Text, mend: Mend, width: int) -> None:
-    """Append lines below a check, behind the word "mend"."""
+def _append_fix(text: Text, fix: Fix, width: int) -> None:
+    """Append lines below a check, behind the word "fix"."""
     indent = 2 + len(SKIPPED) + 2
-    lines = [hanging(f"{mend.step}{':' if mend.command else ''}", indent, width)] if mend.step else []
-    lines += [printable(mend.command)] if mend.command else []
-    text.append(f"  {'mend':<{len(SKIPPED)}}  ", "cyan")
+    lines = [hanging(f"{fix.step}{':' if fix.command else ''}", indent, width)] if fix.step else []
+    lines += [printable(fix.command)] if fix.command else []
+    text.append(f"  {'fix':<{len(SKIPPED)}}  ", "cyan")
     text.append(f"\n{' ' * indent}".join(lines) + "\n")
 
 

@@ -56,7 +56,7 @@ class Right:
                 f"{f' in namespace {self.namespace}' if self.namespace else ''}")
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         """The command that grants it to the account of the shipped files."""
         if self.resource == PROJECTS.resource:
             namespace, name = SHIPPED_ACCOUNT

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from f5router.app import config_sync
 from f5router.cli import survey as topics
-from f5router.cli.doctor import mends, pools
-from f5router.cli.doctor.report import Check, Mend, failure, ok, skipped, warning
+from f5router.cli.doctor import fixes, pools
+from f5router.cli.doctor.report import Check, Fix, failure, ok, skipped, warning
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
@@ -40,10 +40,10 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
     if not survey.knows_cluster:
         if cluster_well:
             for text in survey.cluster.missing():
-                yield failure(AREA, "cluster", *mends.split(text, mends.not_listed(text)))
+                yield failure(AREA, "cluster", *fixes.split(text, fixes.not_listed(text)))
         missing.append("the cluster")
     elif texts := survey.cluster.unread_secrets():
-        yield from (warning(AREA, "Secrets", text, mends.SECRETS) for text in texts)
+        yield from (warning(AREA, "Secrets", text, fixes.SECRETS) for text in texts)
     if missing:
         others = (*(() if survey.knows_device else _OF_DEVICE), *_OF_BOTH)
         yield skipped(AREA, others, f"{' and '.join(missing)} must be readable first")
@@ -54,7 +54,7 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
     if survey.is_complete:
         survey.plan()
         if held := survey.reconciler.retention.unread_problem:
-            yield warning(AREA, "kinds", held, mends.not_listed("; ".join(survey.cluster.problems())))
+            yield warning(AREA, "kinds", held, fixes.not_listed("; ".join(survey.cluster.problems())))
         yield from _virtual_servers(survey)
         yield from _topics(survey)
         yield from pools.check(survey)
@@ -62,10 +62,10 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
 
 def _unreadable(error: BigIPError, partition: str) -> Check:
     if isinstance(error, PartitionMissing):
-        return failure(AREA, "partition", error.text, mends.partition(partition))
+        return failure(AREA, "partition", error.text, fixes.partition(partition))
     if isinstance(error, Standby):
-        return failure(AREA, "failover", error.text, mends.NO_ACTIVE)
-    return failure(AREA, "reading", str(error), mends.READING)
+        return failure(AREA, "failover", error.text, fixes.NO_ACTIVE)
+    return failure(AREA, "reading", str(error), fixes.READING)
 
 
 def _partition(survey: Survey) -> Iterator[Check]:
@@ -88,16 +88,16 @@ def _virtual_servers(survey: Survey) -> Iterator[Check]:
         problems = [problem for problem in problems if problem not in mine]
         for problem in mine:
             yield failure(AREA, "virtual servers", _text(problem),
-                          mends.virtual(virtual, problem.text, https=virtual is facts.https))
+                          fixes.virtual(virtual, problem.text, https=virtual is facts.https))
         if not mine:
             yield ok(AREA, "virtual servers", _described(survey, virtual))
         yield from _translation(survey.config, virtual)
     for problem in problems:
-        yield failure(AREA, "objects", str(problem), mends.objects(problem.routes))
+        yield failure(AREA, "objects", str(problem), fixes.objects(problem.routes))
     yield from _missing_profiles(facts)
     for text in survey.findings()[topics.VIRTUALS].warnings:
         yield warning(AREA, "virtual servers", text,
-                      mends.compression(text, filter(None, (facts.http, facts.https))))
+                      fixes.compression(text, filter(None, (facts.http, facts.https))))
 
 
 def _text(problem: GroupedProblem) -> str:
@@ -123,13 +123,13 @@ def _translation(config: Config, virtual: VirtualFacts) -> Iterator[Check]:
     if virtual.exists and virtual.snat == "none" and (config.static_routes or config.nodeport):
         yield warning(AREA, "virtual servers", f"{virtual.path} translates no source addresses: pods answer "
                                                "to clients past the BIG-IP, unless it is their gateway",
-                      mends.translation(virtual.path))
+                      fixes.translation(virtual.path))
 
 
 def _missing_profiles(facts: DeviceFacts) -> Iterator[Check]:
     for path in sorted(facts.missing_profiles):
         yield warning(AREA, "profiles", f"server SSL profile {path} of --allowed-profiles does not exist",
-                      mends.server_ssl(path))
+                      fixes.server_ssl(path))
 
 
 # --- pair, network, limits ---------------------------------------------------------------
@@ -141,17 +141,17 @@ def _sync(survey: Survey) -> Iterator[Check]:
         group, decision = config_sync.look(ConfigSync(lambda: device.client), device.folder,
                                            push=config.config_sync == config_sync.PUSH)
     except BigIPError as exc:
-        yield warning(AREA, "config sync", f"its state cannot be read: {exc.text}", mends.SYNC_HIDDEN)
+        yield warning(AREA, "config sync", f"its state cannot be read: {exc.text}", fixes.SYNC_HIDDEN)
         return
     if group is None and len(config.hosts) > 1:
         yield failure(AREA, "config sync", f"{config.folder} is in no device group: after a failover the "
-                                           "other unit serves nothing", mends.no_group(config.folder))
+                                           "other unit serves nothing", fixes.no_group(config.folder))
     elif group is None:
         yield ok(AREA, "config sync", "the BIG-IP shares its configuration with no other unit")
     elif decision.problem:
         text, _, command = decision.problem.partition(": tmsh ")
         yield warning(AREA, "config sync", text,
-                      mends.sync(group.name, waits=decision.wait, mine=bool(command)))
+                      fixes.sync(group.name, waits=decision.wait, mine=bool(command)))
     else:
         state = "changes are pending, and `f5router run` syncs them" if decision.push else "in sync"
         yield ok(AREA, "config sync", f"device group {group.name}: {state}")
@@ -161,7 +161,7 @@ def _limits(survey: Survey) -> Iterator[Check]:
     kinds = Counter(type(obj) for obj in survey.device.observed.values())
     slow = survey.device.client.slow_requests.warnings()
     for text in slow:
-        yield warning(AREA, "limits", text.partition(": give ")[0], mends.SHARDS)
+        yield warning(AREA, "limits", text.partition(": give ")[0], fixes.SHARDS)
     near = list(_near_secrets(survey))
     yield from near
     if not slow and not near:
@@ -175,12 +175,12 @@ def _near_secrets(survey: Survey) -> Iterator[Check]:
     total = sum(counts.values())
     if total >= NEAR * limits.total:
         yield warning(AREA, "limits", f"{total} of {limits.total} Secrets are read",
-                      mends.more_secrets("--max-secrets", limits.total))
+                      fixes.more_secrets("--max-secrets", limits.total))
     for namespace, count in sorted(counts.items()):
         if count >= NEAR * limits.per_namespace:
             yield warning(AREA, "limits", f"{count} of {limits.per_namespace} Secrets are read of namespace "
                                           f"{namespace}",
-                          mends.more_secrets("--max-secrets-per-namespace", limits.per_namespace))
+                          fixes.more_secrets("--max-secrets-per-namespace", limits.per_namespace))
 
 
 def _topics(survey: Survey) -> Iterator[Check]:
@@ -190,28 +190,28 @@ def _topics(survey: Survey) -> Iterator[Check]:
     for kind in unknown:
         yield warning(AREA, "way to the pods", f"the settings of VxLAN are not checked against a {kind}: "
                                                "there is none, or it cannot be read",
-                      mends.NO_NETWORK_KIND)
+                      fixes.NO_NETWORK_KIND)
     network_findings = findings[topics.NETWORK]
     for text in network_findings.problems:
-        yield failure(AREA, "way to the pods", *_mended(survey, text))
+        yield failure(AREA, "way to the pods", *_fixed(survey, text))
     for text in network_findings.warnings:
-        yield warning(AREA, "way to the pods", *_mended(survey, text))
+        yield warning(AREA, "way to the pods", *_fixed(survey, text))
     if not unknown and network_findings == Findings() and (way := _way(survey)):
         yield ok(AREA, "way to the pods", way)
     for text in findings[topics.NODES].problems:
-        yield failure(AREA, LTM_NODES, text, mends.NODES)
+        yield failure(AREA, LTM_NODES, text, fixes.NODES)
     for text in findings[topics.NODES].warnings:
-        yield warning(AREA, LTM_NODES, text, mends.NODES)
+        yield warning(AREA, LTM_NODES, text, fixes.NODES)
     for text in findings[topics.SELECTION].warnings:
-        yield warning(AREA, "selection", text, mends.NAMESPACES)
+        yield warning(AREA, "selection", text, fixes.NAMESPACES)
 
 
-def _mended(survey: Survey, text: str) -> tuple[str, Mend]:
-    """Return a finding about the way to the pods without its remedy, and what mends it."""
+def _fixed(survey: Survey, text: str) -> tuple[str, Fix]:
+    """Return a finding about the way to the pods without its remedy, and what fixes it."""
     config, facts = survey.config, survey.device.facts
-    return mends.way(
+    return fixes.way(
         text.removeprefix(f"{topics.NETWORK}: "), config.vxlan, filter(None, (facts.http, facts.https)),
-        mends.role(config.bigip.username, facts.version))
+        fixes.role(config.bigip.username, facts.version))
 
 
 def _way(survey: Survey) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 
-from f5router.cli.doctor import clocks, mends
+from f5router.cli.doctor import clocks, fixes
 from f5router.cli.doctor.report import OK, Check, failure, ok, skipped, warning
 from f5router.config.config import Config
 from f5router.icontrol import inspection, rights
@@ -64,7 +64,7 @@ def _connected(where: str, unit: Unit, config: Config) -> Iterator[Check]:
     yield ok(where, "address", "it answers")
     if config.bigip.verify is False:
         yield warning(where, "TLS", "the certificate is not verified, so anybody may play the BIG-IP",
-                      mends.certificate(unit.name))
+                      fixes.certificate(unit.name))
     else:
         yield ok(where, "TLS", "the certificate is trusted, and is for this address")
 
@@ -74,17 +74,17 @@ def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterat
     if isinstance(exc, Untrusted):
         yield ok(where, "address", "it answers")
         message, _, step = exc.text.rpartition(": ")
-        yield failure(where, "TLS", message, mends.certificate(unit.name, step))
+        yield failure(where, "TLS", message, fixes.certificate(unit.name, step))
     elif isinstance(exc, Unreachable):
-        yield failure(where, "address", exc.text, mends.no_address(unit.name))
+        yield failure(where, "address", exc.text, fixes.no_address(unit.name))
     else:
         yield from _connected(where, unit, config)
         if isinstance(exc, AuthFailed):
-            yield failure(where, LOGIN, *mends.login(config.bigip.username, exc.text))
+            yield failure(where, LOGIN, *fixes.login(config.bigip.username, exc.text))
         elif isinstance(exc, Unsupported):
-            yield failure(where, "version", exc.text, mends.UNSUPPORTED)
+            yield failure(where, "version", exc.text, fixes.UNSUPPORTED)
         else:
-            yield failure(where, "ready", str(exc), mends.RESTART)
+            yield failure(where, "ready", str(exc), fixes.RESTART)
     yield skipped(where, _AFTER_LOGIN, "they need a login that works")
 
 
@@ -94,13 +94,13 @@ def _role(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> I
         access = rights.read(unit.client, name)
     except BigIPError as exc:
         yield warning(where, "role", f"the role of user {name} cannot be read, as of one of a directory "
-                                     f"server: {exc.text}", mends.REMOTE_ROLE)
+                                     f"server: {exc.text}", fixes.REMOTE_ROLE)
         return
-    findings, mend = rights.evaluate(name, partition, access), mends.role(name, version)
+    findings, fix = rights.evaluate(name, partition, access), fixes.role(name, version)
     for text in findings.problems:
-        yield failure(where, "role", text.partition("; give it")[0], mend)
+        yield failure(where, "role", text.partition("; give it")[0], fix)
     for text in findings.warnings:
-        yield warning(where, "role", text, mend)
+        yield warning(where, "role", text, fix)
     if findings == rights.NOTHING_WRONG:
         yield ok(where, "role", f"{rights.ADMIN} in partition {partition}")
 
@@ -110,42 +110,42 @@ def _version(where: str, unit: Unit, version: tuple[int, ...]) -> Iterator[Check
     try:
         ready = unit.client.ready()
     except BigIPError as exc:
-        yield failure(where, "ready", exc.text, mends.RESTART)
+        yield failure(where, "ready", exc.text, fixes.RESTART)
     else:
         if not ready:
             yield failure(where, "ready", "the BIG-IP reports that its configuration is not loaded",
-                          mends.NOT_LOADED)
+                          fixes.NOT_LOADED)
 
 
 def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -> Iterator[Check]:
     try:
         licence = inspection.licence(unit.client)
     except BigIPError as exc:
-        yield warning(where, "licence", f"it cannot be read: {exc.text}", mends.LICENCE_HIDDEN)
+        yield warning(where, "licence", f"it cannot be read: {exc.text}", fixes.LICENCE_HIDDEN)
         return
     if not licence.exists:
-        yield failure(where, "licence", "there is none", mends.NO_LICENCE)
+        yield failure(where, "licence", "there is none", fixes.NO_LICENCE)
         return
     today = inspection.day(now())
     if licence.ends is not None and licence.ends < today:
-        yield failure(where, "licence", f"it ended on {licence.ends}", mends.RENEWAL)
+        yield failure(where, "licence", f"it ended on {licence.ends}", fixes.RENEWAL)
     elif licence.ends is not None and licence.ends - today <= ENDING:
-        yield warning(where, "licence", f"it ends on {licence.ends}", mends.RENEWAL)
+        yield warning(where, "licence", f"it ends on {licence.ends}", fixes.RENEWAL)
     else:
         yield ok(where, "licence", f"until {licence.ends}" if licence.ends else "without an end")
     if config.vxlan and licence.has_sdn is False:
         yield failure(where, "licence", f"{inspection.SDN_SERVICES} is not in it, so the BIG-IP cannot join "
-                                        "the cluster network", mends.NO_SDN)
+                                        "the cluster network", fixes.NO_SDN)
 
 
 def _modules(where: str, unit: Unit) -> Iterator[Check]:
     try:
         level = inspection.level(unit.client, "ltm")
     except BigIPError as exc:
-        yield warning(where, "modules", f"they cannot be read: {exc.text}", mends.MODULES_HIDDEN)
+        yield warning(where, "modules", f"they cannot be read: {exc.text}", fixes.MODULES_HIDDEN)
         return
     if level in ("", "none"):
-        yield failure(where, "modules", "LTM is not provisioned", mends.NO_LTM)
+        yield failure(where, "modules", "LTM is not provisioned", fixes.NO_LTM)
     else:
         yield ok(where, "modules", f"LTM is provisioned, level {level}")
 
@@ -155,12 +155,12 @@ def _clock(where: str, unit: Unit, now: Callable[[], float]) -> Iterator[Check]:
     try:
         time = inspection.time(unit.client)
     except BigIPError as exc:
-        yield warning(where, "clock", f"it cannot be read: {exc.text}", mends.CLOCK_HIDDEN)
+        yield warning(where, "clock", f"it cannot be read: {exc.text}", fixes.CLOCK_HIDDEN)
         return
     if time is None:
-        yield warning(where, "clock", "it is shown in an unknown form", mends.CLOCK_HIDDEN)
+        yield warning(where, "clock", "it is shown in an unknown form", fixes.CLOCK_HIDDEN)
     else:
-        yield clocks.compare(where, "the BIG-IP", time.timestamp(), begin, now(), mends.CLOCK)
+        yield clocks.compare(where, "the BIG-IP", time.timestamp(), begin, now(), fixes.CLOCK)
 
 
 def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> Iterator[Check]:
@@ -168,15 +168,15 @@ def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) 
     try:
         state = unit.failover.check()
     except BigIPError as exc:
-        yield failure(where, "failover", exc.text, mends.FAILOVER_HIDDEN)
+        yield failure(where, "failover", exc.text, fixes.FAILOVER_HIDDEN)
         return
     remarks, alone = unit.failover.remarks(), len(config.hosts) == 1
-    mend = mends.failover(state.status, config.bigip.username, version)
+    fix = fixes.failover(state.status, config.bigip.username, version)
     for text in remarks:
         if not state.status:
-            yield warning(where, "failover", text, mend)
+            yield warning(where, "failover", text, fix)
         elif alone:
-            yield failure(where, "failover", text, mend)
+            yield failure(where, "failover", text, fix)
     if not remarks or (state.status and not alone):
         yield ok(where, "failover", f"the unit is {state.status}")
 
@@ -187,10 +187,10 @@ def _tunnels(where: str, unit: Unit) -> Check:
         copied = inspection.copies_tunnels(unit.client)
     except BigIPError as exc:
         return warning(where, "tunnels", f"iptunnel.configsync cannot be read: {exc.text}",
-                       mends.TUNNELS_HIDDEN)
+                       fixes.TUNNELS_HIDDEN)
     if copied:
         return warning(where, "tunnels", "config sync copies them, so that after it the other units have a "
-                                         "tunnel with this unit's address", mends.TUNNELS)
+                                         "tunnel with this unit's address", fixes.TUNNELS)
     return ok(where, "tunnels", "config sync leaves them out")
 
 
@@ -202,12 +202,12 @@ def _ssh(where: str, settings: SSHSettings) -> Check:
     try:
         ssh.connect(settings).close()
     except HostKeyRefused as exc:
-        return failure(where, "SSH", exc.text, mends.HOST_KEY)
+        return failure(where, "SSH", exc.text, fixes.HOST_KEY)
     except UploadAuthFailed as exc:
-        return failure(where, "SSH", exc.text, mends.ssh_login(settings))
+        return failure(where, "SSH", exc.text, fixes.ssh_login(settings))
     except UploadError as exc:
-        return failure(where, "SSH", exc.text, mends.no_ssh(settings))
+        return failure(where, "SSH", exc.text, fixes.no_ssh(settings))
     if settings.insecure_host_key:
         return warning(where, "SSH", f"user {settings.username} logs in to {server}, whose host key is not "
-                                     "verified", mends.ssh_keys(settings))
+                                     "verified", fixes.ssh_keys(settings))
     return ok(where, "SSH", f"user {settings.username} logs in to {server}, whose host key is known")

@@ -36,7 +36,7 @@ def astray(near):
 
 
 def test_static_routes(astray, running):
-    """The Event names them; they stay members; what is mended is not reported any more."""
+    """The Event names them; they stay members; what is fixed is not reported any more."""
     router = running(**FLAGS)
     router.wait(lambda: events(astray))
     (text,) = events(astray)

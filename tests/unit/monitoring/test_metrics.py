@@ -228,7 +228,7 @@ def test_changes_that_wait():
 
 
 def test_drift():
-    """Found is everything that somebody changed, mended what the router had to write again."""
+    """Found is everything that somebody changed, fixed what the router had to write again."""
     drift = DriftCounts()
     counters = Metrics(Sources(dict, {}, drift=drift))
     drift.find(POOL.ref, is_wrong=True)
@@ -237,7 +237,7 @@ def test_drift():
         drift.written(POOL.ref)
     drift.written(Ref("ltm/rule", "/Common/b"))
     assert values(counters, "f5router_drift_found") == {("ltm/pool",): 1, ("ltm/rule",): 1}
-    assert values(counters, "f5router_drift_mended") == {("ltm/pool",): 1}
+    assert values(counters, "f5router_drift_fixed") == {("ltm/pool",): 1}
 
 
 def test_watches():

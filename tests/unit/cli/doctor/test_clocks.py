@@ -1,11 +1,11 @@
 """Comparison of clocks that show whole seconds."""
 
 from f5router.cli.doctor.clocks import compare
-from f5router.cli.doctor.report import Mend
+from f5router.cli.doctor.report import Fix
 from tests.rows import rows
 
 BEGIN, END = 1000.4, 1002.9
-MEND = Mend("let both follow the same time servers")
+FIX = Fix("let both follow the same time servers")
 
 
 @rows(("time", "state", "words"), [
@@ -20,8 +20,8 @@ MEND = Mend("let both follow the same time servers")
     (1000 - 5 * 3600 - 400, "warning", "18399 s behind this machine"),
 ])
 def test_compare(time, state, words):
-    check = compare("area", "the BIG-IP", time, BEGIN, END, MEND)
+    check = compare("area", "the BIG-IP", time, BEGIN, END, FIX)
     assert check.state == state
     assert words in check.message
     assert ("zone" in check.message) is ("zone" in words)
-    assert check.mend == (None if state == "ok" else MEND)
+    assert check.fix == (None if state == "ok" else FIX)

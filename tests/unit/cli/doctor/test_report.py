@@ -5,14 +5,14 @@ import json
 import pytest
 
 from f5router.cli.doctor import report
-from f5router.cli.doctor.report import Mend
+from f5router.cli.doctor.report import Fix
 from tests.rows import rows
 
 CHECKS = [
     report.ok("settings", "settings", "they fit"),
-    report.warning("BIG-IP a", "licence", "it ends on 2026-12-01", Mend("renew it", "tmsh install x")),
+    report.warning("BIG-IP a", "licence", "it ends on 2026-12-01", Fix("renew it", "tmsh install x")),
     report.failure("BIG-IP a", "login", "user 'x\x1b[31m' is refused",
-                   Mend(command="tmsh modify auth user '\x1b[31m'")),
+                   Fix(command="tmsh modify auth user '\x1b[31m'")),
     report.skipped("BIG-IP a", ("role", "version"), "they need a login"),
 ]
 
@@ -22,10 +22,10 @@ settings
 
 BIG-IP a
   warning  licence      it ends on 2026-12-01
-  mend     renew it:
+  fix      renew it:
            tmsh install x
   failure  login        user 'x\\x1b[31m' is refused
-  mend     tmsh modify auth user '\\x1b[31m'
+  fix      tmsh modify auth user '\\x1b[31m'
   skipped  not checked  role, version: they need a login
 
 1 ok, 1 warning, 1 failure, 1 skipped"""
@@ -44,27 +44,27 @@ def test_lines_break_below_their_message():
 
 
 def test_a_command_is_whole():
-    """It can be copied; what mends several checks in a row stands once."""
-    mend = Mend("word " * 30, "tmsh " + "word " * 30 + "end")
-    text = report.as_text([report.failure("a", "check", "x", mend), report.warning("a", "check", "y", mend),
-                           report.warning("b", "check", "z", mend)], 80).plain
+    """It can be copied; what fixes several checks in a row stands once."""
+    fix = Fix("word " * 30, "tmsh " + "word " * 30 + "end")
+    text = report.as_text([report.failure("a", "check", "x", fix), report.warning("a", "check", "y", fix),
+                           report.warning("b", "check", "z", fix)], 80).plain
     lines = text.splitlines()
     assert [line.split()[0] for line in lines if line.endswith(" end")] == ["tmsh"] * 2
-    assert sum(line.startswith("  mend ") for line in lines) == 2
+    assert sum(line.startswith("  fix ") for line in lines) == 2
     assert all(len(line) <= 80 for line in lines if not line.endswith(" end"))
 
 
-def test_a_fault_without_a_mend_is_an_error():
+def test_a_fault_without_a_fix_is_an_error():
     with pytest.raises(ValueError, match="neither a step nor a command"):
-        Mend()
+        Fix()
 
 
 def test_json():
     document = json.loads(report.as_json(CHECKS))
     assert document["checks"][1] == {
         "area": "BIG-IP a", "check": "licence", "state": "warning", "message": "it ends on 2026-12-01",
-        "mend": "renew it: tmsh install x"}
-    assert document["checks"][0]["mend"] == ""
+        "fix": "renew it: tmsh install x"}
+    assert document["checks"][0]["fix"] == ""
     assert document["summary"] == {"ok": 1, "warning": 1, "failure": 1, "skipped": 1}
 
 

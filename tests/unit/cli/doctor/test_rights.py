@@ -45,7 +45,7 @@ def test_the_roles_are_enough_and_not_more(flags, files):
     rights_needed = needed(**flags)
     assert used(rights_needed) | OTHER_API == granted(*files)
     for right in rights_needed:
-        file = right.mend.split("docs/deploy/")[1]
+        file = right.fix.split("docs/deploy/")[1]
         assert used([right]) <= granted(file), right
 
 
@@ -57,17 +57,17 @@ def test_namespaces():
 
 def test_vxlan():
     """openshift-sdn brings the role."""
-    sdn = {(right.resource, right.verb, right.required, right.mend) for right in needed(**VXLAN)
+    sdn = {(right.resource, right.verb, right.required, right.fix) for right in needed(**VXLAN)
            if right.file == rights.SDN}
-    mend = "oc apply -f docs/deploy/15-sdn-reader.yaml"
-    assert sdn == {("nodes", "list", True, mend), ("nodes", "watch", True, mend),
-                   ("hostsubnets", "list", False, mend), ("hostsubnets", "watch", False, mend),
-                   ("clusternetworks", "get", False, mend)}
+    fix = "oc apply -f docs/deploy/15-sdn-reader.yaml"
+    assert sdn == {("nodes", "list", True, fix), ("nodes", "watch", True, fix),
+                   ("hostsubnets", "list", False, fix), ("hostsubnets", "watch", False, fix),
+                   ("clusternetworks", "get", False, fix)}
 
 
 def test_projects_are_listed_only():
     (right,) = [right for right in needed(**{"project-labels": "a=b"}) if right.resource == "projects"]
-    assert (right.verb, "basic-user" in right.mend) == ("list", True)
+    assert (right.verb, "basic-user" in right.fix) == ("list", True)
 
 
 def test_no_right_on_what_is_not_served():
@@ -96,4 +96,4 @@ def test_words():
     assert right.what == "update leases.coordination.k8s.io f5router in namespace f5router"
     (status,) = [right for right in needed() if right.resource == "routes" and right.subresource]
     assert (status.what, status.instead) == ("patch routes/status.route.openshift.io", "update")
-    assert status.mend == f"oc apply -f {SHIPPED}"
+    assert status.fix == f"oc apply -f {SHIPPED}"

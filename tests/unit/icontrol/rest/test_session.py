@@ -229,7 +229,7 @@ def test_refused_login_names_user_and_settings(auth, path, refusal, words):
         assert caught.value.text == f"user 'router' or its password is refused, see {where}: {words}"
 
 
-def test_token_limit_says_how_to_mend_it():
+def test_token_limit_says_how_to_fix_it():
     """The message has the command, and is not cut."""
     with connected() as (device, client, _):
         device.add(TOKEN_LIMIT, path=LOGIN)

@@ -85,7 +85,7 @@ def test_environment_does_not_replace_the_bundle(monkeypatch):
 
 @pytest.mark.parametrize("name", ["big-ip.example.com", "127.0.0.2"])
 def test_other_name(name):
-    """A certificate for another name or address: another option mends it."""
+    """A certificate for another name or address: another option fixes it."""
     with connected(name) as (device, client, clock):
         error = failure(client, "post", {})
         assert isinstance(error, Untrusted)

@@ -1,34 +1,34 @@
-"""Steps and commands that mend faults name the right object, in words that a shell takes as they are."""
+"""Steps and commands that fix faults name the right object, in words that a shell takes as they are."""
 
 import shlex
 
-from f5router.cli.doctor import mends
-from f5router.cli.doctor.report import Mend
+from f5router.cli.doctor import fixes
+from f5router.cli.doctor.report import Fix
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.network.vxlan import VxlanConfig
 from tests.rows import rows
 
 PAIR = VxlanConfig("10.3.89.213", "10.131.0.5/14"), VxlanConfig("10.3.89.214", "10.130.2.5/14")
-ROLE = Mend("role")
+ROLE = Fix("role")
 WEB = VirtualFacts("/Common/web", snat="snat", snat_pool="/Common/few")
 PROFILES = ("/Common/a", "/Common/b")
 PLAIN = VirtualFacts("/Common/plain")
 HOSTILE = "/Common/x';reboot\x1b[31m"
 
 
-@rows(("mend", "words"), [
-    (mends.virtual(VirtualFacts(HOSTILE, http=False), "an http profile is missing", https=False), 10),
-    (mends.translation(HOSTILE), 10), (mends.server_ssl(HOSTILE), 6), (mends.partition(HOSTILE), 5),
-    (mends.role(HOSTILE, (14, 1)), 14), (mends.no_group(HOSTILE), 7),
-    (mends.sync(HOSTILE, waits=False, mine=True), 6),
-    (mends.ssh_login(mends.SSHSettings(host="h", port=22, username=HOSTILE)), 7),
+@rows(("fix", "words"), [
+    (fixes.virtual(VirtualFacts(HOSTILE, http=False), "an http profile is missing", https=False), 10),
+    (fixes.translation(HOSTILE), 10), (fixes.server_ssl(HOSTILE), 6), (fixes.partition(HOSTILE), 5),
+    (fixes.role(HOSTILE, (14, 1)), 14), (fixes.no_group(HOSTILE), 7),
+    (fixes.sync(HOSTILE, waits=False, mine=True), 6),
+    (fixes.ssh_login(fixes.SSHSettings(host="h", port=22, username=HOSTILE)), 7),
 ])
-def test_names_are_one_word_of_the_shell(mend, words):
+def test_names_are_one_word_of_the_shell(fix, words):
     """No name ends the command, or changes the terminal."""
-    assert len(shlex.split(mend.command)) == words
-    assert "/Common/x';reboot\\x1b[31m" in shlex.split(mend.command)
-    assert mend.command.isprintable()
+    assert len(shlex.split(fix.command)) == words
+    assert "/Common/x';reboot\\x1b[31m" in shlex.split(fix.command)
+    assert fix.command.isprintable()
 
 
 @rows(("text", "message", "words"), [
@@ -73,9 +73,9 @@ def test_names_are_one_word_of_the_shell(mend, words):
      "tmsh modify ltm virtual /Common/plain source-address-translation { type automap }"),
 ])
 def test_the_way_to_the_pods(text, message, words):
-    shown, mend = mends.way(text, PAIR, (WEB, PLAIN), ROLE)
+    shown, fix = fixes.way(text, PAIR, (WEB, PLAIN), ROLE)
     assert shown == (message or text)
-    assert str(mend).endswith(words)
+    assert str(fix).endswith(words)
 
 
 @rows(("facts", "text", "command"), [
@@ -86,15 +86,15 @@ def test_the_way_to_the_pods(text, message, words):
     (VirtualFacts("/Common/v"), "it is refused", "f5router plan"),
 ])
 def test_a_virtual_server(facts, text, command):
-    assert mends.virtual(facts, text, https=True).command == command
+    assert fixes.virtual(facts, text, https=True).command == command
 
 
 def test_a_login():
     """The most tokens that a user may have is no wrong password."""
     text = ("the user has 100 live tokens; they end within 20 minutes, or free all: "
             "curl -u USER -X DELETE https://b")
-    message, mend = mends.login("admin", text)
-    assert (message, mend.command) == (
+    message, fix = fixes.login("admin", text)
+    assert (message, fix.command) == (
         "the user has 100 live tokens; they end within 20 minutes", "curl -u USER -X DELETE https://b")
 
 
@@ -103,7 +103,7 @@ def test_a_login():
     ((11, 6), "partition-access replace-all-with { all-partitions { role admin } }"),
 ])
 def test_a_role(version, access):
-    assert mends.role("robot", version).command == f"tmsh modify auth user robot {access}"
+    assert fixes.role("robot", version).command == f"tmsh modify auth user robot {access}"
 
 
 @rows(("routes", "command"), [
@@ -112,7 +112,7 @@ def test_a_role(version, access):
     ((Key("shop", "-i-1.site"),), "f5router plan"),
 ])
 def test_objects(routes, command):
-    assert mends.objects(routes).command == command
+    assert fixes.objects(routes).command == command
 
 
 @rows(("waits", "mine", "words"), [
@@ -122,11 +122,11 @@ def test_objects(routes, command):
                    "tmsh run cm config-sync to-group pair"),
 ])
 def test_sync(waits, mine, words):
-    assert str(mends.sync("pair", waits=waits, mine=mine)) == words
+    assert str(fixes.sync("pair", waits=waits, mine=mine)) == words
 
 
-def test_other_mends():
+def test_other_fixes():
     """A limit names the next value; a folder without a group is added to one."""
-    assert mends.more_secrets("--max-secrets", 5000).command == "f5router run --max-secrets=10000"
-    assert mends.no_group("/Shop").command == "tmsh modify sys folder /Shop device-group GROUP"
-    assert mends.not_served("services") == mends.KINDS
+    assert fixes.more_secrets("--max-secrets", 5000).command == "f5router run --max-secrets=10000"
+    assert fixes.no_group("/Shop").command == "tmsh modify sys folder /Shop device-group GROUP"
+    assert fixes.not_served("services") == fixes.KINDS

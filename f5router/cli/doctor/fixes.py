@@ -1,4 +1,4 @@
-"""Steps and commands that mend what doctor finds. No I/O.
+"""Steps and commands that fix what doctor finds. No I/O.
 
 A step is in words; a command is to be copied, after a word in capitals, such as NTP_SERVER, was replaced.
 Names of objects are quoted for a shell.
@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 
-from f5router.cli.doctor.report import Mend
+from f5router.cli.doctor.report import Fix
 from f5router.icontrol import rights
 from f5router.icontrol.settings import SSHSettings
 from f5router.kube import network_plugin
@@ -43,155 +43,155 @@ def quoted(text: str) -> str:
     return shlex.quote(printable(text))
 
 
-def split(text: str, mend: Mend) -> tuple[str, Mend]:
-    """Return a message without the remedy at its end, which becomes the step of the mend."""
+def split(text: str, fix: Fix) -> tuple[str, Fix]:
+    """Return a message without the remedy at its end, which becomes the step of the fix."""
     remedy = _REMEDY.search(text)
-    return (text[: remedy.start()], Mend(remedy[1], mend.command)) if remedy else (text, mend)
+    return (text[: remedy.start()], Fix(remedy[1], fix.command)) if remedy else (text, fix)
 
 
-SETTINGS = Mend("correct or leave out what is named; all settings are listed by", "f5router run --help-all")
+SETTINGS = Fix("correct or leave out what is named; all settings are listed by", "f5router run --help-all")
 
 # --- the cluster -------------------------------------------------------------------------
 
-API_CLOCK = Mend("let both follow the same time servers; on the machine of the API server",
+API_CLOCK = Fix("let both follow the same time servers; on the machine of the API server",
                  "timedatectl set-ntp true")
-API_CLOCK_HIDDEN = Mend("compare it with that of the machine of the API server", "date --utc")
-KINDS = Mend("see what the API server serves, and what it answers", "kubectl api-resources")
-REVIEWS = Mend(
+API_CLOCK_HIDDEN = Fix("compare it with that of the machine of the API server", "date --utc")
+KINDS = Fix("see what the API server serves, and what it answers", "kubectl api-resources")
+REVIEWS = Fix(
     "let the account of the router ask; that of the shipped files gets it with",
     "kubectl create clusterrolebinding f5router-reviews --clusterrole=system:basic-user "
     f"--serviceaccount={':'.join(SHIPPED_ACCOUNT)}")
 
 _NOT_SERVED = {
-    "routes": Mend("choose others with --sources if the cluster has no Routes; on OpenShift see why not",
+    "routes": Fix("choose others with --sources if the cluster has no Routes; on OpenShift see why not",
                    "kubectl get apiservice v1.route.openshift.io"),
-    "ingressroutes": Mend(command="kubectl apply -f docs/deploy/40-ingressroutes.yaml"),
+    "ingressroutes": Fix(command="kubectl apply -f docs/deploy/40-ingressroutes.yaml"),
 }
 
 
-def kube_login(server: str) -> Mend:
-    return Mend(f"in a pod, apply {SHIPPED} if its service account is gone; elsewhere renew the login",
+def kube_login(server: str) -> Fix:
+    return Fix(f"in a pod, apply {SHIPPED} if its service account is gone; elsewhere renew the login",
                 f"oc login {quoted(server)}")
 
 
-def no_api_server(server: str) -> Mend:
-    return Mend("check --config, --context and --master, and the network to it",
+def no_api_server(server: str) -> Fix:
+    return Fix("check --config, --context and --master, and the network to it",
                 f"curl --insecure {quoted(server + '/version')}")
 
 
-def not_served(resource: str) -> Mend:
+def not_served(resource: str) -> Fix:
     return _NOT_SERVED.get(resource, KINDS)
 
 
-def not_listed(text: str) -> Mend:
+def not_listed(text: str) -> Fix:
     """Return what helps if a list of the cluster is not complete."""
     if missing := re.search(r"the namespace '([^']+)' does not exist", text):
-        return Mend("correct --namespace, or create it", f"kubectl create namespace {quoted(missing[1])}")
-    return Mend("see the rights of the account, and if the API server is well", "kubectl get --raw /healthz")
+        return Fix("correct --namespace, or create it", f"kubectl create namespace {quoted(missing[1])}")
+    return Fix("see the rights of the account, and if the API server is well", "kubectl get --raw /healthz")
 
 
 # --- one BIG-IP --------------------------------------------------------------------------
 
-RESTART = Mend("wait until the BIG-IP has started; if that does not help, restart its REST service on it",
+RESTART = Fix("wait until the BIG-IP has started; if that does not help, restart its REST service on it",
                "bigstart restart restjavad")
-NOT_LOADED = Mend("wait until its phase is `running`; else see what keeps it", "tmsh show sys mcp-state")
-UNSUPPORTED = Mend("name the management address of a BIG-IP with --f5-host; if it is one, upgrade it",
+NOT_LOADED = Fix("wait until its phase is `running`; else see what keeps it", "tmsh show sys mcp-state")
+UNSUPPORTED = Fix("name the management address of a BIG-IP with --f5-host; if it is one, upgrade it",
                    "tmsh show sys version")
-REMOTE_ROLE = Mend(f"see that its directory group has the role {rights.ADMIN} in all partitions",
+REMOTE_ROLE = Fix(f"see that its directory group has the role {rights.ADMIN} in all partitions",
                    "tmsh list auth remote-role")
-LICENCE_HIDDEN = Mend("read it on the BIG-IP", "tmsh show sys license")
-NO_LICENCE = Mend(command="tmsh install sys license registration-key KEY")
-RENEWAL = Mend("renew it with F5, then install it", NO_LICENCE.command)
-NO_SDN = Mend(f"add SDN Services to it; {vxlan_checks.RAMP}",
+LICENCE_HIDDEN = Fix("read it on the BIG-IP", "tmsh show sys license")
+NO_LICENCE = Fix(command="tmsh install sys license registration-key KEY")
+RENEWAL = Fix("renew it with F5, then install it", NO_LICENCE.command)
+NO_SDN = Fix(f"add SDN Services to it; {vxlan_checks.RAMP}",
               "tmsh install sys license registration-key KEY add-on-keys { ADD_ON_KEY }")
-MODULES_HIDDEN = Mend("read them on the BIG-IP", "tmsh list sys provision")
-NO_LTM = Mend(command="tmsh modify sys provision ltm level nominal")
-CLOCK = Mend("let both follow the same time servers", "tmsh modify sys ntp servers add { NTP_SERVER }")
-CLOCK_HIDDEN = Mend("compare it by hand", "tmsh show sys clock")
-HOST_KEY = Mend("compare the fingerprint with that of the BIG-IP's own files, then put the key into "
+MODULES_HIDDEN = Fix("read them on the BIG-IP", "tmsh list sys provision")
+NO_LTM = Fix(command="tmsh modify sys provision ltm level nominal")
+CLOCK = Fix("let both follow the same time servers", "tmsh modify sys ntp servers add { NTP_SERVER }")
+CLOCK_HIDDEN = Fix("compare it by hand", "tmsh show sys clock")
+HOST_KEY = Fix("compare the fingerprint with that of the BIG-IP's own files, then put the key into "
                 "--f5-ssh-known-hosts, or the fingerprint into --f5-ssh-host-key; on the BIG-IP",
                 "for key in /config/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done")
-TUNNELS = Mend(f"exclude them on each unit ({PAIRS})",
+TUNNELS = Fix(f"exclude them on each unit ({PAIRS})",
                "tmsh modify sys db iptunnel.configsync value disable")
-TUNNELS_HIDDEN = Mend("read it on the unit", "tmsh list sys db iptunnel.configsync value")
-FAILOVER_HIDDEN = Mend("read it on the unit", "tmsh show cm failover-status")
-NOT_ACTIVE = Mend("give both units of the pair with --f5-host, or the address of the active one; each shows "
+TUNNELS_HIDDEN = Fix("read it on the unit", "tmsh list sys db iptunnel.configsync value")
+FAILOVER_HIDDEN = Fix("read it on the unit", "tmsh show cm failover-status")
+NOT_ACTIVE = Fix("give both units of the pair with --f5-host, or the address of the active one; each shows "
                   "its state with", FAILOVER_HIDDEN.command)
-OFFLINE = Mend("if it is meant to serve, release it", "tmsh run sys failover online")
-NO_ACTIVE = Mend("see on each unit why not exactly one of them is active", FAILOVER_HIDDEN.command)
+OFFLINE = Fix("if it is meant to serve, release it", "tmsh run sys failover online")
+NO_ACTIVE = Fix("see on each unit why not exactly one of them is active", FAILOVER_HIDDEN.command)
 
 
-def no_address(name: str) -> Mend:
-    return Mend(f"check --f5-host {printable(name)}, its name in DNS, and the network to it",
+def no_address(name: str) -> Fix:
+    return Fix(f"check --f5-host {printable(name)}, its name in DNS, and the network to it",
                 f"curl --insecure {quoted(f'https://{name}/mgmt/tm/sys/version')}")
 
 
-def certificate(name: str, step: str = "give the file of its CA with --f5-ca-bundle") -> Mend:
+def certificate(name: str, step: str = "give the file of its CA with --f5-ca-bundle") -> Fix:
     """Args: step: what is to be done; the command shows what the BIG-IP presents."""
     server = name if re.search(r":\d+$", name) else f"{name}:443"
-    return Mend(f"{step}; it presents", f"openssl s_client -showcerts -connect {quoted(server)} </dev/null")
+    return Fix(f"{step}; it presents", f"openssl s_client -showcerts -connect {quoted(server)} </dev/null")
 
 
-def login(user: str, text: str) -> tuple[str, Mend]:
+def login(user: str, text: str) -> tuple[str, Fix]:
     """Return the message of a refused login, and what helps."""
     tokens, _, command = text.partition(", or free all: ")
     if command:
-        return tokens, Mend(f"wait, or free all as user {printable(user)}", command)
-    return text, Mend("give the router the right one, or set it again on the BIG-IP",
+        return tokens, Fix(f"wait, or free all as user {printable(user)}", command)
+    return text, Fix("give the router the right one, or set it again on the BIG-IP",
                       f"tmsh modify auth user {quoted(user)} prompt-for-password")
 
 
-def role(user: str, version: tuple[int, ...]) -> Mend:
+def role(user: str, version: tuple[int, ...]) -> Fix:
     access = ("replace-all-with { all-partitions { role admin } }" if version >= _ONE_PARTITION_ACCESS
               else "all role admin")
-    return Mend(command=f"tmsh modify auth user {quoted(user)} partition-access {access}")
+    return Fix(command=f"tmsh modify auth user {quoted(user)} partition-access {access}")
 
 
-def failover(status: str, user: str, version: tuple[int, ...]) -> Mend:
+def failover(status: str, user: str, version: tuple[int, ...]) -> Fix:
     """Return what helps where a unit may not be written to. Args: status: "" if it cannot be read."""
     return role(user, version) if not status else OFFLINE if "OFFLINE" in status else NOT_ACTIVE
 
 
-def ssh_keys(settings: SSHSettings) -> Mend:
-    return Mend("fetch the host key, compare its fingerprint with that on the BIG-IP's console, and name the "
+def ssh_keys(settings: SSHSettings) -> Fix:
+    return Fix("fetch the host key, compare its fingerprint with that on the BIG-IP's console, and name the "
                 "file with --f5-ssh-known-hosts", f"{no_ssh(settings).command} >known_hosts")
 
 
-def ssh_login(settings: SSHSettings) -> Mend:
-    return Mend("see --f5-private-key and the authorized_keys of this user, who needs the shell bash",
+def ssh_login(settings: SSHSettings) -> Fix:
+    return Fix("see --f5-private-key and the authorized_keys of this user, who needs the shell bash",
                 f"tmsh modify auth user {quoted(settings.username)} shell bash")
 
 
-def no_ssh(settings: SSHSettings) -> Mend:
-    return Mend("check --f5-ssh-port and the network to it",
+def no_ssh(settings: SSHSettings) -> Fix:
+    return Fix("check --f5-ssh-port and the network to it",
                 f"ssh-keyscan -p {settings.port} {quoted(settings.host)}")
 
 
 # --- what the settings name --------------------------------------------------------------
 
-READING = Mend("see the end of this file on the BIG-IP", "tail -n 50 /var/log/restjavad.0.log")
-PLAN = Mend("see all of them, with the Routes that need them", "f5router plan")
+READING = Fix("see the end of this file on the BIG-IP", "tail -n 50 /var/log/restjavad.0.log")
+PLAN = Fix("see all of them, with the Routes that need them", "f5router plan")
 
 
-def partition(name: str) -> Mend:
-    return Mend("correct --f5-partition-path, or create it", f"tmsh create auth partition {quoted(name)}")
+def partition(name: str) -> Fix:
+    return Fix("correct --f5-partition-path, or create it", f"tmsh create auth partition {quoted(name)}")
 
 
-def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Mend:
-    """Return what mends a virtual server. Args: text: the problem."""
+def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Fix:
+    """Return what fixes a virtual server. Args: text: the problem."""
     path = quoted(facts.path)
     if not facts.exists:
         return _no_virtual(path, https=https)
     if "an http profile is missing" in text:
-        return Mend(command=f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
+        return Fix(command=f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
     of_f5 = _OF_F5.issuperset(facts.client_ssl) and not facts.sni_defaults
     if "a client SSL profile is missing" in text or ("sni-default" in text and of_f5):
-        return Mend("add one with sni-default true, which serves Routes without a certificate of their own",
+        return Fix("add one with sni-default true, which serves Routes without a certificate of their own",
                     f"{_NEW_CLIENT_SSL}; tmsh modify ltm virtual {path} profiles add "
                     f"{{ {_DEFAULT_CLIENT_SSL} {{ context clientside }} }}")
     if "sni-default" in text and (profiles := facts.sni_defaults[1:] or facts.client_ssl[:1]):
         wanted = "false" if facts.sni_defaults else "true"
-        return Mend(command=" && ".join(
+        return Fix(command=" && ".join(
             f"tmsh modify ltm profile client-ssl {quoted(profile)} sni-default {wanted}"
             for profile in profiles))
     return PLAN
@@ -202,95 +202,95 @@ _NEW_CLIENT_SSL = (f"tmsh create ltm profile client-ssl {_DEFAULT_CLIENT_SSL} de
 """If there is one already, only this command fails."""
 
 
-def _no_virtual(path: str, *, https: bool) -> Mend:
+def _no_virtual(path: str, *, https: bool) -> Fix:
     flag, port, profile = ("--f5-http-vserver", 80, "")
     if https:
         flag, port = "--f5-https-vserver", 443
         profile = f" {_DEFAULT_CLIENT_SSL} {{ context clientside }}"
     create = (f"tmsh create ltm virtual {path} destination ADDRESS:{port} ip-protocol tcp profiles add "
               f"{{ tcp http{profile} }} source-address-translation {{ type automap }}")
-    return Mend(f"correct {flag} and --f5-partition-path, or create it",
+    return Fix(f"correct {flag} and --f5-partition-path, or create it",
                 f"{_NEW_CLIENT_SSL}; {create}" if https else create)
 
 
-def translation(path: str) -> Mend:
-    return Mend(
+def translation(path: str) -> Fix:
+    return Fix(
         command=f"tmsh modify ltm virtual {quoted(path)} source-address-translation {{ type automap }}")
 
 
-def server_ssl(path: str) -> Mend:
-    return Mend("leave it out, or create it", f"tmsh create ltm profile server-ssl {quoted(path)}")
+def server_ssl(path: str) -> Fix:
+    return Fix("leave it out, or create it", f"tmsh create ltm profile server-ssl {quoted(path)}")
 
 
-def objects(routes: tuple[Key, ...]) -> Mend:
+def objects(routes: tuple[Key, ...]) -> Fix:
     """Return what shows more of a refused object. Args: routes: those that need it."""
     if routes and names.label(routes[0]) == str(routes[0]):
-        return Mend("see the links of its chain", f"f5router explain route {quoted(str(routes[0]))}")
+        return Fix("see the links of its chain", f"f5router explain route {quoted(str(routes[0]))}")
     return PLAN
 
 
-def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Mend:
+def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Fix:
     """Return what takes the profile from the virtual server that the text names."""
     step = "leave out ROUTER_ENABLE_COMPRESSION, or take the profile from the virtual server"
     for facts in virtuals:
         if text.startswith(f"virtual server {facts.path} "):
             path, profiles = quoted(facts.path), " ".join(map(quoted, facts.compression))
-            return Mend(step, f"tmsh modify ltm virtual {path} profiles delete {{ {profiles} }}")
-    return Mend(step)
+            return Fix(step, f"tmsh modify ltm virtual {path} profiles delete {{ {profiles} }}")
+    return Fix(step)
 
 
 # --- pair, network, limits ---------------------------------------------------------------
 
 
-def no_group(folder: str) -> Mend:
-    return Mend(f"add the folder to the device group of the pair ({PAIRS})",
+def no_group(folder: str) -> Fix:
+    return Fix(f"add the folder to the device group of the pair ({PAIRS})",
                 f"tmsh modify sys folder {quoted(folder)} device-group GROUP")
 
 
-def sync(group: str, *, waits: bool, mine: bool) -> Mend:
+def sync(group: str, *, waits: bool, mine: bool) -> Fix:
     """Args: waits: the status may change by itself; mine: the changes are those of this unit alone."""
     if waits:
-        return Mend("see if it ends by itself", "tmsh show cm sync-status")
+        return Fix("see if it ends by itself", "tmsh show cm sync-status")
     step = ("set --f5-config-sync=push, or" if mine
             else "on the unit whose configuration is to count, which replaces that of the others")
-    return Mend(step, f"tmsh run cm config-sync to-group {quoted(group)}")
+    return Fix(step, f"tmsh run cm config-sync to-group {quoted(group)}")
 
 
-SYNC_HIDDEN = Mend("read it on the unit", "tmsh show cm sync-status")
-SHARDS = Mend("give some of the Routes to another shard (docs/sharding.md)")
-NAMESPACES = Mend("correct the setting, or label one", "kubectl get namespaces --show-labels")
+SYNC_HIDDEN = Fix("read it on the unit", "tmsh show cm sync-status")
+SHARDS = Fix("give some of the Routes to another shard (docs/sharding.md)")
+NAMESPACES = Fix("correct the setting, or label one", "kubectl get namespaces --show-labels")
 
 
-NODES = Mend("a pool may use nodes of its own partition and of /Common: let controllers that share pods put "
+NODES = Fix("a pool may use nodes of its own partition and of /Common: let controllers that share pods put "
              "theirs there (--f5-node-partition; CIS: --share-nodes); see all nodes", "tmsh list ltm node")
 
 
-SECRETS = Mend("grant the router's account get, list and watch on these Secrets; to see what it may do",
+SECRETS = Fix("grant the router's account get, list and watch on these Secrets; to see what it may do",
                "kubectl auth can-i list secrets -A --as=system:serviceaccount:f5router:f5router")
 
 
-def more_secrets(flag: str, limit: int) -> Mend:
-    return Mend("raise it, as far as the memory of the router allows", f"f5router run {flag}={2 * limit}")
+def more_secrets(flag: str, limit: int) -> Fix:
+    return Fix("raise it, as far as the memory of the router allows", f"f5router run {flag}={2 * limit}")
 
 
-NO_NETWORK_KIND = Mend("let the account read them, if the cluster has some (a cluster of openshift-sdn)",
+NO_NETWORK_KIND = Fix("let the account read them, if the cluster has some (a cluster of openshift-sdn)",
                        "oc apply -f docs/deploy/15-sdn-reader.yaml")
 
 
-NO_PODS = Mend("see the pods of the Services; `f5router get routes` shows which Routes lack pods",
+NO_PODS = Fix("see the pods of the Services; `f5router get routes` shows which Routes lack pods",
                "f5router get routes")
 EMPTY = {
-    node_ports.UNPUBLISHED: Mend(
+    node_ports.UNPUBLISHED: Fix(
         "set --pool-member-type=cluster, or let the Services have node ports",
         """kubectl patch service NAME -n NAMESPACE -p '{"spec":{"type":"NodePort"}}'"""),
-    node_ports.UNSELECTED: Mend("label some, or correct --node-label-selector",
+    node_ports.UNSELECTED: Fix("label some, or correct --node-label-selector",
                                 "kubectl get nodes --show-labels"),
 }
 """Remedies where a setting leaves pools no member, by the setting."""
-ASTRAY = Mend("compare the networks of the Nodes with the addresses of the pods",
+ASTRAY = Fix("compare the networks of the Nodes with the addresses of the pods",
               "kubectl get pods --all-namespaces -o wide")
-MEMBERS = Mend("read it on the BIG-IP", "tmsh show ltm pool")
-ROUTES = Mend("compare them with the networks of the pods", "tmsh list net route")
+MEMBERS = Fix("read it on the BIG-IP", "tmsh show ltm pool")
+ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route")
 
 _STATIC = ("set --f5-static-routes: the BIG-IP needs a self IP in the Nodes' network "
            "(docs/configuration.md, Static routes)")
@@ -304,71 +304,71 @@ _WAYS = {
 }
 
 
-def missing_way(plugin: str) -> Mend:
+def missing_way(plugin: str) -> Fix:
     """Return what gives the BIG-IP a way to the pods. Args: plugin: see network_plugin.detect."""
     step = _WAYS.get(plugin, "set --f5-static-routes, VxLAN or a ramp node, as the cluster's network needs")
-    return Mend(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
+    return Fix(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
                 "as by BGP, nothing is missing", ROUTES.command)
 
 
-def members(pool: str) -> Mend:
+def members(pool: str) -> Fix:
     """Return what shows the members of a pool. Args: pool: its full path."""
-    return Mend("see its members and their monitor; all pools at once are down if the way to the pods is",
+    return Fix("see its members and their monitor; all pools at once are down if the way to the pods is",
                 f"tmsh show ltm pool {quoted(pool)} members")
 
 
 def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts],
-        role_mend: Mend) -> tuple[str, Mend]:
-    """Return a finding about the way to the pods without its remedy, and what mends it.
+        role_fix: Fix) -> tuple[str, Fix]:
+    """Return a finding about the way to the pods without its remedy, and what fixes it.
 
-    Args: vxlan: the settings of each unit; role_mend: gives the user the right to read.
+    Args: vxlan: the settings of each unit; role_fix: gives the user the right to read.
     """
     for facts in virtuals:
         if text.startswith(f"virtual server {facts.path},"):
             return text.partition("; set ")[0], _return(text, facts)
     if near := re.match(r"Node ([^,: ]+): (?:none of its addresses|its address )", text):
-        return text, Mend("give the BIG-IP a self IP in a network of the Nodes, or name the right one with "
+        return text, Fix("give the BIG-IP a self IP in a network of the Nodes, or name the right one with "
                           f"{static_routes.NETWORKS}; the Node's addresses are shown by",
                           f"kubectl get node {quoted(near[1])} -o wide")
     if text.startswith("the BIG-IP has no self IP of IPv"):
-        return text, Mend("create one in the Nodes' network",
+        return text, Fix("create one in the Nodes' network",
                           "tmsh create net self NAME address ADDRESS/BITS vlan VLAN allow-service none")
     if node := re.match(r"Nodes? ([^,: ]+)", text):
-        return text, Mend("correct its addresses and pod networks, which it shows with",
+        return text, Fix("correct its addresses and pod networks, which it shows with",
                           f"kubectl get node {quoted(node[1])} -o yaml")
     if text.startswith("no Node "):
-        return text, Mend("label some, or correct --node-label-selector", "kubectl get nodes --show-labels")
+        return text, Fix("label some, or correct --node-label-selector", "kubectl get nodes --show-labels")
     if " of the BIG-IP cannot be read (" in text:
-        return text, role_mend
+        return text, role_fix
     return split(text, _of_vxlan(text, vxlan))
 
 
-def _return(text: str, facts: VirtualFacts) -> Mend:
+def _return(text: str, facts: VirtualFacts) -> Fix:
     if floating := re.search(r"automap takes floating self IPs before ([0-9.]+)", text):
         if PAIRS in text:
-            return Mend(f"set up the pair without them ({PAIRS})", "tmsh list net self floating")
-        return Mend("give it a SNAT pool with the gateway",
+            return Fix(f"set up the pair without them ({PAIRS})", "tmsh list net self floating")
+        return Fix("give it a SNAT pool with the gateway",
                     f"tmsh create ltm snatpool openshift-gateway members add {{ {floating[1]} }}; "
                     f"tmsh modify ltm virtual {quoted(facts.path)} source-address-translation "
                     "{ type snat pool openshift-gateway }")
     gateway = re.search(r"does not hold ([0-9.]+)", text)
     if gateway is None:
         return translation(facts.path)
-    return Mend("take automap, or add the gateway",
+    return Fix("take automap, or add the gateway",
                 f"tmsh modify ltm snatpool {quoted(facts.snat_pool)} members add {{ {gateway[1]} }}")
 
 
-def _of_vxlan(text: str, vxlan: Sequence[VxlanConfig]) -> Mend:
+def _of_vxlan(text: str, vxlan: Sequence[VxlanConfig]) -> Fix:
     if text.startswith("TMOS "):
-        return Mend(f"upgrade it; {vxlan_checks.RAMP}", UNSUPPORTED.command)
+        return Fix(f"upgrade it; {vxlan_checks.RAMP}", UNSUPPORTED.command)
     if text.startswith("VxLAN profile "):
         return NO_NETWORK_KIND
     if "by tunnel " in text:
-        return Mend("let one router join the cluster network", "tmsh list net tunnels tunnel")
+        return Fix("let one router join the cluster network", "tmsh list net tunnels tunnel")
     if missing := re.search(r"; create a HostSubnet with hostIP ([0-9.]+)", text):
         number = [unit.internal_address for unit in vxlan].index(missing[1])
         name = f"openshift-f5-node-{number + 1}" if number else "openshift-f5-node"
-        return Mend("create it", f"ghost-hostsubnet create --name {name} --host-ip {missing[1]}")
+        return Fix("create it", f"ghost-hostsubnet create --name {name} --host-ip {missing[1]}")
     if subnet := re.search(r"the subnet of HostSubnet ([^;, ]+)", text):
-        return Mend("the right one is printed by", f"ghost-hostsubnet gateway --name {quoted(subnet[1])}")
-    return Mend("compare it with the network of the cluster", "ghost-hostsubnet show")
+        return Fix("the right one is printed by", f"ghost-hostsubnet gateway --name {quoted(subnet[1])}")
+    return Fix("compare it with the network of the cluster", "ghost-hostsubnet show")

@@ -1,4 +1,4 @@
-"""Commands that `f5router doctor` gives mend the fault: they are typed on the fakes as they stand."""
+"""Commands that `f5router doctor` gives fix the fault: they are typed on the fakes as they stand."""
 
 import json
 from collections.abc import Callable
@@ -18,16 +18,16 @@ POOLED = {"sourceAddressTranslation": {"type": "snat", "pool": "/Common/few"}}
 
 
 def faults(lab: Lab, check: str, **flags: str) -> list[tuple[str, str]]:
-    """Message and mend of the warnings and failures of a check; each has a mend, whatever the check."""
+    """Message and fix of the warnings and failures of a check; each has a fix, whatever the check."""
     document = json.loads(doctor(lab, "-o", "json", **flags).stdout)["checks"]
     wrong = [result for result in document if result["state"] in ("warning", "failure")]
-    assert all(result["mend"] for result in wrong)
-    return [(result["message"], result["mend"]) for result in wrong if result["check"] == check]
+    assert all(result["fix"] for result in wrong)
+    return [(result["message"], result["fix"]) for result in wrong if result["check"] == check]
 
 
 def commands(lab: Lab, check: str, flags: dict[str, str]) -> list[str]:
     """Return what is to be typed on the BIG-IP for a check."""
-    return [mend[mend.index("tmsh "):] for _, mend in faults(lab, check, **flags) if "tmsh " in mend]
+    return [fix[fix.index("tmsh "):] for _, fix in faults(lab, check, **flags) if "tmsh " in fix]
 
 
 def virtual(name: str, number: int, *profiles: str, **fields) -> Callable[[Lab], object]:
@@ -86,11 +86,11 @@ def pending(lab: Lab) -> None:
     pytest.param(provision("none"), "modules", {}, id="LTM"),
     pytest.param(pending, "config sync", {}, id="config sync"),
 ])
-def test_the_command_mends_it(site, break_it, check, flags):
+def test_the_command_fixes_it(site, break_it, check, flags):
     """The check is well after the command alone."""
     with broken(site, break_it or (lambda lab: None)):
-        (mend,) = commands(site, check, flags)
-        tmsh.run(site, mend.replace("ADDRESS", "10.0.2.1"))
+        (fix,) = commands(site, check, flags)
+        tmsh.run(site, fix.replace("ADDRESS", "10.0.2.1"))
         assert commands(site, check, flags) == []
 
 
@@ -98,7 +98,7 @@ def refuse(path: str, **options) -> Callable[[Lab], None]:
     return lambda lab: lab.bigip.inject("refuse", times=None, path=path, **{"message": "no", **options})
 
 
-@pytest.mark.parametrize(("break_it", "check", "flags", "mend"), [
+@pytest.mark.parametrize(("break_it", "check", "flags", "fix"), [
     pytest.param(None, "settings", {"hold_off": "x"}, "f5router run --help-all", id="settings"),
     pytest.param(lambda lab: lab.kube.set_ahead(-400.0), "clock", {}, "timedatectl set-ntp true",
                  id="clock of the API server"),
@@ -167,9 +167,9 @@ def refuse(path: str, **options) -> Callable[[Lab], None]:
     pytest.param(None, "selection", {"namespace_labels": "a=b"}, "kubectl get namespaces --show-labels",
                  id="no namespace"),
 ])
-def test_the_mend_of(site, break_it, check, flags, mend):
+def test_the_fix_of(site, break_it, check, flags, fix):
     site.bigip.add_user("robot", "robot-password", "admin")
     if any(name.startswith("f5_ssh") for name in flags):
         flags = {**site.ssh_flags(), **flags}
     with broken(site, break_it or (lambda lab: None)):
-        assert mend in " ".join(given for _, given in faults(site, check, **flags))
+        assert fix in " ".join(given for _, given in faults(site, check, **flags))
