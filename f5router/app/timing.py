@@ -58,7 +58,9 @@ class Timing:
     failover_s: float = 5.0
     """Period at which the failover state is read while nothing is written, standby or not."""
     failover_fresh_s: float = failover.FRESH_S
-    """Age up to which a failover state permits a write."""
+    """Age up to which a failover state permits a write,"""
+    failover_alone_s: float = failover.ALONE_S
+    """and the same for a device that stands alone."""
     look_s: float = pair.LOOK_S
     """Longest wait for the failover state of a unit of a pair."""
     files_s: float = 10.0

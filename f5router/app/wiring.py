@@ -93,7 +93,8 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
         Client(settings, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep, permit=permit,
                login=login, authorities=authorities))
     failovers.append(Failover(
-        client, fresh_s=timing.failover_fresh_s, look_s=timing.look_s if several else None, clock=clock))
+        client, fresh_s=timing.failover_fresh_s, alone_s=timing.failover_alone_s,
+        look_s=timing.look_s if several else None, clock=clock))
     client.before_write = failovers[0].require_active
     uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)
     files = FileWriter(client, uploader, origin=UploadOrigin(config.folder), sleep=time.sleep)

@@ -1,7 +1,10 @@
 """Failover state of the unit: whether this BIG-IP handles the traffic of our folder.
 
 A standby accepts every write (f5-ansible #1788), and the next config sync then overwrites it or reports
-a conflict. So the state is read before writes, and again during them.
+a conflict. So the state is read before writes, and again during them. No other unit can take over from a
+device that stands alone, which readings find out (own_addresses.py): there an older state permits a write, so
+that the one which the loop reads periodically suffices. A device that joins others is asked before each write
+from the first reading on that shows it, and at least every ALONE_S before that.
 
 Sources: recordings of `cm/failover-status` on 11.6.0 and 14.1.2.1 (`ACTIVE`, "active for
 /Common/traffic-group-1"); f5-cloud-libs, bigIp.js (`ACTIVE` and `STANDBY` are the states of a unit that
@@ -15,9 +18,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest import session, transport
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import texts
+from f5router.model.backoff import Backoff
 from f5router.model.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
 from f5router.model.json_types import JSON
 
@@ -27,8 +32,11 @@ PATH = transport.STATE
 ACTIVE = "ACTIVE"
 FRESH_S = 0.5
 """Age up to which a state permits a write."""
-UNREADABLE_S = 300.0
-"""Interval of attempts to read a state that the role may not read: it may get the right."""
+ALONE_S = 10.0
+"""The same for a device that stands alone: twice the period at which the loop reads the state."""
+UNREADABLE = Backoff(first_s=1.0, limit_s=300.0)
+"""Intervals of attempts to read a state that cannot be read: the refusal may pass at once, as while daemons
+start, and the role may get the right."""
 
 _ACTIVE_FOR = "active for "
 _NOT_FLOATING = ("", "none", "/Common/traffic-group-local-only")
@@ -70,15 +78,20 @@ def parse(reply: JSON) -> FailoverState:
 class Failover:
     """Failover state of one BIG-IP, cached for a moment. Thread-safe."""
 
-    def __init__(self, client: Client, *, fresh_s: float = FRESH_S, look_s: float | None = None,
-                 clock: Callable[[], float] = time.monotonic):
+    def __init__(self, client: Client, *, fresh_s: float = FRESH_S, alone_s: float = ALONE_S,
+                 look_s: float | None = None, clock: Callable[[], float] = time.monotonic):
         """Args:
-        fresh_s: age up to which a state permits a write.
+        fresh_s, alone_s: ages up to which a state permits a write, of one of several units or not.
         look_s: longest wait for an answer, beside requests under way; None for that of any request.
         """
-        self._client, self._fresh_s, self._look_s, self._clock = client, fresh_s, look_s, clock
+        self._client, self._look_s, self._clock = client, look_s, clock
+        self._fresh_s, self._alone_s = fresh_s, alone_s
         self._lock = threading.Lock()
         self._read_at = float("-inf")
+        self._stands_alone = False
+        """True if the last reading of the device showed that it trusts no other."""
+        self._unreadable = 0
+        """Attempts in a row that the device has refused."""
         self._is_in_doubt = False
         """True if the last read was refused, and the one before was not."""
         self.rival: Callable[[], str] = lambda: ""
@@ -97,20 +110,25 @@ class Failover:
         """
         with self._lock:
             age_s = self._clock() - self._read_at
-            if age_s >= (UNREADABLE_S if self.state.unreadable else max_age_s):
+            if age_s >= (UNREADABLE.delay_s(self._unreadable) if self._unreadable else max_age_s):
                 try:
                     self.state, self.error = self._confirmed(self._read()), None
                 except BigIPError as exc:
                     self.error = exc
                     raise
                 self._read_at = self._clock()
+                self._unreadable = self._unreadable + 1 if self.state.unreadable else 0
             return self.state
 
     def require_active(self) -> None:
         """Permit writes. Raises: Standby: the unit is not active; BigIPError: it does not answer."""
-        self.check(max_age_s=self._fresh_s)
+        self.check(max_age_s=max(self._fresh_s, self._alone_s) if self._stands_alone else self._fresh_s)
         if obstacle := self.obstacle() or self.rival():
             raise Standby("GET", PATH, obstacle)
+
+    def update_from(self, observation: Observation) -> None:
+        """Take from a reading whether the device stands alone."""
+        self._stands_alone = observation.stands_alone
 
     def obstacle(self) -> str:
         """Return why nothing is written to the unit, by the last answer; "" if it may be written to."""

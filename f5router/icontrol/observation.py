@@ -21,3 +21,5 @@ class Observation:
     """Drafts of our policies, left by an interrupted run."""
     nodes: Mapping[str, str] = field(default_factory=dict)
     """Full path of the LTM node, by the address of a member of our pools."""
+    stands_alone: bool = False
+    """True if the device trusts no other, so that none can take over from it."""

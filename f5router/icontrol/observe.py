@@ -74,6 +74,7 @@ class DeviceReading:
         """Objects that were read with the facts, besides profiles."""
         self.facts = DeviceFacts()
         """Without those about what the original router left, until the objects are read."""
+        self._stands_alone = False
 
     def read(self) -> Observation:
         """Read facts and objects. Raises: NotReady, BigIPError."""
@@ -97,6 +98,7 @@ class DeviceReading:
         sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
                    for path, raw in zip(self._virtuals, servers, strict=True)]
         addresses = own_addresses.read(client, folder, filter(None, servers), self._peers)
+        self._stands_alone = addresses.stands_alone
 
         facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
                  for path, raw, source in zip(self._virtuals, servers, sources, strict=True)]
@@ -138,7 +140,7 @@ class DeviceReading:
         left = original_facts(client, objects, (self.facts.http, self.facts.https), folder)
         facts = replace(self.facts, original=left,
                         doubt=own_addresses.kept(self.facts.doubt, objects.values()))
-        return Observation(objects, facts, *ltm.policy_state(), ltm.nodes)
+        return Observation(objects, facts, *ltm.policy_state(), ltm.nodes, self._stands_alone)
 
 
 _ALWAYS = (names.PASSTHROUGH_IRULE, names.PROXY_IRULE, names.CLIENT_CERTIFICATE_IRULE)

@@ -4,9 +4,14 @@ Self IPs that do not float are not synced: each unit is asked for its own (K1394
 same on all units of a device trust, has the addresses for management, config sync, failover and mirroring of
 each of them, also of units that are down.
 
-Sources: recordings of `cm/device` from 11.6.0 to 16.0.0 (`managementIp`, `configsyncIp`, `mirrorIp`,
-`mirrorSecondaryIp`, and `unicastAddress` with `ip` and `effectiveIp`; "any6", "none" and "management-ip"
-are no addresses); https://clouddocs.f5.com/cli/tmsh-reference/latest/modules/cm/cm_device.html.
+A device that trusts no other, and so is in no pair, has itself alone in `cm/device`.
+
+Sources: recordings of `cm/device` from 11.6.0 to 16.0.0 (`selfDevice`, `managementIp`, `configsyncIp`,
+`mirrorIp`, `mirrorSecondaryIp`, and `unicastAddress` with `ip` and `effectiveIp`; "any6", "none" and
+"management-ip" are no addresses);
+https://clouddocs.f5.com/cli/tmsh-reference/latest/modules/cm/cm_device.html; F5's manual "BIG-IP Device
+Service Clustering: Administration", Working with DSC Devices (devices know of each other when they join a
+trust domain, and only those can be members of a device group).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,6 +65,8 @@ class Addresses(NamedTuple):
     """See DeviceFacts.networks."""
     doubt: Doubt
     """See DeviceFacts.doubt; nothing is kept yet."""
+    stands_alone: bool = False
+    """True if the device certainly trusts no other."""
 
 
 def of_unit(get: Get) -> UnitAddresses:
@@ -80,7 +87,7 @@ def read(client: Client, folder: str, virtuals: Iterable[JSON], peers: Sequence[
         BigIPError: the device cannot be read at the moment.
     """
     addresses, unread = {ltm_codec.destination_address(raw) for raw in virtuals}, []
-    networks, doubt = None, Doubt()
+    networks, doubt, stands_alone = None, Doubt(), False
     known = [peer.addresses for peer in peers if peer.addresses is not None]
     for unit in known:
         addresses |= unit.management
@@ -95,11 +102,13 @@ def read(client: Client, folder: str, virtuals: Iterable[JSON], peers: Sequence[
     except (AuthFailed, Refused) as exc:
         unread.append(f"self IPs of the BIG-IP cannot be read ({exc})")
     try:
-        addresses.update(_of_devices(client))
+        devices = client.get(DEVICES)
+        addresses.update(_of_devices(devices))
+        stands_alone = not peers and _is_alone(devices)
         addresses.update(_of_management(client.get))
     except (AuthFailed, Refused) as exc:
         unread.append(f"management addresses of the BIG-IP cannot be read ({exc})")
-    return Addresses(frozenset(addresses - {""}), tuple(unread), networks, doubt)
+    return Addresses(frozenset(addresses - {""}), tuple(unread), networks, doubt, stands_alone)
 
 
 def kept(doubt: Doubt, objects: Iterable[object]) -> Doubt:
@@ -149,9 +158,16 @@ def _of_management(get: Get) -> Iterator[str]:
     return (_address(item, "name") for item in _items(get(MANAGEMENT)))
 
 
-def _of_devices(client: Client) -> Iterator[str]:
-    """Yield the addresses of all devices of the trust."""
-    for item in _items(client.get(DEVICES)):
+def _is_alone(devices: JSON) -> bool:
+    """True if the device trusts no other. Args: devices: reply of `cm/device`."""
+    items = devices.get("items")
+    return isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict) and (
+        str(items[0].get("selfDevice")) == "true")
+
+
+def _of_devices(devices: JSON) -> Iterator[str]:
+    """Yield the addresses of all devices of the trust. Args: devices: reply of `cm/device`."""
+    for item in _items(devices):
         yield from (_address(item, name) for name in _OF_DEVICES)
         unicast: Any = item.get("unicastAddress")
         for each in unicast if isinstance(unicast, list) else ():

@@ -63,7 +63,7 @@ class Unit:
             ObjectWriter(client, self.nodes, described),
             RecordWriter(client, lambda group: contents.records(self.observed(), group)), self.policies,
             self.attachments)
-        self.observers = (described, self.nodes, self.attachments, fdb, self.policies)
+        self.observers = (described, self.nodes, self.attachments, fdb, self.policies, failover)
         """Parts that adapt to each Observation."""
 
     def close(self) -> None:

@@ -88,6 +88,7 @@ class DriftCheck:
                 if isinstance(exc, BigIPError):
                     return False  # reported if the reading that follows fails too
                 raise
+            self._device.failover.update_from(observation)
             self._steps = self._compare(reading, observation)
         differing = next(self._steps, None)
         if differing is None:

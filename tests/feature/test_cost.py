@@ -11,8 +11,10 @@ import pytest
 from benchmarks.cluster import routes, slices
 from f5router.app import wiring
 from f5router.desired.engine import Engine
+from f5router.icontrol import failover
 from f5router.kube.api import decode
 from f5router.model.cluster import Delta
+from f5router.model.errors import Standby
 from f5router.reconcile.reconciler import Reconciler
 from tests import manifests
 from tests.builders import identity
@@ -77,6 +79,37 @@ def test_an_endpoint_change_is_one_write(lab, count):
     plain, encrypted = sorted(lab.writes())
     assert plain == ("PATCH", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web")
     assert "openshift_shop_web__" in encrypted[1]
+
+
+@pytest.mark.parametrize(("joined", "calls"), [
+    pytest.param(False, ["PATCH"], id="alone"), pytest.param(True, ["GET", "PATCH"], id="one of a pair")])
+def test_calls_of_an_endpoint_change_after_a_quiet_time(lab, joined, calls):
+    """On a device that stands alone the write alone: no other unit can have taken over."""
+    if joined:
+        lab.bigip.join_group("pair")
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    lab.converge(router)
+    lab.later(failover.ALONE_S - 1)
+    router.failover.check()  # as the loop does every few seconds
+    lab.later(failover.FRESH_S)
+    lab.clear()
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.1", "10.1.1.3")))
+    until(lambda: router.reconcile_once().outcome.done)
+    assert [entry.method for entry in list(lab.bigip.log)] == calls
+
+
+def test_a_device_that_joins_others_is_asked_from_the_next_reading_on(lab):
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    lab.converge(router)
+    lab.bigip.join_group("pair")
+    router.drift.begin()
+    until(lambda: router.drift.step() or router.device.stale)
+    lab.bigip.set_failover("STANDBY")
+    lab.later(failover.FRESH_S)
+    with pytest.raises(Standby):
+        router.device.failover.require_active()
 
 
 def test_initial_load(lab):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from f5router.icontrol import failover
 from f5router.icontrol.failover import Failover, FailoverState, parse
+from f5router.icontrol.observation import Observation
 from f5router.model.errors import AuthFailed, Busy, NotReady, Refused, Standby, Unreachable
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "cm" / "failover-status"
@@ -104,6 +105,37 @@ def test_an_answer_is_good_for_a_while():
     assert (client.asked, unit.active()) == (2, False)
 
 
+def test_a_device_that_stands_alone_is_not_asked_before_each_write():
+    """Until a reading shows that it trusts another one."""
+    clock, client = Clock(), Client(reply("ACTIVE"))
+    unit = Failover(client, clock=clock)
+    unit.require_active()
+    unit.update_from(Observation(stands_alone=True))
+    clock.now = failover.ALONE_S - 0.1
+    unit.require_active()
+    assert client.asked == 1
+    clock.now = failover.ALONE_S
+    unit.require_active()
+    assert client.asked == 2
+    clock.now += failover.FRESH_S
+    unit.require_active()
+    assert client.asked == 2
+    unit.update_from(Observation())
+    unit.require_active()
+    assert client.asked == 3
+
+
+def test_a_device_that_stands_alone_may_be_put_offline():
+    """The state that was read last counts, whoever asked for it."""
+    clock, client = Clock(), Client(reply("ACTIVE"), reply("FORCED OFFLINE"))
+    unit = Failover(client, clock=clock)
+    unit.update_from(Observation(stands_alone=True))
+    unit.require_active()
+    unit.check()
+    with pytest.raises(Standby, match="the unit is FORCED OFFLINE"):
+        unit.require_active()
+
+
 @pytest.mark.parametrize("error", [
     AuthFailed("GET", failover.PATH, "Forbidden", status=403),
     AuthFailed("GET", failover.PATH, "01070822:3: Access Denied", status=400),
@@ -112,15 +144,34 @@ def test_an_answer_is_good_for_a_while():
     NotReady("GET", failover.PATH, "not registered", status=404),
 ], ids=["403", "code", "role", "uri", "404"])
 def test_a_device_that_does_not_tell(error):
-    """It counts as active, is named once, and asked again after five minutes."""
-    clock, client = Clock(), Client(error, reply("STANDBY"))
+    """It counts as active, and is asked again soon, then ever more rarely: most of these refusals pass."""
+    clock, client = Clock(), Client(*[error] * 10, reply("STANDBY"))
     unit = Failover(client, clock=clock)
     unit.require_active()
-    clock.now += failover.UNREADABLE_S - 1
+    for asked, wait_s in enumerate((1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 300.0), start=1):
+        clock.now += wait_s - 0.1
+        unit.require_active()
+        assert (client.asked, unit.active(), unit.obstacle()) == (asked, None, "")
+        assert error.text in unit.remarks()[0]
+        clock.now += 0.1
+        unit.check()
+    assert (client.asked, unit.state.status) == (11, "STANDBY")
+
+
+def test_the_back_off_begins_anew():
+    """A state that was read in between ends it."""
+    error = Refused("GET", failover.PATH, "Found unexpected URI", status=400)
+    clock, client = Clock(), Client(error, error, reply("ACTIVE"), error, error, reply("STANDBY"))
+    unit = Failover(client, clock=clock)
     unit.check()
-    assert (client.asked, unit.active(), unit.obstacle()) == (1, None, "")
-    assert error.text in unit.remarks()[0]
-    clock.now += 1
+    for wait_s in (1.0, 2.0):
+        clock.now += wait_s
+        unit.check()
+    assert unit.state.status == "ACTIVE"
+    with pytest.raises(NotReady):
+        unit.check()
+    assert unit.check().unreadable
+    clock.now += 1.0
     assert unit.check().status == "STANDBY"
 
 

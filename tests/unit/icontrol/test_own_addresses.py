@@ -1,5 +1,8 @@
 """The addresses of the units of a BIG-IP, and where those that were not read may have others."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from f5router.icontrol import own_addresses
@@ -8,6 +11,8 @@ from f5router.model.device_facts import Doubt
 from f5router.model.errors import AuthFailed
 from f5router.model.ltm import Pool, PoolMember
 
+RECORDINGS = Path(__file__).parents[2] / "recordings" / "cm" / "device"
+SELF = {"name": "foo.f5.com", "selfDevice": "true", "managementIp": "172.16.1.10"}
 PEER_OF_13_1 = {
     "name": "bar.f5.com", "configsyncIp": "10.1.1.11", "managementIp": "172.16.1.11", "mirrorIp": "10.1.1.11",
     "mirrorSecondaryIp": "any6", "multicastIp": "any6", "unicastAddress": [
@@ -63,6 +68,27 @@ def test_of_another_unit():
     {"unicastAddress": [None, {"ip": 7}], "managementIp": ["x"]}]], ids=str)
 def test_odd_devices(odd):
     assert "10.3.89.1" in read(**{"cm/device": odd}).own
+
+
+@pytest.mark.parametrize(("devices", "peers", "expected"), [
+    pytest.param([SELF], (), True, id="itself"),
+    pytest.param([SELF, PEER_OF_13_1], (), False, id="a pair"),
+    pytest.param([SELF], (Peer("two", UnitAddresses()),), False, id="several addresses in the settings"),
+    pytest.param([PEER_OF_13_1], (), False, id="another one"),
+    pytest.param([SELF, "x"], (), False, id="one that is not understood"),
+    *(pytest.param(odd, (), False, id=str(odd)) for odd in (None, {}, [], [None], "x", [{"selfDevice": 1}])),
+    pytest.param(AuthFailed("GET", "/x", "Forbidden", status=403), (), False, id="may not be read"),
+])
+def test_whether_a_device_stands_alone(devices, peers, expected):
+    """Only where it says so."""
+    assert read(*peers, **{"cm/device": devices}).stands_alone is expected
+
+
+@pytest.mark.parametrize(("version", "expected"), [
+    ("11.6.0", True), ("13.1.1.2", False), ("14.1.2.1", True), ("16.0.0", True)])
+def test_recorded_devices(version, expected):
+    items = json.loads((RECORDINGS / f"{version}--collection.json").read_text())["items"]
+    assert read(**{"cm/device": items}).stands_alone is expected
 
 
 def test_where_a_unit_that_was_not_read_may_have_addresses():
