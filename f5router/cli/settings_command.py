@@ -1,12 +1,13 @@
 """A command that takes settings: its flags, their completion, and help that is short or has all of them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from f5router.cli import completion
+from f5router.config.ignored_variables import FLAGS
 from f5router.config.option import GROUPS, Option
 from f5router.config.options import OPTIONS
 
@@ -19,11 +20,13 @@ ESSENTIAL = ("f5-host", "f5-credentials-dir", "f5-ca-bundle", "f5-partition-path
 class SettingsCommand(click.Command):
     """A command that takes settings."""
 
-    def __init__(self, *args: Any, settings: Iterable[str] = tuple(OPTIONS), **kwargs: Any):
+    def __init__(self, *args: Any, settings: Collection[str] = tuple(OPTIONS), **kwargs: Any):
         """settings: by name; all of them, if it is not given."""
         super().__init__(*args, **kwargs)
         self._options = [OPTIONS[name] for name in settings]
         self.params += [_flag(option) for option in self._options]
+        if "f5-host" in settings:
+            self.params += [_ignored_flag(name) for name in FLAGS]
         self.params.append(click.Option([ALL], is_flag=True, is_eager=True, expose_value=False,
                                         callback=_show_all, help="Show all settings and exit."))
 
@@ -98,6 +101,12 @@ def _flag(option: Option) -> SettingFlag:
         names.append(f"-{option.short}")
     bare: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
     return SettingFlag(option, names, type=str, default=None, multiple=option.repeats, **bare)
+
+
+def _ignored_flag(name: str) -> click.Option:
+    """Build an option that help and completion leave out; its value is optional."""
+    return click.Option([f"--{name}", name.replace("-", "_")], type=str, default=None, hidden=True,
+                        is_flag=False, flag_value="true")
 
 
 def _help(option: Option) -> tuple[str, str]:

@@ -27,7 +27,6 @@ from f5router.config import (
 )
 from f5router.config.device import BigIPPaths
 from f5router.config.metrics_tls import TLS
-from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.config.tls_files import TLSPaths
@@ -374,16 +373,8 @@ def _selection(reader: Reader) -> Selection:
 
 
 def _remarks(reader: Reader) -> tuple[str, ...]:
-    """Check settings without a field in Config; returns all warnings."""
-    for option in OPTIONS.values():
-        if option.group == LATER:
-            value = reader.value(option.name)
-            given = value if option.boolean else reader.text(option.name)
-            if given != (option.parse(option.default) if option.boolean else option.default):
-                reader.problem("not yet supported", option.name)
-    if reader.value("enable-ingress"):
-        reader.warn("deprecated; it has no effect", "enable-ingress")
+    """Check what has no field in Config; returns all warnings."""
     reader.problems += ignored_variables.problems(reader.variable)
     known = [option.env for option in OPTIONS.values() if option.env]
-    return (*reader.warnings, *ignored_variables.warnings(reader.variable),
+    return (*reader.warnings, *ignored_variables.warnings(reader.variable, reader.from_flag),
             *ignored_variables.unknown(reader.variables(), known))

@@ -1,7 +1,8 @@
-"""Variables of OpenShift's routers that are no setting here: reported at start, never ignored in silence.
+"""Variables and flags of OpenShift's routers that are no settings here: reported at start, never dropped in silence.
 
 Rows: openshift/router, pkg/cmd/infra/router/router.go and template.go (what the controller reads),
-images/router/haproxy/conf/haproxy-config.template (what HAProxy's configuration reads).
+images/router/haproxy/conf/haproxy-config.template (what HAProxy's configuration reads); openshift/origin
+v3.11.0, pkg/cmd/infra/router/router.go and f5.go (flags of the original F5 router).
 A test holds docs/configuration.md against these tables.
 """
 
@@ -76,6 +77,12 @@ WITHOUT_MEANING = {
 }
 """Variable to the reason why it has none on a BIG-IP."""
 
+FLAGS = {
+    "enable-ingress": "Ingresses are a kind of --sources",
+    "include-udp-endpoints": "both virtual servers carry TCP only",
+}
+"""Flag, which takes true or false, to the reason why it has no effect."""
+
 _FIN = "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout"
 _CLIENT_SIDE, _SERVER_SIDE = "the client-side TCP profile", "the server-side TCP profile"
 _LARGEST = "enforcement max-header-size of the HTTP profile"
@@ -131,9 +138,13 @@ def problems(given: Callable[[str], str]) -> list[str]:
     return [f"{name}: {why}" for name, (good, why) in REFUSED.items() if given(name) not in ("", *good)]
 
 
-def warnings(given: Callable[[str], str]) -> list[str]:
-    """Return one sentence for each variable that is set without effect."""
+def warnings(given: Callable[[str], str], has_flag: Callable[[str], bool]) -> list[str]:
+    """Return one sentence for each flag and variable that is set without effect.
+
+    Args: given: text of a variable, "" for not set; has_flag: True for a flag that is set.
+    """
     return [
+        *(f"--{name}: has no effect: {why}" for name, why in FLAGS.items() if has_flag(name)),
         *(f"{name}: without meaning on a BIG-IP: {why}"
           for name, why in WITHOUT_MEANING.items() if given(name)),
         *(f"{name}: has no effect; on the BIG-IP, set {what}"

@@ -20,10 +20,9 @@ HA = "High availability"
 TIMING = "Timing"
 LOGGING = "Logging"
 SERVING = "Metrics and health"
-LATER = "Not yet supported"
 GROUPS = (
     BIGIP, UPLOAD, OBJECTS, HTTP, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, HA, TIMING,
-    LOGGING, SERVING, LATER,
+    LOGGING, SERVING,
 )
 
 

@@ -15,7 +15,6 @@ from f5router.config.option import (
     BIGIP,
     CLUSTER,
     HA,
-    LATER,
     LOGGING,
     OBJECTS,
     PODS,
@@ -247,8 +246,6 @@ _ROUTER = (
     Option("status-rate", "ROUTER_STATUS_RATE", "100", ROUTER,
            "Most status writes per second; fewer while the API server refuses some.", "N",
            parsers.number("writes per second", 0.1, 1000)),
-    boolean("enable-ingress", "", "false", ROUTER,
-            "Deprecated; has no effect."),
 )
 
 _CLUSTER = (
@@ -375,15 +372,11 @@ _SERVING = (
            "NAME:..."),
 )
 
-_LATER = (
-    boolean("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
-)
-
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
         *_BIGIP, *_UPLOAD, *_OBJECTS, *http_options.OPTIONS, *tls_options.OPTIONS, *_VXLAN, *_PODS,
-        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
+        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA, *_TIMING, *_LOGGING, *_SERVING,
     )
 }
 """By name, in the order of help and documentation."""

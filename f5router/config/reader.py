@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from f5router.config import parsers
+from f5router.config.ignored_variables import FLAGS
 from f5router.config.options import OPTIONS
 
 
@@ -17,7 +18,7 @@ class Reader:
 
     def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
                  read_file: Callable[[str], str]):
-        if unknown := flags.keys() - OPTIONS.keys():
+        if unknown := flags.keys() - OPTIONS.keys() - FLAGS.keys():
             raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
         self._flags, self._environ, self.read_file = flags, environ, read_file
         self.problems: list[str] = []

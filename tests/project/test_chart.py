@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from f5router.config.option import LATER, Option
+from f5router.config.option import Option
 from f5router.config.options import OPTIONS
 from f5router.model import client_tls
 
@@ -20,8 +20,8 @@ ELSEWHERE = {
     "f5-username", "f5-password", "f5-username-file", "f5-password-file", "f5-credentials-dir",
     "default-certificate", "stats-password", "listen-addr", "stats-port", "leader-elect",
     "leader-elect-resource-name", "leader-elect-resource-namespace", "metrics-tls-cert-file",
-    "metrics-tls-key-file", "config", "context", "master", "enable-ingress"}
-"""Settings that other values make, or that a Secret must hold; deprecated ones."""
+    "metrics-tls-key-file", "config", "context", "master"}
+"""Settings that other values make, or that a Secret must hold."""
 SECRET_VARIABLES = {"STATS_USERNAME", "STATS_PASSWORD", "DEFAULT_CERTIFICATE"}
 
 
@@ -57,7 +57,7 @@ def test_the_schema_has_every_setting():
     """By the router's own table, for a new setting too; settings are refused as further variables."""
     assert SCHEMA["properties"]["args"]["properties"] == {
         option.name.replace("-", "_"): schema_of(option) for option in OPTIONS.values()
-        if option.name not in ELSEWHERE and option.group != LATER}
+        if option.name not in ELSEWHERE}
     refused = SCHEMA["properties"]["extraEnv"]["items"]["properties"]["name"]["not"]["enum"]
     assert refused == sorted({option.env for option in OPTIONS.values() if option.env} - SECRET_VARIABLES)
 

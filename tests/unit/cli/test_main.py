@@ -20,6 +20,7 @@ from f5router import __version__
 from f5router.cli.main import main
 from f5router.cli.settings_command import ESSENTIAL
 from f5router.config.option import GROUPS
+from f5router.config.ignored_variables import FLAGS
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.builders import identity
@@ -155,6 +156,16 @@ def test_every_flag_arrives(f5router, command):
         assert "No such option" not in result.stderr, option.name
         heard = option.label in result.stderr or option.name in ("context", "name")
         assert heard, option.name
+
+
+@COMMANDS
+def test_flags_without_effect(f5router, command):
+    """Accepted with a value, also in an argument of its own, and without; help has none of them."""
+    for name in FLAGS:
+        for args in ([f"--{name}"], [f"--{name}=true"], [f"--{name}", "true"]):
+            result = f5router(command, *args)
+            assert (result.exit_code, f"--{name}: has no effect" in result.stderr) == (0, True), args
+        assert f"--{name}" not in f5router(command, "--help-all").output
 
 
 @pytest.mark.parametrize(("args", "field", "value"), [

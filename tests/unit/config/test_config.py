@@ -6,7 +6,6 @@ import pytest
 
 from f5router.config import leader_election
 from f5router.config.config import Config, load
-from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
 from f5router.model.unique_id import UniqueID
 from f5router.network import node_ports
@@ -133,7 +132,7 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
          "mutual-tls-auth-ca", "mutual-tls-auth-crl", "mutual-tls-auth-filter",
            # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
-    "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
+    "f5-ssh-known-hosts", "default-destination-ca-path", "config",
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
     "override-hostname", "override-domains", "compression-mime", "errorfile-503", "errorfile-404",
     "unique-id-format", "stats-user", "stats-password", "stats-user-file", "stats-password-file",
@@ -143,8 +142,7 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
 
 def test_every_option_has_a_row():
     """No option is left out of the tables here."""
-    later = {option.name for option in OPTIONS.values() if option.group == LATER}
-    assert {row[0] for row in PRECEDENCE} | FILES | later == OPTIONS.keys()
+    assert {row[0] for row in PRECEDENCE} | FILES == OPTIONS.keys()
 
 
 @rows("row", PRECEDENCE, ids=lambda row: row[0])
@@ -187,12 +185,6 @@ def test_router_name():
     (problem,) = problems(name="")
     assert problem.startswith("--name / ROUTER_SERVICE_NAME: ")
     assert config(name="", update_status="false").status.router_name == ""
-
-
-def test_enable_ingress():
-    """A no-op of the original: accepted with a warning."""
-    assert "--enable-ingress: deprecated; it has no effect" in config(enable_ingress="true").warnings
-    assert config(enable_ingress="false").warnings == ()
 
 
 def test_partition_path():

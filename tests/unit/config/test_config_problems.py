@@ -154,20 +154,6 @@ def test_hold_off_above_limit():
     assert config(hold_off="2s").hold_off_s == 2
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("include-udp-endpoints", "true"),
-])
-def test_not_yet_supported(name, text):
-    """Refused by flag and by variable; the default, an empty variable and an empty flag pass."""
-    option = OPTIONS[name]
-    assert problems(**{name: text}) == (f"{option.label}: not yet supported",)
-    if option.env:
-        assert problems({option.env: text}) == (f"{option.label}: not yet supported",)
-        config({option.env: ""})
-        config({option.env: text}, **{name: option.default})
-    config(**{name: option.default})
-
-
 PAIRS = [("project-labels", "namespace"), ("namespace-labels", "project-labels"),
          ("namespace-labels", "namespace")]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from f5router.config import config, ignored_variables, options
-from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.builders import identity
+from tests.rows import rows
 
 ONE = identity()
 HOST = "ROUTER_EXTERNAL_HOST_"
@@ -233,7 +233,6 @@ def test_every_variable(section, name, what, text):
     env = NEEDS.get(name, {})
     if what == HONOURED:
         (option,) = (option for option in OPTIONS.values() if option.env == name)
-        assert option.group != LATER
         if text is not None:  # the others need files or each other: test_config
             assert config.load({}, ENV | env | {name: text}) != config.load({}, ENV | env)
         return
@@ -297,8 +296,18 @@ def test_what_is_refused_may_say_what_is_done(name, text):
     assert told({name: text}) == []
 
 
+@rows("name", ignored_variables.FLAGS)
+def test_every_flag_without_effect(name):
+    """A Deployment that has one starts as it is, whatever the value, and the log has the reason."""
+    for text in ("true", "false", "", "anything"):
+        assert [line for line in config.load({name: text}, ENV).warnings if line not in ALWAYS] == [
+            f"--{name}: has no effect: {ignored_variables.FLAGS[name]}"]
+    assert config.load({name: None}, ENV).warnings == ALWAYS
+    assert name not in OPTIONS
+
+
 def test_documentation():
-    """docs/configuration.md has each variable once, with its reason, in its own section."""
+    """docs/configuration.md has each flag and variable once, with its reason, in its own section."""
     text = (DOCS / "configuration.md").read_text()
     sections = dict(re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", text, re.MULTILINE))
     rows = {}
@@ -306,6 +315,8 @@ def test_documentation():
                                  sections["Without meaning on a BIG-IP"], re.MULTILINE):
         rows |= dict.fromkeys(re.findall(r"`(\w+)`", names), why)
     assert rows == ignored_variables.WITHOUT_MEANING
+    flags = re.findall(r"^\| `--([a-z0-9-]+)` \| (.+) \|$", sections["Flags without effect"], re.MULTILINE)
+    assert dict(flags) == ignored_variables.FLAGS
     instead = re.findall(r"^\| `(\w+)` \| (.+) \|$", sections["Set on the virtual servers"],
                          re.MULTILINE)
     assert dict(instead) == ignored_variables.PROFILES
