@@ -99,7 +99,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
     uploader = _uploader(config, ssh, permit, client.before_write, login, timing, clock)
     files = FileWriter(client, uploader, origin=UploadOrigin(config.folder), sleep=time.sleep)
     unit = Unit(settings.host, client, files, failovers[0], folder=config.folder,
-                number=number, policy_model=config.policy_model, node_partition=config.node_partition,
+                number=number, node_partition=config.node_partition,
                 max_in_flight=settings.max_in_flight,
                 describe=describer(config.status.router_name, config.status.canonical_hostname or "",
                                    config.folder))

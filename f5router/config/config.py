@@ -66,7 +66,6 @@ class Config(pod_network.PodNetwork):
     http_virtual: str | None
     """Full path, or None when there is none; so for HTTPS."""
     https_virtual: str | None
-    policy_model: str
     """"auto", "plain", "legacy" or "draft"."""
     pool_monitor: str
     """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
@@ -230,7 +229,6 @@ def _config(reader: Reader) -> Config:
         kube=kube_settings(reader, sdn=bool(network["vxlan"])),
         folder=folder, node_partition=device.node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
-        policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
         client_tls=tls_settings.load(reader),

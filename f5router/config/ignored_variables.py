@@ -1,4 +1,4 @@
-"""Variables and flags of OpenShift's routers that are no settings here: reported at start, never dropped in silence.
+"""Variables and flags of OpenShift's routers without effect here: reported at start, not ignored in silence.
 
 Rows: openshift/router, pkg/cmd/infra/router/router.go and template.go (what the controller reads),
 images/router/haproxy/conf/haproxy-config.template (what HAProxy's configuration reads); openshift/origin
@@ -23,6 +23,8 @@ _HAPROXY = "part of HAProxy's router"
 _HTTP2 = "clients are served by HTTP/1.1, see limits.md"
 _NGINX = "part of the nginx router"
 _CACHE = "metrics are counted by the router, not fetched from HAProxy"
+
+_POLICY_MODEL = "the TMOS version and the policies that are there decide how LTM policies are changed"
 
 WITHOUT_MEANING = {
     "ROUTER_SERVICE_NAMESPACE": "the router does not look for its own Service",
@@ -74,14 +76,16 @@ WITHOUT_MEANING = {
     "ROUTER_SERVICE_503_SERVER_PORT": _NGINX,
     "ROUTER_SERVICE_INTERNAL_PASSTHROUGH_PORT": _NGINX,
     "ROUTER_USE_HTTP2": _NGINX,
+    "ROUTER_F5_POLICY_MODEL": _POLICY_MODEL,
 }
 """Variable to the reason why it has none on a BIG-IP."""
 
 FLAGS = {
     "enable-ingress": "Ingresses are a kind of --sources",
     "include-udp-endpoints": "both virtual servers carry TCP only",
+    "f5-policy-model": _POLICY_MODEL,
 }
-"""Flag, which takes true or false, to the reason why it has no effect."""
+"""Flag to the reason why it has no effect; the last was a setting of earlier versions."""
 
 _FIN = "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout"
 _CLIENT_SIDE, _SERVER_SIDE = "the client-side TCP profile", "the server-side TCP profile"

@@ -110,9 +110,6 @@ _OBJECTS = (
     Option("f5-https-vserver", _HOST + "HTTPS_VSERVER", "https-ose-vserver", OBJECTS,
            "Virtual server for HTTPS, without its folder; an empty flag, not an empty variable, means none.",
            _NAME, parsers.virtual_server),
-    Option("f5-policy-model", "ROUTER_F5_POLICY_MODEL", "auto", OBJECTS,
-           "How LTM policies are changed: plain (before TMOS 12.1), legacy, draft, or auto by version.",
-           "auto|plain|legacy|draft", parsers.choice("auto", "plain", "legacy", "draft")),
     Option("f5-pool-monitor", "ROUTER_F5_POOL_MONITOR", "/Common/tcp", OBJECTS,
            "Monitor of every pool; several separated by commas must all be up; or "
            "\"min 1 of /Common/http /Common/https\"; or none.", "MONITOR", parsers.pool_monitor),

@@ -33,7 +33,7 @@ class Unit:
     """A BIG-IP that may be written to while it is active."""
 
     def __init__(self, name: str, client: Client, files: FileWriter, failover: Failover, *, folder: str,
-                 number: int = 0, policy_model: str = "auto", node_partition: str | None = None,
+                 number: int = 0, node_partition: str | None = None,
                  max_in_flight: int = 4, describe: Describe = lambda obj: ""):
         """Args:
         name: its management address, for messages.
@@ -53,7 +53,7 @@ class Unit:
         """Returns our objects that are on the device."""
         fdb, described = FDBWriter(client), KnownDescriptions(describe)
         self.policies = PolicyWriter(
-            client, model=policy_model, checkpoint=self._checkpoint,
+            client, checkpoint=self._checkpoint,
             enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
             obstacle=self.sender.obstacle,
             contents=lambda path: contents.policy(self.observed(), folder, path), describe=described)

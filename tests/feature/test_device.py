@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mocks.bigip.traffic import Request, decide
-from tests import manifests
+from tests import legacy_policies, manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.waiting import until
@@ -116,19 +116,21 @@ def test_what_is_no_longer_wanted_goes(lab):
 
 
 @pytest.mark.parametrize(
-    ("model", "version", "status"),
+    ("version", "status"),
     [
-        ("auto", "14.1.2.1", "published"),
-        ("legacy", "14.1.2.1", "legacy"),
-        ("draft", "12.1.0", "published"),
-        ("auto", "12.0.0", None),
-        ("plain", "11.6.0", None),
+        ("14.1.2.1", "published"),
+        ("14.1.2.1", "legacy"),
+        ("12.1.0", "published"),
+        ("12.0.0", None),
+        ("11.6.0", None),
     ],
 )
-def test_policy_models(make_lab, model, version, status):
+def test_policy_models(make_lab, version, status):
     lab = make_lab(tmos_version=version, ssh=True)
     lab.virtuals()
-    assert serve(lab, f5_policy_model=model, **lab.ssh_flags()) == []
+    if status == "legacy":
+        legacy_policies.create(lab.bigip)
+    assert serve(lab, **lab.ssh_flags()) == []
     assert lab.bigip.get("ltm/policy/~Common~openshift_secure_routes").get("status") == status
     # Found as it is, it is edited in its own way.
     lab.apply(manifests.route("more", host="more.example.com"))

@@ -1,7 +1,7 @@
 """Objects of others on the BIG-IP stay as they are; a drift of ours is repaired."""
 
 
-from tests import manifests
+from tests import legacy_policies, manifests
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.test_device import NAMES, serve
 
@@ -47,7 +47,8 @@ def _profiles(virtual: dict) -> list[str]:
 
 def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
     lab.apply(manifests.route("plain"))
-    lab.converge(f5_policy_model="legacy")
+    legacy_policies.create(lab.bigip)
+    lab.converge()
     rules = "ltm/policy/~Common~openshift_insecure_routes/rules"
     lab.bigip.put_object(
         rules,
@@ -58,7 +59,7 @@ def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
         },
     )
     lab.apply(manifests.route("other", host="other.com"))
-    assert lab.converge(f5_policy_model="legacy") == []
+    assert lab.converge() == []
     names = [
         item["name"]
         for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
@@ -87,16 +88,16 @@ DRIFTS = {
 
 def test_drift_is_repaired(lab):
     """A change by hand is found at the next reading and set right; the one after it writes nothing."""
-    flags = {"f5_policy_model": "legacy"}
-    serve(lab, **flags)
+    legacy_policies.create(lab.bigip)
+    serve(lab)
     before = _state(lab)
     for name, drift in DRIFTS.items():
         lab.change(*drift)
         assert _state(lab) != before, name
-        assert lab.converge(**flags) == [], name
+        assert lab.converge() == [], name
         assert _state(lab) == before, name
         lab.clear()
-        lab.converge(**flags)
+        lab.converge()
         assert lab.writes() == [], name
 
 

@@ -5,21 +5,22 @@ Which pod answers whom is in tests/traffic/test_connections.py.
 
 import pytest
 
-from tests import manifests
+from tests import legacy_policies, manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
 
 GUARD = "openshift_request_irule"
 POLICIES = ("openshift_insecure_routes", "openshift_secure_routes")
-MODELS = [("12.0.0", "auto"), ("12.1.2", "auto"), ("12.1.2", "legacy"), ("17.1.0", "auto")]
+DEVICES = [("12.0.0", ""), ("12.1.2", ""), ("12.1.2", "legacy"), ("17.1.0", "")]
 
 
-@pytest.fixture(params=MODELS, ids=" ".join)
+@pytest.fixture(params=DEVICES, ids=" ".join)
 def lab(request, make_lab):
     """Routes of two kinds; the policies as the device's version has them."""
-    version, model = request.param
+    version, policies = request.param
     new_lab = make_lab(tmos_version=version)
     new_lab.virtuals()
-    new_lab.policy_flags = {"f5_policy_model": model}
+    if policies:
+        legacy_policies.create(new_lab.bigip)
     new_lab.tells = not version.startswith("12.0")
     for name in ("web", "api"):
         new_lab.apply(*manifests.service("shop", name, pods=("10.1.1.1",)))
@@ -63,13 +64,13 @@ def now(lab: Lab) -> dict[str, dict[str, list[dict]]]:
 
 def test_what_rules_tell(lab):
     """Their pool, and that none matched; in the write that makes them. A second pass writes nothing."""
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     assert now(lab) == expected(lab)
     posted = [path for method, path in lab.writes() if method == "POST" and "/rules" in path]
     assert len(posted) == 5
     assert not [path for _, path in lab.writes() if "/actions" in path]
     lab.clear()
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     assert lab.writes() == []
 
 
@@ -98,10 +99,10 @@ def silence(lab: Lab) -> None:
 
 def test_rules_that_tell_nothing(lab):
     """Each is changed once, in place, behind the iRule's attachment."""
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     silence(lab)
     lab.clear()
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     assert now(lab) == expected(lab)
     writes = lab.writes()
     changed = [at for at, (_, path) in enumerate(writes) if "/rules/openshift_route_" in path]
@@ -112,28 +113,28 @@ def test_rules_that_tell_nothing(lab):
     for virtual in (HTTP, HTTPS):
         assert f"/Common/{GUARD}" in lab.bigip.get(f"ltm/virtual/~Common~{virtual}")["rules"]
     lab.clear()
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     assert lab.writes() == []
 
 
 @pytest.mark.parametrize("lab", [("12.1.2", "legacy")], indirect=True, ids=" ".join)
 def test_a_rule_that_tells_something_else(lab):
     """Drift is repaired: another pool told than the one it forwards to, or none."""
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     path = "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_b/actions/1"
     for method, body in (("PATCH", {"expression": "/Common/openshift_shop_web"}), ("DELETE", None)):
         lab.change(method, path, body)
         lab.clear()
-        assert lab.converge(**lab.policy_flags) == []
+        assert lab.converge() == []
         assert now(lab) == expected(lab)
         assert len([path for _, path in lab.writes() if "/rules/" in path]) == 1
 
 
 @pytest.mark.parametrize("lab", [("12.1.2", "legacy")], indirect=True, ids=" ".join)
 def test_a_last_rule_that_tells_nothing(lab):
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     lab.change("DELETE", f"ltm/policy/~Common~{POLICIES[1]}/rules/default_noop/actions/0")
-    assert lab.converge(**lab.policy_flags) == []
+    assert lab.converge() == []
     assert now(lab) == expected(lab)
 
 

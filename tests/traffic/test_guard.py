@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests import legacy_policies
 from tests.conftest import UNDER_LOAD
 from tests.feature.test_own_pools import silence
 from tests.traffic.conftest import HTTP, HTTPS
@@ -59,7 +60,8 @@ def test_rules_that_tell_nothing(served, tls):
 @pytest.mark.parametrize("tells", [False, True], ids=["tells nothing", "tells its pool"])
 def test_a_rule_of_the_administrator(served, tells):
     """In our policy, between the Routes' Rules: its requests go to its pool, all others to theirs."""
-    assert served.converge(**WILD, f5_policy_model="legacy") == []
+    legacy_policies.create(served.bigip)
+    assert served.converge(**WILD) == []
     served.pod("10.9.9.9", "legacy", namespace="none")
     pool = {"name": "legacy", "partition": "Common", "members": [{"name": "10.9.9.9:8080"}]}
     served.change("POST", "ltm/pool", pool)
@@ -77,11 +79,12 @@ def test_a_rule_of_the_administrator(served, tells):
             assert client.ask(host, path) == every[host, path]
 
 
-@pytest.mark.parametrize("model", ["auto", "legacy"])
-def test_rules_that_tell_nothing_are_changed_under_load(record_property, served, model):
+@pytest.mark.parametrize("legacy", [False, True], ids=["published", "legacy"])
+def test_rules_that_tell_nothing_are_changed_under_load(record_property, served, legacy):
     """No request of a client that stays with its Host fails, nor goes wrong, while the iRule comes back."""
-    flags = {**WILD, "f5_policy_model": model}
-    assert served.converge(**flags) == []
+    if legacy:
+        legacy_policies.create(served.bigip)
+    assert served.converge(**WILD) == []
     silence(served)
     hosts = [(key, what) for key, what in WANTED.items() if " " in what]
     targets = [
@@ -90,7 +93,7 @@ def test_rules_that_tell_nothing_are_changed_under_load(record_property, served,
         for key, what in hosts for tls in (False, True)]
     with Load(*targets, clients=4, device=served.bigip) as load:
         until(load.more(5))
-        assert served.converge(**flags) == []
+        assert served.converge(**WILD) == []
         until(load.more(10))
         report = load.stop()
     record_property(UNDER_LOAD, str(report))

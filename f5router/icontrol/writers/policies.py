@@ -47,7 +47,7 @@ class PolicyWriter:
     kinds = (Policy.KIND, Rule.KIND)
 
     def __init__(
-        self, client: Client, *, model: str, checkpoint: Callable[[], None], enough: Callable[[], bool],
+        self, client: Client, *, checkpoint: Callable[[], None], enough: Callable[[], bool],
         attempt: Attempt, obstacle: Callable[[Change[Rule]], BigIPError | None], contents: Contents,
         describe: descriptions.Describe, clock: Callable[[], float] = time.monotonic,
     ):
@@ -61,7 +61,6 @@ class PolicyWriter:
         self._enough, self._attempt, self._obstacle = enough, attempt, obstacle
         self._checkpoint, self._contents, self._clock = checkpoint, contents, clock
         self._describe, self._pace = describe, Pace()
-        self._forced = model
         self._version: tuple[int, ...] = ()
         self._legacy: set[str] = set()
         self._drafts: set[str] = set()
@@ -82,8 +81,6 @@ class PolicyWriter:
 
     def model(self, policy: str) -> str:
         """Return how a policy is edited."""
-        if self._forced != "auto":
-            return self._forced
         if self._version < tmos.DRAFTS_SINCE:
             return PLAIN
         return LEGACY if policy in self._legacy else DRAFT

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from f5router import __version__
 from f5router.cli.main import main
 from f5router.cli.settings_command import ESSENTIAL
-from f5router.config.option import GROUPS
 from f5router.config.ignored_variables import FLAGS
+from f5router.config.option import GROUPS
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.builders import identity

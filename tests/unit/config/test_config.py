@@ -41,7 +41,6 @@ PRECEDENCE = [
     ("f5-ssh-host-key", "ssh.host_key_fingerprint", None, "SHA256:" + "a" * 43, "SHA256:" + "a" * 43,
      "SHA256:" + "b" * 43 + "=", "SHA256:" + "b" * 43),
     ("f5-ssh-insecure", "ssh.insecure_host_key", False, "true", True, "false", False),
-    ("f5-policy-model", "policy_model", "auto", "plain", "plain", "draft", "draft"),
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
     ("backend-check-interval", "check_interval_s", 0, "1500ms", 2, "5s", 5),
     ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),

@@ -70,7 +70,7 @@ BAD = {
     "f5-partition-path": "/a/../b", "f5-http-vserver": "/Common/v", "f5-https-vserver": "a b",
     "f5-node-partition": "/Common/x",
     "f5-connect-timeout": "10s", "f5-timeout": "0", "f5-max-in-flight": "33", "f5-ssh-port": "0",
-    "f5-ssh-host-key": "ssh-rsa AAAA", "f5-policy-model": "drafts", "f5-config-sync": "force",
+    "f5-ssh-host-key": "ssh-rsa AAAA", "f5-config-sync": "force",
     "cert-upload": "scp",
     "load-balance-algorithm": "fastest", "tcp-balance-scheme": "Source",
     "set-delete-http-request-header": "Host:x:Set", "set-delete-http-response-header": "a:b",

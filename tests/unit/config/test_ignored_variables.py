@@ -162,6 +162,7 @@ ROWS = [
     ("template", "ROUTER_ERRORFILE_404", HONOURED, None),
     ("template", "ROUTER_BUF_SIZE", ON_DEVICE, "32768"),
     ("template", "ROUTER_MAX_REWRITE_SIZE", ON_DEVICE, "8192"),
+    ("earlier f5router", "ROUTER_F5_POLICY_MODEL", MEANINGLESS, "draft"),
     ("template", "ROUTER_ABORT_ON_CLOSE", MEANINGLESS, "true"),
     ("template", "ROUTER_IDLE_CLOSE_ON_RESPONSE", MEANINGLESS, "true"),
     ("template", "ROUTER_HAPROXY_CONTSTATS", MEANINGLESS, "true"),
@@ -232,7 +233,7 @@ def told(env) -> list[str]:
 def test_every_variable(section, name, what, text):
     env = NEEDS.get(name, {})
     if what == HONOURED:
-        (option,) = (option for option in OPTIONS.values() if option.env == name)
+        assert [option.env for option in OPTIONS.values() if option.env == name] == [name]
         if text is not None:  # the others need files or each other: test_config
             assert config.load({}, ENV | env | {name: text}) != config.load({}, ENV | env)
         return

@@ -23,7 +23,7 @@ BAD = [
     ("labels", "a b"), ("namespace-labels", ",a"), ("project-labels", "a in b"), ("fields", "a"),
     ("f5-http-vserver", "/Common/v"), ("f5-http-vserver", "a b"), ("f5-https-vserver", "a/b"),
     ("f5-https-vserver", "a~b"), ("f5-https-vserver", "v\n"),
-    ("f5-auth", "Token"), ("f5-auth", ""), ("f5-policy-model", "drafts"), ("cert-upload", "scp"),
+    ("f5-auth", "Token"), ("f5-auth", ""), ("cert-upload", "scp"),
     ("log-format", "JSON"), ("log-level", "loud"), ("log-level", ""),
     ("f5-connect-timeout", "0"), ("f5-connect-timeout", "10s"), ("f5-timeout", "0"), ("f5-timeout", "-1"),
     ("f5-timeout", "nan"), ("f5-timeout", "inf"), ("f5-timeout", "1e2"), ("f5-timeout", "3601"),

@@ -110,7 +110,7 @@ def create(count: int, *, start: int = 0) -> list[Change[Rule]]:
 def writer(device: Device, known=(), *, enough=lambda: False, obstacle=lambda change: None) -> PolicyWriter:
     blame = Blame(lambda: None)
     policies = PolicyWriter(
-        device, model="auto", checkpoint=lambda: None, enough=enough, obstacle=obstacle,
+        device, checkpoint=lambda: None, enough=enough, obstacle=obstacle,
         attempt=lambda change, write: obstacle(change) or blame.attempt(change.ref, write),
         contents=lambda path: (POLICY, list(known)), clock=device.clock,
         describe=lambda obj: "")
