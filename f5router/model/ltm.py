@@ -82,7 +82,7 @@ class Policy(NamedObject):
     controls: frozenset[str] = frozenset({"forwarding"})
     requires: frozenset[str] = frozenset({"http"})
     noop: bool = True
-    """True if default_noop exists, has no conditions, and is last."""
+    """True if default_noop exists, has no conditions, and comes after all Rules that may be added."""
     sets_pool_variable: bool = True
     """True if default_noop sets names.UNMATCHED_VARIABLE."""
 

@@ -72,6 +72,16 @@ def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
     }
 
 
+def test_a_last_rule_that_only_happens_to_be_last(lab):
+    """It comes behind the Rules that are added; before them it would take all requests."""
+    legacy_policies.create(lab.bigip, ordinal=0)
+    lab.apply(manifests.route("plain"))
+    assert lab.converge() == []
+    found = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
+    assert [rule["name"] for rule in sorted(found, key=lambda rule: rule["ordinal"])] == [
+        "openshift_route_shop_plain", "default_noop"]
+
+
 PASSTHROUGH, EDGE = "ssl_passthrough_servername_dg", "openshift_host_edge.example.com-client-ssl-profile"
 DRIFTS = {
     "rule": ("DELETE", "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_plain"),

@@ -71,12 +71,11 @@ def decode_policy(obj: JSON, rules: list[Rule] | None = None) -> tuple[Policy, l
     path = path_of(obj)
     if rules is None:
         rules = [decode_rule(path, item) for item in items(obj, "rules")]
-    last = max((rule.ordinal for rule in rules if rule.name != names.NOOP_RULE), default=-1)
     noops = [rule for rule in rules if rule.name == names.NOOP_RULE]
     policy = Policy(
         path, str(obj.get("strategy", "")).rsplit("/", 1)[-1],
         frozenset(obj.get("controls", ())), frozenset(obj.get("requires", ())),
-        noop=bool(noops) and not noops[0].conditions and noops[0].ordinal > last,
+        noop=bool(noops) and not noops[0].conditions and noops[0].ordinal == priority.LAST_ORDINAL,
         sets_pool_variable=bool(noops) and noops[0].action == _UNMATCHED,
     )
     return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]

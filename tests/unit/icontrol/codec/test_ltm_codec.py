@@ -309,9 +309,10 @@ def test_the_noop_rule_must_be_last_and_empty():
             }
         )[0]
 
-    noop, rule = {"name": "default_noop", "ordinal": 9}, {"name": "r", "ordinal": 3}
+    noop, rule = {"name": "default_noop", "ordinal": 2**31 - 1}, {"name": "r", "ordinal": 3}
     assert policy(rule, noop) == Policy("/P/p", sets_pool_variable=False)
     assert not policy(rule, {**noop, "ordinal": 1}).noop
+    assert not policy({**noop, "ordinal": 0}).noop, "Rules that come would be behind it"
     assert not policy(rule).noop
     assert not policy({**noop, "conditionsReference": {"items": [{"name": "0", "httpHost": True}]}}).noop
     sets = {"name": "0", "kind": "x", "code": 0, "tcl": True, "setVariable": True, "request": True,
