@@ -76,12 +76,7 @@ docs: environment
 bench: $(READY)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.scale --routes 100 --routes 1000 --routes 5000
-	@$(BIN)/python -m benchmarks.options
 	@$(BIN)/python -m benchmarks.traffic
-	@$(BIN)/python -m benchmarks.statuses
-	@$(BIN)/python -m benchmarks.memory
-	@$(BIN)/python -m benchmarks.secrets
-	@$(BIN)/python -m benchmarks.floods
 
 # Each ends with exit status 1 where something does not hold. SEED=2 make attack: other points.
 attack: $(READY)

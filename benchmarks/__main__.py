@@ -51,9 +51,9 @@ class Step:
 class Bench:
     """A router without a Kubernetes API, and a fake BIG-IP in a process of its own."""
 
-    def __init__(self, stack: ExitStack, in_flight: int, *, dataplane: bool = False, call_s: float = 0.0):
+    def __init__(self, stack: ExitStack, in_flight: int, *, dataplane: bool = False):
         self._stack = stack
-        self.fake = stack.enter_context(bigip_process(dataplane=dataplane, call_s=call_s))
+        self.fake = stack.enter_context(bigip_process(dataplane=dataplane))
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         self._in_flight = in_flight
         self.steps: list[Step] = []
