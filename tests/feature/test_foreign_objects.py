@@ -77,8 +77,8 @@ def test_a_last_rule_that_only_happens_to_be_last(lab):
     legacy_policies.create(lab.bigip, ordinal=0)
     lab.apply(manifests.route("plain"))
     assert lab.converge() == []
-    found = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
-    assert [rule["name"] for rule in sorted(found, key=lambda rule: rule["ordinal"])] == [
+    policy_rules = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
+    assert [rule["name"] for rule in sorted(policy_rules, key=lambda rule: rule["ordinal"])] == [
         "openshift_route_shop_plain", "default_noop"]
 
 
