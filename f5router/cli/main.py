@@ -1,8 +1,7 @@
 """Command line: f5router run, plan, doctor, adopt, uninstall, status clear, explain, completion and version.
 
 The flags of the commands are those of options.OPTIONS; status clear has some of them.
-Exit status: that of the command; 2 for wrong usage and for settings that cannot work, 1 with
-plan --detailed-exitcode.
+Exit status: the command's; 2 for wrong usage and invalid settings, 1 with plan --detailed-exitcode.
 """
 
 import contextlib
@@ -43,15 +42,15 @@ _DETAILED = "--detailed-exitcode"
 
 _CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "router-canonical-hostname", "ingress-class",
                    "ingress-controller", "ingressroute-class", "log-level", "log-format")
-"""Those that `status clear` has too."""
+"""Settings of `status clear`."""
 
 _GET_SETTINGS = tuple(name for name in OPTIONS if name != "namespace")
-"""Likewise, of `get`, which has a flag of its own by this name: it lists a part, and reads all."""
+"""Settings of `get`, whose own --namespace limits what is listed, not what is read."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = (
-    "A flag goes before its variable, a variable before the default; an empty variable counts as not "
-    "set. Durations are written like 5m, 1m30s or 100ms."
+    "Precedence: flag, then environment variable, then default. An empty variable counts as unset. "
+    "Durations are written like 5m, 1m30s or 100ms."
 )
 
 
@@ -63,18 +62,17 @@ def main() -> None:
     First, `f5router doctor` checks the settings, the cluster and the BIG-IP, and `f5router plan` shows what
     would change. `f5router run` is the router itself.
 
-    `f5router COMMAND --help` shows the settings that most need, `f5router COMMAND --help-all` shows all.
+    `f5router COMMAND --help` shows the most common settings, `f5router COMMAND --help-all` shows all.
     """
 
 
-@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Keep the BIG-IP in step with the Routes.")
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Keep the BIG-IP in sync with the Routes.")
 @click.option("--once", is_flag=True, help="Make one pass and end.")
 @click.pass_context
 def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
-    """Keep the BIG-IP in step with the Routes, until SIGTERM or SIGINT.
+    """Keep the BIG-IP in sync with the Routes until SIGTERM or SIGINT.
 
-    Exit status: 0 at the end; with --once, 0 if everything is in place; 1 otherwise; 2 for settings that
-    cannot work.
+    Exit status: 0 at the end, or with --once if everything is in place; 1 otherwise; 2 for invalid settings.
     """
     with _reported():
         config = _configured(flags)
@@ -87,7 +85,7 @@ def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
 
 
 class _PlanCommand(SettingsCommand):
-    """Keeps exit status 2 for changes where that is asked for."""
+    """Command that keeps exit status 2 for changes with --detailed-exitcode."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         detailed = _DETAILED in args
@@ -102,14 +100,13 @@ class _PlanCommand(SettingsCommand):
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Form of the plan.")
 @click.option(_DETAILED, "detailed", is_flag=True,
-              help="Exit with 2 where there are changes and no problem; 0 is then: nothing to do.")
+              help="Exit with 2 if there are changes and no problem, with 0 only if there is nothing to do.")
 @click.pass_context
 def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None) -> None:
-    """Show what one pass would change, and which problems it would meet.
+    """Show what one pass would change, and its problems. Change nothing.
 
-    Nothing is changed. Exit status: 0 without a problem; 1 where there is one, or an error; 2 for settings
-    that cannot work, 1 with --detailed-exitcode. Routes that are rejected for what is in them are listed, and
-    are no problem.
+    Exit status: 0 without a problem; 1 with a problem or an error; 2 for invalid settings, 1 with
+    --detailed-exitcode. Rejected Routes are no problem.
     """
     with _reported(FAILED if detailed else BAD_SETTINGS):
         config = _configured(flags, steps=not sys.stderr.isatty())  # a terminal has a bar
@@ -118,26 +115,26 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
     sys.exit(status)
 
 
-@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Check all that `run` needs.")
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Check everything that `run` needs.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Form of the results.")
 def doctor(output: str, **flags: str | None) -> None:
-    """Check all that `run` needs: settings, cluster, BIG-IP, and what is between them; change nothing.
+    """Check everything that `run` needs: settings, cluster, BIG-IP and the network. Change nothing.
 
-    Each check is ok, a warning or a failure, with how to fix it; a failure does not end the others. Exit
-    status: 0 without a failure; 1 with one; 2 for settings that cannot work.
+    Each check is ok, a warning or a failure. A warning or failure says how to fix it, and does not stop the
+    other checks. Exit status: 0 without a failure; 1 with a failure; 2 for invalid settings.
     """
     module = _loaded("f5router.cli.doctor.command")
     sys.exit(module.doctor(_named(flags), os.environ, output=output))
 
 
 @main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Take over from the original F5 router.")
-@click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would happen to each object. Change nothing.")
 @click.pass_context
 def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
-    """Take over from the original F5 router, and remove what it left.
+    """Take over from the original F5 router, and remove the objects that it left.
 
-    Exit status: 0 if nothing of it is left; 1 otherwise; 2 for settings that cannot work.
+    Exit status: 0 if none of its objects is left; 1 otherwise; 2 for invalid settings.
     """
     with _reported():
         config = _configured(flags)
@@ -148,14 +145,14 @@ def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
     sys.exit(exit_status)
 
 
-@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Remove everything of the router.")
-@click.option("--dry-run", is_flag=True, help="Print what would be removed; change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before anything is removed.")
+@main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Remove everything that the router wrote.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed. Change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.pass_context
 def uninstall(ctx: click.Context, /, dry_run: bool, yes: bool, **flags: str | None) -> None:
-    """Remove everything of the router from the BIG-IP, and what it wrote into statuses.
+    """Remove everything that the router wrote to the BIG-IP and into statuses.
 
-    Stop the router first. Exit status: 0 if nothing is left; 1 otherwise; 2 for settings that cannot work.
+    Stop the router first. Exit status: 0 if nothing is left; 1 otherwise; 2 for invalid settings.
     """
     with _reported():
         config = _configured(flags)
@@ -167,9 +164,9 @@ def uninstall(ctx: click.Context, /, dry_run: bool, yes: bool, **flags: str | No
 
 
 def _confirmed(question: str) -> bool:
-    """True if the answer is yes; without a terminal there is nobody to ask."""
+    """True if the user confirms; False without a terminal."""
     if not sys.stdin.isatty():
-        click.echo("There is no terminal to ask on: give --yes, or --dry-run.", err=True)
+        click.echo("No terminal to ask for confirmation: use --yes or --dry-run.", err=True)
         return False
     return click.confirm(question)
 
@@ -182,19 +179,19 @@ def status() -> None:
 @status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS,
                 short_help="Remove what a router wrote into statuses.")
 @click.option("--router-name", envvar="ROUTER_SERVICE_NAME", default="", metavar="NAME",
-              help="Name of the router whose entries are removed, its --name.  [ROUTER_SERVICE_NAME]")
+              help="Name of the router whose entries to remove, its --name.  [ROUTER_SERVICE_NAME]")
 @click.option("-n", "--namespace", default="", metavar="NAME", help="Only objects of this namespace.")
 @click.option("--sources", default="routes", metavar="KIND,...", show_default=True,
-              help="Kinds of objects: routes, ingress, ingressroutes. Statuses of the latter two name no "
-                   "router: those go that a router of these settings writes.")
-@click.option("--labels", default="", metavar="SELECTOR", help="Only objects that this label selector takes.")
-@click.option("--fields", default="", metavar="SELECTOR", help="Only Routes that this field selector takes.")
-@click.option("--dry-run", is_flag=True, help="Print the objects; change nothing.")
+              help="Kinds of objects: routes, ingress, ingressroutes. Statuses of Ingresses and "
+                   "IngressRoutes name no router: those of a router with these settings are removed.")
+@click.option("--labels", default="", metavar="SELECTOR", help="Only objects that match this label selector.")
+@click.option("--fields", default="", metavar="SELECTOR", help="Only Routes that match this field selector.")
+@click.option("--dry-run", is_flag=True, help="Print the objects. Change nothing.")
 def clear(router_name: str, namespace: str, sources: str, labels: str, fields: str, dry_run: bool,
           **flags: str | None) -> None:
-    """Remove what a router wrote into statuses; a router that runs puts it back.
+    """Remove what a router wrote into statuses. A running router writes it again.
 
-    Exit status: 0 if nothing is left; 1 otherwise; 2 for settings that cannot work.
+    Exit status: 0 if nothing is left; 1 otherwise; 2 for invalid settings.
     """
     with _reported():
         statusclear = _loaded("f5router.cli.clear_objects")
@@ -207,35 +204,34 @@ def clear(router_name: str, namespace: str, sources: str, labels: str, fields: s
 
 @main.group(short_help="List what the router serves.")
 def get() -> None:
-    """List what the router serves, as the cluster asks for it and the BIG-IP has it; change nothing."""
+    """List what the router serves, from the cluster and the BIG-IP. Change nothing."""
 
 
 @get.command(cls=SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS,
              short_help="List Routes and their status.")
 @click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "yaml"]), default="table",
               show_default=True, help="Form of the list.")
-@click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only those of this namespace.")
+@click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only Routes of this namespace.")
 def routes(output: str, shown: str, **flags: str | None) -> None:
-    """List Routes, also those of Ingresses and IngressRoutes, with their status.
+    """List Routes with their status, including the Routes of Ingresses and IngressRoutes.
 
-    Exit status: 0 with a list; 1 if the cluster or the BIG-IP cannot be read; 2 for settings that cannot
-    work.
+    Exit status: 0 with a list; 1 if the cluster or the BIG-IP cannot be read; 2 for invalid settings.
     """
     with _reported():
         status = _loaded("f5router.cli.look").get_routes(_quiet(flags), namespace=shown, output=output)
     sys.exit(status)
 
 
-@main.group(short_help="Show what becomes of an object and why.")
+@main.group(short_help="Show how an object is served or why not.")
 def explain() -> None:
-    """Show what becomes of an object of the cluster or of a request, and why; change nothing.
+    """Show how an object of the cluster or a request is served, or why not. Change nothing.
 
-    Exit status: 0 if nothing is broken; 1 if something is, or cannot be read; 2 for wrong settings.
+    Exit status: 0 if nothing is broken; 1 if something is broken or cannot be read; 2 for invalid settings.
     """
 
 
 @explain.command(cls=SettingsCommand, epilog=_EPILOG,
-                 short_help="Show a Route up to its pods and the first broken link.")
+                 short_help="Show a Route down to its pods and its first broken link.")
 @click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
               help="Form of the chain; dot is a graph for Graphviz.")
 @click.argument("given", metavar="NAMESPACE/NAME")
@@ -261,17 +257,17 @@ def _explained(kind: str, metavar: str, text: str) -> None:
 _explained("ingress", "NAMESPACE/NAME", "Show each Route of an Ingress and its first broken link.")
 _explained("service", "NAMESPACE/NAME", "Show each Route of a Service and its first broken link.")
 _explained("host", "HOST", "Show each Route of a host and its first broken link.")
-_explained("node", "NAME", "Show the way to the pods of a Node and their Routes.")
-_explained("request", "URL", "Show who answers a request by what is on the BIG-IP.")
+_explained("node", "NAME", "Show the way to a Node's pods and their Routes.")
+_explained("request", "URL", "Show who answers a request by the objects on the BIG-IP.")
 
 
 @explain.command(cls=SettingsCommand, epilog=_EPILOG,
-                 short_help="Show an IngressRoute from its roots to the pods.")
+                 short_help="Show an IngressRoute from its roots to its pods.")
 @click.argument("given", metavar="NAMESPACE/NAME")
 def ingressroute(given: str, **flags: str | None) -> None:
-    """Show an IngressRoute from its roots to the Services, and where and why a branch is cut.
+    """Show an IngressRoute from its roots to its Services, and where and why a branch is cut.
 
-    Its Routes follow up to the pods, with the first broken link, if the settings name a BIG-IP.
+    If the settings name a BIG-IP, each Route follows down to its pods, with its first broken link.
     """
     with _reported():
         command = _loaded("f5router.cli.explain")
@@ -286,15 +282,15 @@ def ingressroute(given: str, **flags: str | None) -> None:
 
 
 def _names_bigip(flags: Mapping[str, str | tuple[str, ...] | None]) -> bool:
-    """True if the settings name a BIG-IP, or where its login is."""
+    """True if the settings name a BIG-IP or the directory with its login."""
     given, names = _named(flags), ("f5-host", "f5-credentials-dir")
     return any(given.get(name) or os.environ.get(OPTIONS[name].env) for name in names)
 
 
-@main.command("completion", short_help="Print what a shell needs for completion.")
+@main.command("completion", short_help="Print a completion script for a shell.")
 @click.argument("shell", type=click.Choice(completion.SHELLS))
 def complete(shell: str) -> None:
-    """Print what a shell reads to complete commands, flags and values.
+    """Print a script with which a shell completes commands, flags and values.
 
     In bash: source <(f5router completion bash)
 
@@ -332,20 +328,20 @@ def _loaded(name: str) -> ModuleType:
 
 
 def _configured(flags: dict[str, str | None], *, steps: bool = True) -> Config:
-    """Config, with logging set up as it says and its warnings logged. Raises: ConfigError.
+    """Return Config after setting up logging, and log its warnings. Raises: ConfigError.
 
-    Args: steps: False to log none of reading the cluster, where nobody has chosen a level.
+    Args: steps: False to log no list of the cluster, unless the user has chosen a level.
     """
     config, given = load(_named(flags), os.environ), _named(flags).get("log-level")
     log_output.setup(config.log_level, config.log_format, config.secrets,
                      steps=steps or bool(given or os.environ.get(OPTIONS["log-level"].env)))
     for warning in config.warnings:
-        log.warning("check this setting", extra={"setting": warning})
+        log.warning(warning)
     return config
 
 
 def _quiet(flags: dict[str, str | None]) -> Config:
-    """Config for a command whose output has all that matters. Raises: ConfigError."""
+    """Return Config for a command that logs nothing, except at debug level. Raises: ConfigError."""
     config = load(_named(flags), os.environ)
     log_output.setup(config.log_level if config.log_level == "debug" else "critical", config.log_format,
                      config.secrets)
@@ -353,7 +349,7 @@ def _quiet(flags: dict[str, str | None]) -> Config:
 
 
 def _named(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str | None]:
-    """Flags by the names of options.OPTIONS; one that may be repeated is a tuple."""
+    """Return flags by the names of options.OPTIONS; a flag that may be repeated is a tuple."""
     def text(given: str | tuple[str, ...] | None) -> str | None:
         return (",".join(given) if given else None) if isinstance(given, tuple) else given
 
@@ -362,7 +358,7 @@ def _named(flags: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, str |
 
 @contextlib.contextmanager
 def _reported(exit_status: int = BAD_SETTINGS) -> Iterator[None]:
-    """Print the problems of a ConfigError, a line each, and exit."""
+    """Print each problem of a ConfigError on a line, and exit."""
     try:
         yield
     except ConfigError as exc:

@@ -1,4 +1,4 @@
-"""A command that takes settings: its flags, their completion, and help that is short or has all of them."""
+"""Command with settings: its flags, their completion, short help and full help."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,14 +14,14 @@ from f5router.config.options import OPTIONS
 ALL = "--help-all"
 ESSENTIAL = ("f5-host", "f5-credentials-dir", "f5-ca-bundle", "f5-partition-path", "f5-http-vserver",
              "f5-https-vserver", "config", "namespace", "name", "log-level")
-"""Settings that short help has."""
+"""Settings in short help."""
 
 
 class SettingsCommand(click.Command):
-    """A command that takes settings."""
+    """Command with settings as flags."""
 
     def __init__(self, *args: Any, settings: Collection[str] = tuple(OPTIONS), **kwargs: Any):
-        """settings: by name; all of them, if it is not given."""
+        """Args: settings: names of the settings; by default, all."""
         super().__init__(*args, **kwargs)
         self._options = [OPTIONS[name] for name in settings]
         self.params += [_flag(option) for option in self._options]
@@ -31,7 +31,7 @@ class SettingsCommand(click.Command):
                                         callback=_show_all, help="Show all settings and exit."))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, and take "-n=x" as Go's flags do."""
+        """Parse as click does, and accept "-n=x" as Go's flags do."""
         shorts = tuple(f"-{option.short}=" for option in OPTIONS.values() if option.short)
         return super().parse_args(ctx, [a[:2] + a[3:] if a.startswith(shorts) else a for a in args])
 
@@ -51,7 +51,7 @@ class SettingsCommand(click.Command):
 
 
 class SettingsGroup(click.Group):
-    """A group of commands of which some take settings; --help-all shows these, too."""
+    """Group of commands whose --help-all shows the settings, too."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -65,7 +65,7 @@ class SettingsGroup(click.Group):
 
 
 class SettingFlag(click.Option):
-    """A flag that is a setting."""
+    """Flag of a setting."""
 
     def __init__(self, option: Option, names: list[str], **kwargs: Any):
         super().__init__(names, **kwargs)
@@ -79,7 +79,7 @@ class SettingFlag(click.Option):
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-    """Print help with all settings and exit, where that is asked for."""
+    """Print help with all settings and exit, if the flag is given."""
     if given and not ctx.resilient_parsing:
         ctx.meta[ALL] = True
         click.echo(ctx.get_help())
@@ -87,7 +87,7 @@ def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
 
 
 def _format_groups(formatter: click.HelpFormatter, options: Collection[Option]) -> None:
-    """Write settings, each group below its name."""
+    """Write settings, grouped under headings."""
     for group in GROUPS:
         if records := [_help(option) for option in options if option.group == group]:
             with formatter.section(group):
@@ -95,7 +95,7 @@ def _format_groups(formatter: click.HelpFormatter, options: Collection[Option]) 
 
 
 def _flag(option: Option) -> SettingFlag:
-    """Build the click option of a setting: a text, and for a boolean also the bare flag."""
+    """Build the click option of a setting: one with a value; a boolean may also be a bare flag."""
     names = [f"--{option.name}", option.name.replace("-", "_")]
     if option.short:
         names.append(f"-{option.short}")
@@ -110,7 +110,7 @@ def _ignored_flag(name: str) -> click.Option:
 
 
 def _help(option: Option) -> tuple[str, str]:
-    """Return both columns of help."""
+    """Return both columns of a setting's help."""
     short = f"-{option.short}, " if option.short else ""
     value = f"[={option.metavar}]" if option.boolean else f" {option.metavar}"
     notes = [option.env] if option.env else []

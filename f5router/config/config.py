@@ -1,6 +1,6 @@
 """Config from flags and environment, checked once; every problem is reported at the same time.
 
-A flag goes before its variable, a variable before the default. An empty variable counts as not set;
+Precedence: flag, then environment variable, then default. An empty variable counts as not set;
 an empty flag is a value (openshift/origin v3.11.0, pkg/cmd/util: Env). Nothing but files is read here.
 """
 

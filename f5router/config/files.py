@@ -65,8 +65,8 @@ def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> 
 
     The value is "" after a problem.
 
-    The flag with the text itself goes before every file, the flag of a file before a variable. Sources of
-    one rank that differ are a problem: neither is more explicit than the other.
+    The flag with the text itself takes precedence over every file, the flag of a file over a variable.
+    Sources of one rank that differ are a problem: neither is more explicit than the other.
 
     Args:
         files: by name of the option that says where: file in the directory, "" where the option
@@ -88,7 +88,7 @@ def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> 
             return "", ""
         for unused in (name for later in by_rank if later > rank for name in by_rank[later]):
             if not files.get(unused):
-                reader.warn(f"not used: {OPTIONS[next(iter(values))].label} goes before it", unused)
+                reader.warn(f"not used: {OPTIONS[next(iter(values))].label} takes precedence", unused)
         name, value = next(iter(values.items()))
         return value, "" if name == plain else _path(reader, name, files[name])
     directory = [name for name in given if files.get(name)]

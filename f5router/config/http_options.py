@@ -9,22 +9,23 @@ from f5router.model import unique_id
 
 OPTIONS = (
     boolean("enable-compression", "ROUTER_ENABLE_COMPRESSION", "false", HTTP,
-            "Compress responses of the types below, by an HTTP compression profile on virtual servers that "
-            "have none."),
+            "Compress responses of the types in --compression-mime, by an HTTP compression profile on "
+            "virtual servers that have none."),
     Option("compression-mime", "ROUTER_COMPRESSION_MIME", "text/html text/plain text/css", HTTP,
-           "Beginnings of the content types of responses that are compressed, with blanks between them.",
+           "Prefixes of the content types to compress, separated by blanks.",
            "TYPES", content_types.parse),
     Option("errorfile-503", "ROUTER_ERRORFILE_503", "", HTTP,
-           "File with a raw HTTP response in the place of the page with status 503.", "FILE"),
+           "File with a raw HTTP response that replaces the page with status 503.", "FILE"),
     Option("errorfile-404", "ROUTER_ERRORFILE_404", "", HTTP,
-           "File with a raw HTTP response for requests that no Route matches; without it, the page with "
+           "File with a raw HTTP response for requests that no Route matches. Default: the page with "
            "status 503.", "FILE"),
     boolean("use-proxy-protocol", "ROUTER_USE_PROXY_PROTOCOL", "false", HTTP,
-            "Clients come through a load balancer that names them in a header of the PROXY protocol."),
+            "Require a header of the PROXY protocol, in which a load balancer in front names the client."),
     Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,
-           "Name of a header that gives each request to a pod an ID; without it, there is none.", "NAME",
+           "Name of a header that gives each request to a pod an ID. Default: no such header.", "NAME",
            unique_id.parse_name),
     Option("unique-id-format", "ROUTER_UNIQUE_ID_FORMAT", unique_id.DEFAULT_FORMAT, HTTP,
-           "Format of these IDs, as in HAProxy's configuration: in quotes, or with blanks escaped.",
+           "Format of the IDs of --unique-id-header-name, as in HAProxy's configuration: in quotes, or "
+           "with blanks escaped.",
            "FORMAT", unique_id.parse_format),
 )

@@ -45,146 +45,146 @@ _ALGORITHMS = "|".join(balancing.ALGORITHMS)
 
 _BIGIP = (
     Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
-           "Name or address of the BIG-IP's management interface; https:// before and a port behind it "
-           "are allowed. Several, for the units of a pair, in flags of their own or separated by commas. "
-           "Required.", "HOST[:PORT]", hosts.hosts, repeats=True),
+           "Host name or address of the BIG-IP's management interface, with an optional https:// and port. "
+           "For the units of a pair, repeat the flag or separate the addresses with commas. Required.",
+           "HOST[:PORT]", hosts.hosts, repeats=True),
     Option("f5-username", _HOST + "USERNAME", "", BIGIP,
-           "User for iControl REST and SSH. Required here, in a file or in the credentials directory.",
+           "User for iControl REST and SSH. Required, here, in a file or in the credentials directory.",
            _NAME, parsers.username),
     Option("f5-password", _HOST + "PASSWORD", "", BIGIP,
-           "Password of that user. Required in the same way; the flag shows it in the process list.",
+           "Password of --f5-username. Required likewise. As a flag, it is visible in the process list.",
            "PASSWORD", parsers.password, secret=True),
     Option("f5-username-file", _HOST + "USERNAME_FILE", "", BIGIP,
-           "File that holds the user name.", _PATH),
+           "File with the user name.", _PATH),
     Option("f5-password-file", _HOST + "PASSWORD_FILE", "", BIGIP,
-           "File that holds the password.", _PATH, secret=True),
+           "File with the password.", _PATH, secret=True),
     Option("f5-credentials-dir", _HOST + "CREDENTIALS_DIR", "", BIGIP,
-           "Directory with files username, password and, optionally, url: a mounted bigip-login Secret.",
+           "Directory with the files username, password and, optionally, url: a mounted bigip-login Secret.",
            "DIRECTORY"),
     boolean("f5-insecure", _HOST + "INSECURE", "false", BIGIP,
             "Do not verify the BIG-IP's certificate."),
     Option("f5-ca-bundle", _HOST + "CA_BUNDLE", "", BIGIP,
-           "PEM file with the authorities that may have issued the BIG-IP's certificate; without it, "
-           "the public ones.", _PATH),
+           "PEM file of trusted CAs for the BIG-IP's certificate. Default: the system's CAs.", _PATH),
     Option("f5-auth", _HOST + "AUTH", "token", BIGIP,
-           "How to log in: token, or basic for a user who may not have tokens and for TMOS 11.",
+           "Login method: token, or basic for users who may not have tokens and for TMOS 11.",
            "token|basic", parsers.choice("token", "basic")),
     Option("f5-connect-timeout", "ROUTER_F5_CONNECT_TIMEOUT", "10", BIGIP,
            "Seconds to wait for a connection.", "SECONDS", parsers.number("seconds", 0.1, 3600)),
     Option("f5-timeout", "ROUTER_F5_TIMEOUT", "60", BIGIP,
-           "Seconds to wait for a reply; the device itself gives up after 60.",
+           "Seconds to wait for a reply. The BIG-IP itself gives up after 60.",
            "SECONDS", parsers.number("seconds", 1, 3600)),
     Option("f5-max-in-flight", "ROUTER_F5_MAX_IN_FLIGHT", "4", BIGIP,
-           "Requests that may be under way at once, 1 to 32.", "N", parsers.integer(1, 32)),
+           "Maximum number of requests in flight, 1 to 32.", "N", parsers.integer(1, 32)),
 )
 
 _UPLOAD = (
     Option("cert-upload", "ROUTER_CERT_UPLOAD", "auto", UPLOAD,
-           "How certificate files get to the BIG-IP: ssh, rest, or auto: ssh where the private key is "
-           "configured and present, else rest.", "auto|ssh|rest", parsers.choice("auto", "ssh", "rest")),
+           "How to upload certificate files: ssh, rest, or auto: ssh if the private key is configured and "
+           "present, else rest.", "auto|ssh|rest", parsers.choice("auto", "ssh", "rest")),
     Option("f5-private-key", _HOST + "PRIVKEY", "", UPLOAD,
-           "Private key file for SSH. When the file is missing, a warning is logged.", _PATH),
+           "Private key file for SSH. If the file is missing, a warning is logged.", _PATH),
     Option("f5-ssh-port", _HOST + "SSH_PORT", "22", UPLOAD,
            "Port of the BIG-IP's SSH server.", "PORT", parsers.integer(1, 65535)),
     Option("f5-ssh-known-hosts", _HOST + "SSH_KNOWN_HOSTS", "", UPLOAD,
            "known_hosts file with the BIG-IP's SSH host key.", _PATH),
     Option("f5-ssh-host-key", _HOST + "SSH_HOST_KEY", "", UPLOAD,
-           "Fingerprint of the BIG-IP's SSH host key, several separated by commas; goes before the "
-           "known_hosts file.", "SHA256:...", parsers.host_key),
+           "Fingerprints of the BIG-IP's SSH host key, separated by commas. Takes precedence over "
+           "--f5-ssh-known-hosts.", "SHA256:...", parsers.host_key),
     boolean("f5-ssh-insecure", _HOST + "SSH_INSECURE", "false", UPLOAD,
             "Accept any SSH host key."),
 )
 
 _OBJECTS = (
     Option("f5-partition-path", _HOST + "PARTITION_PATH", "/Common", OBJECTS,
-           "Partition, or folder in it, that holds the virtual servers and all that the router creates. The "
-           "partition must exist.",
-           "PATH", parsers.partition_path),
+           "Partition, or folder in a partition, with the virtual servers and all objects that the router "
+           "creates. The partition must exist.", "PATH", parsers.partition_path),
     Option("f5-node-partition", "ROUTER_F5_NODE_PARTITION", "", OBJECTS,
            "Partition of the LTM nodes of pool members, for routers in several partitions that share pods: "
-           "/Common, or that of the path above; without it, nodes come with the members.",
-           "PATH", parsers.partition),
+           "/Common, or the partition of --f5-partition-path. Default: LTM nodes are created with the pool "
+           "members.", "PATH", parsers.partition),
     Option("f5-http-vserver", _HOST + "HTTP_VSERVER", "ose-vserver", OBJECTS,
-           "Virtual server for HTTP, without its folder; an empty flag, not an empty variable, means none.",
-           _NAME, parsers.virtual_server),
+           "Virtual server for HTTP, without its folder. --f5-http-vserver= disables HTTP; an empty "
+           "variable counts as unset.", _NAME, parsers.virtual_server),
     Option("f5-https-vserver", _HOST + "HTTPS_VSERVER", "https-ose-vserver", OBJECTS,
-           "Virtual server for HTTPS, without its folder; an empty flag, not an empty variable, means none.",
-           _NAME, parsers.virtual_server),
+           "Virtual server for HTTPS, without its folder. --f5-https-vserver= disables HTTPS; an empty "
+           "variable counts as unset.", _NAME, parsers.virtual_server),
     Option("f5-pool-monitor", "ROUTER_F5_POOL_MONITOR", "/Common/tcp", OBJECTS,
-           "Monitor of every pool; several separated by commas must all be up; or "
-           "\"min 1 of /Common/http /Common/https\"; or none.", "MONITOR", parsers.pool_monitor),
+           "Monitor of every pool. Several, separated by commas, must all be up. Or \"min 1 of "
+           "/Common/http /Common/https\", or none.", "MONITOR", parsers.pool_monitor),
     Option("backend-check-interval", "ROUTER_BACKEND_CHECK_INTERVAL", "", OBJECTS,
-           "Interval of a TCP monitor of the router's own, which then takes the place of the monitor above; "
-           "a Route may choose another one.", "TIME", time_units.milliseconds),
+           "Interval of a TCP monitor that the router creates, which replaces --f5-pool-monitor. A Route "
+           "may set another interval.", "TIME", time_units.milliseconds),
     Option("load-balance-algorithm", "ROUTER_LOAD_BALANCE_ALGORITHM", "", OBJECTS,
-           "How the pods of a Route share its connections, unless its annotation says so or it has several "
-           "Services; without it, random.",
-           _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
+           "How the pods of a Route share its connections, unless an annotation sets it or the Route has "
+           "several Services. Default: random.", _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
     Option("tcp-balance-scheme", "ROUTER_TCP_BALANCE_SCHEME", "", OBJECTS,
-           "The same for passthrough Routes; without it, the setting above, and without that, source.",
-           _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
+           "How the pods of a passthrough Route share its connections. Default: --load-balance-algorithm "
+           "if that is set, else source.", _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
     Option("cookie-name", "ROUTER_COOKIE_NAME", "", OBJECTS,
-           "Name of the session cookies that keep clients with a pod, unless a Route has its own; without "
-           "it, a hash of the pool's name.", _NAME, session_cookies.parse_name),
+           "Name of the session cookies that keep clients on a pod, unless a Route sets one. Default: a "
+           "hash of the pool's name.", _NAME, session_cookies.parse_name),
     Option("set-forwarded-headers", "ROUTER_SET_FORWARDED_HEADERS", forwarded_headers.APPEND, OBJECTS,
-           "How the headers X-Forwarded-... and Forwarded of requests are set, unless a Route has its own "
-           "policy: append to what the client sent, replace it, add them if-none is there, or never.",
+           "How the request headers X-Forwarded-... and Forwarded are set, unless a Route has its own "
+           "policy: append to the client's headers, replace them, add them if-none is present, or never.",
            "|".join(forwarded_headers.POLICIES), parsers.choice(*forwarded_headers.POLICIES)),
     Option("set-delete-http-request-header", "ROUTER_HTTP_REQUEST_HEADERS", "", OBJECTS,
-           "Headers of all requests that are set or deleted before a Route's own: NAME:VALUE:Set or "
-           "NAME:Delete, with commas between them, each part percent-encoded.", "ACTIONS",
+           "Headers of all requests to set or delete before the Route's own actions: NAME:VALUE:Set or "
+           "NAME:Delete, separated by commas, each part percent-encoded.", "ACTIONS",
            header_actions.parse_request_setting),
     Option("set-delete-http-response-header", "ROUTER_HTTP_RESPONSE_HEADERS", "", OBJECTS,
-           "The same for all responses, where they come behind a Route's own.", "ACTIONS",
+           "Headers of all responses to set or delete after the Route's own actions: NAME:VALUE:Set or "
+           "NAME:Delete, separated by commas, each part percent-encoded.", "ACTIONS",
            header_actions.parse_response_setting),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
-           "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; none: "
-           "their pods are not verified. Without it, OpenShift's service CA where the pod has it, else "
-           "such Routes are not served.", _PATH),
+           "PEM file of CAs for reencrypt Routes without a destinationCACertificate, or none to leave "
+           "their pods unverified. Default: OpenShift's service CA if the pod has it; otherwise such "
+           "Routes are not served.", _PATH),
     boolean("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
-            "Answer 503 with a small page where no Route matches or no pod is available; with "
-            "false, the connection is reset."),
+            "Answer 503 with a small page if no Route matches or no pod is available. With false, the "
+            "connection is reset."),
     boolean("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
             "Save the BIG-IP's running configuration after changes."),
     boolean("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
-            "Delete more than half of the objects that serve requests at once; without it, such deletes wait "
-            "until a second list of the cluster confirms them."),
+            "Delete more than half of the objects that serve requests at once. With false, such deletes "
+            "are held until a second list of the cluster confirms them."),
     Option("f5-config-sync", "ROUTER_F5_CONFIG_SYNC", "check", OBJECTS,
-           "After changes on a unit of a device group: check: log when the other units lack them; push: sync "
-           "them to the group; off: do nothing.",
+           "After changes on a unit of a device group: check logs if the other units lack the changes, "
+           "push syncs them to the group, off does nothing.",
            "off|check|push", parsers.choice("off", "check", "push")),
 )
 
 _VXLAN = (
     Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", VXLAN,
-           "The BIG-IP's address in the Nodes' network, hostIP of its HostSubnet. Together with the next "
-           "setting it makes the BIG-IP a host of the cluster network. One for each unit of a pair, in the "
-           "order of --f5-host.", "ADDRESS", hosts.internal_addresses, repeats=True),
+           "The BIG-IP's address in the Nodes' network, the hostIP of its HostSubnet. Together with "
+           "--f5-vxlan-gateway-cidr, it makes the BIG-IP a host of the cluster network. For a pair, one "
+           "for each unit, in the order of --f5-host.", "ADDRESS", hosts.internal_addresses, repeats=True),
     Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
-           "The BIG-IP's address in the cluster network: one of its HostSubnet's subnet, with the prefix "
-           "length of the cluster network. One for each unit of a pair, likewise.", "ADDRESS/BITS",
+           "The BIG-IP's address in the cluster network: an address of its HostSubnet's subnet, with the "
+           "prefix length of the cluster network. For a pair, one for each unit, in the order of "
+           "--f5-host.", "ADDRESS/BITS",
            hosts.gateways, repeats=True),
     boolean("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
-            "Set source address translation of the virtual servers to automap where none is configured."),
+            "Set source address translation of the virtual servers to automap if none is configured."),
 )
 
 _PODS = (
     boolean("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
             "Keep a static route on the BIG-IP for each pod network of a Node, via the Node."),
     Option("static-route-node-networks", "ROUTER_STATIC_ROUTE_NODE_NETWORKS", "", PODS,
-           "With static routes: networks in which a Node's address must lie to be the gateway to its pods. "
-           "Default: the networks of the BIG-IP's self IPs.", "CIDR,...", node_addresses.networks),
+           "Networks in which a Node's address must lie to be the gateway of its static routes. Default: "
+           "the networks of the BIG-IP's self IPs.", "CIDR,...", node_addresses.networks),
     Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
-           "Type of the pool members: cluster: pods; nodeport: Nodes at the node ports of Services.",
+           "Type of the pool members: cluster for pods, nodeport for Nodes at the node ports of Services.",
            "cluster|nodeport", parsers.choice("cluster", "nodeport")),
     Option("node-label-selector", "ROUTER_NODE_LABEL_SELECTOR", "", PODS,
-           "With nodeport: label selector of the Nodes that are pool members; without it, all Nodes.",
+           "With nodeport: label selector of the Nodes that are pool members. Default: all Nodes.",
            "SELECTOR", selectors.labels),
     Option("nodeport-exclude", "ROUTER_NODEPORT_EXCLUDE", "", PODS,
-           "With nodeport: not-ready, unschedulable, or both separated by a comma: such Nodes are no pool "
-           "members while there are others.", "STATES", parsers.several(*node_ports.STATES)),
+           "With nodeport: not-ready, unschedulable, or both with a comma. Such Nodes are no pool "
+           "members while other Nodes are left.", "STATES",
+           parsers.several(*node_ports.STATES)),
     Option("max-pool-members", "ROUTER_MAX_POOL_MEMBERS", "1000", PODS,
-           f"Largest number of members of a pool, pods or Nodes, 1 to {pool_members.MOST_READ}.", "N",
+           f"Maximum number of members of a pool, pods or Nodes, 1 to {pool_members.MOST_READ}.", "N",
            parsers.integer(1, pool_members.MOST_READ)),
 )
 
@@ -192,42 +192,43 @@ _DOMAINS, _ALLOWED = "DOMAIN,...", "PATH=NAMESPACE,..."
 
 _ADMISSION = (
     Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", ADMISSION,
-           "Only Routes whose host is one of these domains, or below one, are admitted; without it, all.",
+           "Admit only Routes whose host is one of these domains or a subdomain. Default: all.",
            _DOMAINS, hostnames.domains),
     Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", ADMISSION,
-           "Routes whose host is one of these domains, or below one, are not admitted. Goes before the "
-           "allowed ones.", _DOMAINS, hostnames.domains),
+           "Reject Routes whose host is one of these domains or a subdomain. Takes precedence over "
+           "--allowed-domains.", _DOMAINS, hostnames.domains),
     Option("allowed-policies", "ROUTER_ALLOWED_POLICIES", "", ADMISSION,
-           "WAF policies that the administrator has put on the virtual servers for all requests, and the "
-           "namespaces whose Routes may name them; a Route that names another one is not admitted.",
+           "WAF policies that the administrator has put on the virtual servers for all requests, each with "
+           "the namespaces whose Routes may name it. A Route that names another policy is rejected.",
            _ALLOWED, allowed_objects.parse),
     Option("allowed-profiles", "ROUTER_ALLOWED_PROFILES", "", ADMISSION,
-           "Server SSL profiles that re-encrypt Routes of these namespaces may name.",
+           "Server SSL profiles, each with the namespaces whose re-encrypt Routes may name it.",
            _ALLOWED, allowed_objects.parse),
     Option("hostname-template", "ROUTER_SUBDOMAIN", "", ADMISSION,
            "Host of Routes that have none, such as ${name}-${namespace}.apps.example.com.",
            "TEMPLATE", hostnames.template),
     boolean("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", ADMISSION,
-            "Use the template for every Route."),
+            "Use --hostname-template for every Route."),
     Option("override-domains", "ROUTER_OVERRIDE_DOMAINS", "", ADMISSION,
-           "Use the template for Routes whose host is one of these domains, or below one.",
+           "Use --hostname-template for Routes whose host is one of these domains or a subdomain.",
            _DOMAINS, hostnames.domains),
     Option("router-domain", "ROUTER_DOMAIN", "", ADMISSION,
-           "Domain of Routes that have spec.subdomain and no host.", "DOMAIN", hostnames.domain),
+           "Domain of Routes that have spec.subdomain but no host.", "DOMAIN", hostnames.domain),
     boolean("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false",
-            ADMISSION, "Let Routes of several namespaces share a host, by path."),
+            ADMISSION,
+            "Allow Routes of different namespaces to share a host, by path."),
     boolean("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", ADMISSION,
             "Admit Routes with wildcardPolicy Subdomain."),
     boolean("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
-            "Refuse Routes whose TLS settings do not go together, whose certificates are not signed by their "
-            "caCertificate, or are signed with SHA-1 or MD5; expired ones are served."),
+            "Reject Routes whose TLS settings contradict each other, or whose certificates are not signed "
+            "by their caCertificate or are signed with SHA-1 or MD5. Expired certificates are served."),
     boolean("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
-            "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
+            "Use certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
     Option("max-secrets", "ROUTER_MAX_SECRETS", "5000", ADMISSION,
-           "Largest number of Secrets that are read for spec.tls.externalCertificate.", "N",
+           "Maximum number of Secrets that are read for spec.tls.externalCertificate.", "N",
            parsers.integer(1, 100_000)),
     Option("max-secrets-per-namespace", "ROUTER_MAX_SECRETS_PER_NAMESPACE", "2000", ADMISSION,
-           "Largest number of Secrets of one namespace that are read for spec.tls.externalCertificate.", "N",
+           "Maximum number of Secrets of one namespace that are read for spec.tls.externalCertificate.", "N",
            parsers.integer(1, 100_000)),
 )
 
@@ -239,54 +240,58 @@ _ROUTER = (
     boolean("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
             "Write the status of Routes."),
     boolean("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
-            "Remove the router's entry from the status of Routes that have left its selection."),
+            "Remove the router's entry from the status of Routes that the router no longer selects."),
     Option("status-rate", "ROUTER_STATUS_RATE", "100", ROUTER,
-           "Most status writes per second; fewer while the API server refuses some.", "N",
+           "Maximum number of status writes per second; lowered while the API server refuses some.", "N",
            parsers.number("writes per second", 0.1, 1000)),
 )
 
 _CLUSTER = (
-    Option("config", "", "", CLUSTER, "kubeconfig file. Without it: KUBECONFIG, the pod's service "
-           "account, or the user's own file.", _PATH),
-    Option("context", "", "", CLUSTER, "Context of the kubeconfig; without it, the current one.", _NAME),
-    Option("master", "KUBERNETES_MASTER", "", CLUSTER, "URL of the API server; goes before the "
-           "kubeconfig's.", "URL", parsers.url, secret=True),
+    Option("config", "", "", CLUSTER,
+           "kubeconfig file. Default: KUBECONFIG, then the pod's service account, then the user's own "
+           "file.", _PATH),
+    Option("context", "", "", CLUSTER,
+           "Context of the kubeconfig. Default: the current context.", _NAME),
+    Option("master", "KUBERNETES_MASTER", "", CLUSTER,
+           "URL of the API server. Takes precedence over the kubeconfig.", "URL", parsers.url, secret=True),
     boolean("watch-endpoints", "ROUTER_WATCH_ENDPOINTS", "false", CLUSTER,
-            "Watch Endpoints, also where the cluster has EndpointSlices."),
+            "Watch Endpoints even if the cluster has EndpointSlices."),
 )
 
 _SELECTION = (
     Option("namespace", "ROUTER_NAMESPACE", "", SELECTION,
-           "Serve the Routes of this namespace only; without it, of all.", _NAME, parsers.namespace,
+           "Serve only Routes of this namespace. Default: all namespaces.", _NAME, parsers.namespace,
            short="n"),
     Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
-           "Without --namespace: serve only Routes of namespaces that match this label selector.",
+           "Serve only Routes of namespaces that match this label selector. Excludes --namespace.",
            _SELECTOR, selectors.labels),
     Option("project-labels", "PROJECT_LABELS", "", SELECTION,
-           "Serve only Routes of projects that the account may see and that match this label selector, * for "
-           "all of these; not together with the two settings above.", _SELECTOR, selectors.project_labels),
+           "Serve only Routes of projects that the account may see and that match this label selector; * "
+           "selects all of these. Excludes --namespace and --namespace-labels.", _SELECTOR,
+           selectors.project_labels),
     Option("labels", "ROUTE_LABELS", "", SELECTION,
            "Serve only Routes that match this label selector.",
            _SELECTOR, selectors.labels),
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
-           "Kinds of objects that are served: Routes, Ingresses and Contour's IngressRoutes. One that the "
-           "cluster does not have is served as soon as it has it.",
+           "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
+           "picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
     Option("ingress-class", "ROUTER_INGRESS_CLASS", ingress_classes.CLASS, SELECTION,
-           "Class of the Ingresses that are served, where their annotation names it.", _NAME,
+           "Class of the Ingresses to serve, if their annotation names a class.", _NAME,
            ingress_classes.parse_class),
     Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
            "Controller of the IngressClasses whose Ingresses are served.", _NAME,
            ingress_classes.parse_controller),
     Option("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", "", SELECTION,
-           "Annotations of other controllers that are ignored, with a warning, although an Ingress asks for "
-           "a protection by them; DOMAIN/* for all of a controller. Default: such an Ingress is not served.",
+           "Annotations of other controllers to ignore, with a warning, even if an Ingress asks for a "
+           "protection by them; DOMAIN/* for all annotations of a controller. Default: such an Ingress is "
+           "not served.",
            "NAME,...", ignored.parse),
     Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
-           "Namespaces that may have roots of IngressRoutes, separated by commas; without it, all.",
+           "Namespaces that may have root IngressRoutes, separated by commas. Default: all.",
            "NAME,...", parsers.namespaces),
     Option("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", "", SELECTION,
-           "Class of the IngressRoutes that are served; without it, those of class contour or of none.",
+           "Class of the IngressRoutes to serve. Default: class contour, or no class.",
            _NAME, ingress_classes.parse_class),
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selectors.fields),
@@ -294,48 +299,49 @@ _SELECTION = (
 
 _HA = (
     boolean("leader-elect", "ROUTER_LEADER_ELECT", "false", HA,
-            "Elect a leader by a Lease: of several replicas one writes, and another takes over."),
+            "Elect a leader by a Lease: one of several replicas writes, another takes over."),
     Option("leader-elect-lease-duration", "ROUTER_LEADER_ELECT_LEASE_DURATION", "15s", HA,
-           "How long others wait for a leader that does not renew the Lease.", _GO, parsers.duration(1)),
+           "How long other replicas wait for a leader that does not renew its Lease.", _GO,
+           parsers.duration(1)),
     Option("leader-elect-renew-deadline", "ROUTER_LEADER_ELECT_RENEW_DEADLINE", "10s", HA,
-           "How long a leader goes on writing without renewing the Lease; shorter than the duration.",
+           "How long a leader keeps writing without renewing the Lease; shorter than the lease duration.",
            _GO, parsers.duration(0)),
     Option("leader-elect-retry-period", "ROUTER_LEADER_ELECT_RETRY_PERIOD", "2s", HA,
-           "Time between two attempts to renew the Lease, or to get it; shorter than the deadline.",
+           "Time between two attempts to acquire or renew the Lease; shorter than the renew deadline.",
            _GO, parsers.duration(0)),
     Option("leader-elect-resource-name", "ROUTER_LEADER_ELECT_RESOURCE_NAME", "", HA,
-           "Name of the Lease; without it, f5router- and the name of the router.", _NAME,
+           "Name of the Lease. Default: f5router- followed by --name.", _NAME,
            object_names.object_name),
     Option("leader-elect-resource-namespace", "ROUTER_LEADER_ELECT_RESOURCE_NAMESPACE", "", HA,
-           "Namespace of the Lease; without it, that of the pod.", _NAME,
+           "Namespace of the Lease. Default: the pod's namespace.", _NAME,
            parsers.namespace),
 )
 
 _TIMING = (
     Option("hold-off", "ROUTER_HOLD_OFF", "100ms", TIMING,
-           "Debounce interval: how long a pass waits after an event for others that follow it.",
+           "Debounce interval: how long to wait after an event for further events.",
            _GO, parsers.duration(0)),
     Option("hold-off-limit", "ROUTER_HOLD_OFF_LIMIT", "2s", TIMING,
-           "Longest wait when events keep coming.", _GO, parsers.duration(0)),
+           "Maximum wait while events keep coming.", _GO, parsers.duration(0)),
     Option("f5-drift-interval", "ROUTER_F5_DRIFT_INTERVAL", "45s", TIMING,
-           "How often generations of the BIG-IP's objects are read, as a hint at changes made by others.",
+           "How often the generations of the BIG-IP's objects are read, to detect changes made by others.",
            _GO, parsers.duration(1)),
     Option("f5-statistics-interval", "ROUTER_F5_STATISTICS_INTERVAL", "1m", TIMING,
-           "How often the BIG-IP's statistics are read for metrics, at most; 0 for never.",
+           "Minimum interval of reading the BIG-IP's statistics for metrics; 0 for never.",
            _GO, parsers.duration(0)),
     Option("f5-statistics-pools", "ROUTER_F5_STATISTICS_POOLS", "500", TIMING,
-           "Number of pools up to which each has metrics of its own; above it they are added up.",
+           "Maximum number of pools with metrics of their own; with more, they are added up.",
            "NUMBER", parsers.integer(0, 100_000)),
     Option("f5-resync-interval", "ROUTER_F5_RESYNC_INTERVAL", "5m", TIMING,
            "How often the BIG-IP's objects are read again, to find changes made by others.",
            _GO, parsers.duration(1)),
     Option("resync-interval", "", "30m", TIMING,
-           "How often everything is listed again from the cluster.", _GO, parsers.duration(1)),
+           "How often all objects are listed again from the cluster.", _GO, parsers.duration(1)),
 )
 
 _LOGGING = (
     Option("log-level", "ROUTER_LOG_LEVEL", "info", LOGGING,
-           "debug, info, warning, error or critical; syslog's words are understood.",
+           "debug, info, warning, error or critical, or one of syslog's levels.",
            "LEVEL", parsers.log_level),
     Option("log-format", "ROUTER_LOG_FORMAT", "text", LOGGING,
            "text, or json: one object per line.", "text|json", parsers.choice("text", "json")),
@@ -343,29 +349,31 @@ _LOGGING = (
 
 _SERVING = (
     Option("listen-addr", "ROUTER_LISTEN_ADDR", "", SERVING,
-           "Address for metrics and health; goes before the port. Without it, all addresses; none "
-           "switches both off.", "ADDRESS:PORT", parsers.listen),
+           "Address for metrics and health; none disables both. Takes precedence over --stats-port. "
+           "Default: all addresses.", "ADDRESS:PORT", parsers.listen),
     Option("stats-port", "STATS_PORT", "1936", SERVING,
-           "Port for metrics and health; 0 takes any free one.", "PORT", parsers.integer(0, 65535)),
+           "Port for metrics and health; 0 picks a free port.", "PORT", parsers.integer(0, 65535)),
     Option("stats-user", "STATS_USERNAME", "", SERVING,
-           "User who may read metrics and status page, by basic authentication; without user and password, "
-           "anybody may read the metrics.",
+           "User who may read metrics and status page, by basic authentication. Default: no login; anybody "
+           "may read the metrics.",
            _NAME, parsers.username),
     Option("stats-password", "STATS_PASSWORD", "", SERVING,
-           "Password of that user; the flag shows it in the process list.",
+           "Password of --stats-user. As a flag, it is visible in the process list.",
            "PASSWORD", parsers.password, secret=True),
     Option("stats-user-file", "STATS_USERNAME_FILE", "", SERVING,
-           "File that holds that user name.", _PATH),
+           "File with the user name for metrics and status page.", _PATH),
     Option("stats-password-file", "STATS_PASSWORD_FILE", "", SERVING,
-           "File that holds that password.", _PATH, secret=True),
+           "File with the password for metrics and status page.", _PATH, secret=True),
     Option("metrics-tls-cert-file", "ROUTER_METRICS_TLS_CERT_FILE", "", SERVING,
-           "PEM file with certificate and chain: with it and the key, TLS is served beside HTTP.", _PATH),
+           "PEM file with certificate and chain. Together with the key, it enables TLS beside HTTP on the "
+           "same port.", _PATH),
     Option("metrics-tls-key-file", "ROUTER_METRICS_TLS_KEY_FILE", "", SERVING,
            "PEM file with the private key of that certificate.", _PATH),
     Option("metrics-tls-min-version", "ROUTER_METRICS_TLS_MIN_VERSION", "TLSv1.2", SERVING,
-           "Oldest version of TLS that is served.", "VERSION", parsers.tls_version),
+           "Minimum TLS version for metrics and health.", "VERSION", parsers.tls_version),
     Option("metrics-tls-ciphers", "ROUTER_METRICS_TLS_CIPHERS", "", SERVING,
-           "Ciphers of TLS 1.2, by OpenSSL's or IANA's names; without it, OpenSSL's choice.",
+           "Ciphers of TLS 1.2 for metrics and health, by OpenSSL's or IANA's names. Default: OpenSSL's "
+           "choice.",
            "NAME:..."),
 )
 

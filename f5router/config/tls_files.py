@@ -122,7 +122,7 @@ def _load_default(reader: Reader) -> tuple[TLSFiles, TLSPaths]:
     name = next((name for name in (TEXT, PATH, DIRECTORY) if reader.text(name)), "")
     for unused in (PATH, DIRECTORY):
         if unused != name and reader.text(unused):
-            reader.warn(f"not used: --{name} goes before it", unused)
+            reader.warn(f"not used: --{name} takes precedence", unused)
     if not name:
         return TLSFiles(), TLSPaths()
     text = reader.text(name)

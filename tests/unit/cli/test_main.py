@@ -107,7 +107,7 @@ def test_uninstall(f5router, args, dry_run, confirmed):
     result = f5router("uninstall", "--f5-host=a:8443", *args, controller=controller)
     assert result.exit_code == 0, result.output
     assert (controller.dry_run, controller.confirmed) == (dry_run, confirmed)
-    assert ("There is no terminal to ask on" in result.output) is not confirmed
+    assert ("No terminal to ask for confirmation" in result.output) is not confirmed
 
 
 @pytest.mark.parametrize(("args", "once"), [([], False), (["--once"], True)], ids=["run", "once"])
@@ -235,7 +235,7 @@ def test_warnings_are_logged(f5router, command):
     """Warnings of Config appear in the format of --log-format."""
     result = f5router(command, "--f5-insecure", "--log-format=json")
     lines = [json.loads(line) for line in result.stderr.splitlines()]
-    assert [line["setting"] for line in lines if line["level"] == "warning"] == [
+    assert [line["message"] for line in lines if line["level"] == "warning"] == [
         "--f5-insecure / ROUTER_EXTERNAL_HOST_INSECURE: the BIG-IP's certificate is not verified"]
 
 
@@ -315,7 +315,7 @@ def test_help(f5router, command):
         assert " ".join(option.help.split()) in flat, option.name
         notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
         assert not notes or f"[{notes}]" in flat, option.name
-    first_lines = [line for line in result.output.splitlines() if line.lstrip().startswith("-")]
+    first_lines = [line for line in result.output.splitlines() if line.startswith("  -")]
     own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--yes", "--help ", "--help-all "}
     assert len(first_lines) == len(OPTIONS) + sum(name in result.output for name in own)
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]

@@ -146,7 +146,7 @@ def test_every_option_has_a_row():
 
 @rows("row", PRECEDENCE, ids=lambda row: row[0])
 def test_precedence(row):
-    """A flag goes before its variable, a variable before the default; an empty variable is none."""
+    """Precedence: flag, then variable, then default. An empty variable counts as unset."""
     name, field, default, variable, from_variable, flag, from_flag = row
     env = OPTIONS[name].env
     if default is not None:

@@ -70,6 +70,15 @@ def test_defaults_parse():
         assert option.group in GROUPS, option.name
 
 
+def test_help_says_what_a_setting_does_and_then_its_default():
+    """Sentences that end, with the words of the command line: `Default: ...`, `Takes precedence over`."""
+    for option in OPTIONS.values():
+        assert option.help.endswith("."), option.name
+        assert not re.search(r"without it\b|without both|goes before|those of", option.help,
+                             re.IGNORECASE), option.name
+        assert "Default:" not in option.help or not option.default, option.name
+
+
 ROW = re.compile(
     r"\| `--([a-z0-9-]+)`(?:, `-([a-z])`)? \| (?:`([A-Z0-9_]+)`)? ?\| (?:`([^`]*)`)? ?\| (.+) \|"
 )
