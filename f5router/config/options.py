@@ -1,6 +1,7 @@
 """The table of all settings: flag, variable, default and meaning of each; reader.py finds their values.
 
-The flags of the command line are made of OPTIONS, and a test holds docs/configuration.md against it.
+The flags of the command line are made of OPTIONS, and so are the tables of docs/configuration.md
+(tools/settings_tables.py).
 Sources: openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5Router.Bind (names and defaults of the
 BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the same file (the router's).
 """
@@ -82,7 +83,8 @@ _UPLOAD = (
            "How to upload certificate files: ssh, rest, or auto: ssh if the private key is configured and "
            "present, else rest.", "auto|ssh|rest", parsers.choice("auto", "ssh", "rest")),
     Option("f5-private-key", _HOST + "PRIVKEY", "", UPLOAD,
-           "Private key file for SSH. If the file is missing, a warning is logged.", _PATH),
+           "Private key file for SSH, without a passphrase. If the file is missing, a warning is logged.",
+           _PATH),
     Option("f5-ssh-port", _HOST + "SSH_PORT", "22", UPLOAD,
            "Port of the BIG-IP's SSH server.", "PORT", parsers.integer(1, 65535)),
     Option("f5-ssh-known-hosts", _HOST + "SSH_KNOWN_HOSTS", "", UPLOAD,
@@ -109,8 +111,8 @@ _OBJECTS = (
            "Virtual server for HTTPS, without its folder. --f5-https-vserver= disables HTTPS; an empty "
            "variable counts as unset.", _NAME, parsers.virtual_server),
     Option("f5-pool-monitor", "ROUTER_F5_POOL_MONITOR", "/Common/tcp", OBJECTS,
-           "Monitor of every pool. Several, separated by commas, must all be up. Or \"min 1 of "
-           "/Common/http /Common/https\", or none.", "MONITOR", parsers.pool_monitor),
+           "Monitor of every pool, with its full path. Several, separated by commas, must all be up. Or "
+           "\"min 1 of /Common/http /Common/https\", or none.", "MONITOR", parsers.pool_monitor),
     Option("backend-check-interval", "ROUTER_BACKEND_CHECK_INTERVAL", "", OBJECTS,
            "Interval of a TCP monitor that the router creates, which replaces --f5-pool-monitor. A Route "
            "may set another interval.", "TIME", time_units.milliseconds),
@@ -143,7 +145,8 @@ _OBJECTS = (
             "Answer 503 with a small page if no Route matches or no pod is available. With false, the "
             "connection is reset."),
     boolean("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
-            "Save the BIG-IP's running configuration after changes."),
+            "Save the BIG-IP's running configuration after changes, so that it survives a restart of the "
+            "device."),
     boolean("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
             "Delete more than half of the objects that serve requests at once. With false, such deletes "
             "are held until a second list of the cluster confirms them."),
@@ -236,7 +239,8 @@ _ROUTER = (
     Option("name", "ROUTER_SERVICE_NAME", "public", ROUTER,
            "Name under which the router writes the status of Routes.", _NAME),
     Option("router-canonical-hostname", "ROUTER_CANONICAL_HOSTNAME", "", ROUTER,
-           "DNS name of the router, copied to the status of Routes.", _NAME, parsers.canonical_hostname),
+           "DNS name of the router, in lower case and no IP address, copied to the status of Routes.",
+           _NAME, parsers.canonical_hostname),
     boolean("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
             "Write the status of Routes."),
     boolean("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
@@ -260,8 +264,8 @@ _CLUSTER = (
 
 _SELECTION = (
     Option("namespace", "ROUTER_NAMESPACE", "", SELECTION,
-           "Serve only Routes of this namespace. Default: all namespaces.", _NAME, parsers.namespace,
-           short="n"),
+           "Serve only the objects of this namespace. Default: all namespaces.", _NAME,
+           parsers.namespace, short="n"),
     Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
            "Serve only Routes of namespaces that match this label selector. Excludes --namespace.",
            _SELECTOR, selectors.labels),
@@ -277,8 +281,8 @@ _SELECTION = (
            "picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
     Option("ingress-class", "ROUTER_INGRESS_CLASS", ingress_classes.CLASS, SELECTION,
-           "Class of the Ingresses to serve, if their annotation names a class.", _NAME,
-           ingress_classes.parse_class),
+           "Class of the Ingresses to serve, if their annotation kubernetes.io/ingress.class names a class.",
+           _NAME, ingress_classes.parse_class),
     Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
            "Controller of the IngressClasses whose Ingresses are served.", _NAME,
            ingress_classes.parse_controller),
@@ -307,7 +311,8 @@ _HA = (
            "How long a leader keeps writing without renewing the Lease; shorter than the lease duration.",
            _GO, parsers.duration(0)),
     Option("leader-elect-retry-period", "ROUTER_LEADER_ELECT_RETRY_PERIOD", "2s", HA,
-           "Time between two attempts to acquire or renew the Lease; shorter than the renew deadline.",
+           "Time between two attempts to acquire or renew the Lease; the renew deadline must be "
+           "more than 1.2 times as long.",
            _GO, parsers.duration(0)),
     Option("leader-elect-resource-name", "ROUTER_LEADER_ELECT_RESOURCE_NAME", "", HA,
            "Name of the Lease. Default: f5router- followed by --name.", _NAME,
@@ -322,9 +327,10 @@ _TIMING = (
            "Debounce interval: how long to wait after an event for further events.",
            _GO, parsers.duration(0)),
     Option("hold-off-limit", "ROUTER_HOLD_OFF_LIMIT", "2s", TIMING,
-           "Maximum wait while events keep coming.", _GO, parsers.duration(0)),
+           "Maximum wait while events keep coming; at least the hold-off.", _GO, parsers.duration(0)),
     Option("f5-drift-interval", "ROUTER_F5_DRIFT_INTERVAL", "45s", TIMING,
-           "How often the generations of the BIG-IP's objects are read, to detect changes made by others.",
+           "How often the names and generations of the BIG-IP's objects are read, to detect changes made by "
+           "others; less often if that is costly, unless it is set.",
            _GO, parsers.duration(1)),
     Option("f5-statistics-interval", "ROUTER_F5_STATISTICS_INTERVAL", "1m", TIMING,
            "Minimum interval of reading the BIG-IP's statistics for metrics; 0 for never.",
@@ -333,7 +339,8 @@ _TIMING = (
            "Maximum number of pools with metrics of their own; with more, they are added up.",
            "NUMBER", parsers.integer(0, 100_000)),
     Option("f5-resync-interval", "ROUTER_F5_RESYNC_INTERVAL", "5m", TIMING,
-           "How often the BIG-IP's objects are read again, to find changes made by others.",
+           "How often the BIG-IP's objects are read again, to repair changes made by others; less often if "
+           "that is costly, unless it is set.",
            _GO, parsers.duration(1)),
     Option("resync-interval", "", "30m", TIMING,
            "How often all objects are listed again from the cluster.", _GO, parsers.duration(1)),
@@ -352,7 +359,8 @@ _SERVING = (
            "Address for metrics and health; none disables both. Takes precedence over --stats-port. "
            "Default: all addresses.", "ADDRESS:PORT", parsers.listen),
     Option("stats-port", "STATS_PORT", "1936", SERVING,
-           "Port for metrics and health; 0 picks a free port.", "PORT", parsers.integer(0, 65535)),
+           "Port for metrics and health; 0 picks a free port, which is logged.", "PORT",
+           parsers.integer(0, 65535)),
     Option("stats-user", "STATS_USERNAME", "", SERVING,
            "User who may read metrics and status page, by basic authentication. Default: no login; anybody "
            "may read the metrics.",
@@ -368,7 +376,7 @@ _SERVING = (
            "PEM file with certificate and chain. Together with the key, it enables TLS beside HTTP on the "
            "same port.", _PATH),
     Option("metrics-tls-key-file", "ROUTER_METRICS_TLS_KEY_FILE", "", SERVING,
-           "PEM file with the private key of that certificate.", _PATH),
+           "PEM file with the private key of that certificate, without a passphrase.", _PATH),
     Option("metrics-tls-min-version", "ROUTER_METRICS_TLS_MIN_VERSION", "TLSv1.2", SERVING,
            "Minimum TLS version for metrics and health.", "VERSION", parsers.tls_version),
     Option("metrics-tls-ciphers", "ROUTER_METRICS_TLS_CIPHERS", "", SERVING,

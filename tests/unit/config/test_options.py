@@ -1,9 +1,7 @@
-"""The table of options, and the documentation that follows it."""
+"""The table of options."""
 
 import re
-from pathlib import Path
 
-from f5router.config import options
 from f5router.config.option import GROUPS
 from f5router.config.options import OPTIONS
 from tests.rows import rows
@@ -77,22 +75,3 @@ def test_help_says_what_a_setting_does_and_then_its_default():
         assert not re.search(r"without it\b|without both|goes before|those of", option.help,
                              re.IGNORECASE), option.name
         assert "Default:" not in option.help or not option.default, option.name
-
-
-ROW = re.compile(
-    r"\| `--([a-z0-9-]+)`(?:, `-([a-z])`)? \| (?:`([A-Z0-9_]+)`)? ?\| (?:`([^`]*)`)? ?\| (.+) \|"
-)
-
-
-def test_documentation():
-    """docs/configuration.md has every option once, with variable and default, in the right group."""
-    text = (Path(options.__file__).parents[2] / "docs" / "configuration.md").read_text()
-    listed, group = [], ""
-    for line in text.partition("\n## Other settings")[0].splitlines():
-        if line.startswith("## "):
-            group = line[3:]
-        elif line.startswith("| `--"):
-            row = ROW.fullmatch(line)
-            assert row, line
-            listed.append((group, row[1], row[2] or "", row[3] or "", row[4] or ""))
-    assert listed == [(o.group, o.name, o.short, o.env, o.default) for o in OPTIONS.values()]
