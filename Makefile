@@ -77,6 +77,7 @@ bench: $(READY)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.scale --routes 100 --routes 1000 --routes 5000
 	@$(BIN)/python -m benchmarks.traffic
+	@$(BIN)/python -m benchmarks.waits
 
 # Each ends with exit status 1 where something does not hold. SEED=2 make attack: other points.
 attack: $(READY)

@@ -7,6 +7,10 @@ from tests.builders import identity
 
 KINDS = ("", "edge", "edge", "reencrypt", "passthrough")
 """By the number of the Route."""
+MIXED = ("", "", "", "path", "path", "path", "edge", "edge", "reencrypt", "passthrough")
+"""Kinds of a larger cluster, by the last digit of the Route's number."""
+SECURED = (6, 7, 8)
+"""Digits of its edge and re-encrypt Routes."""
 PORTS = (EndpointPort("http", 8080),)
 
 

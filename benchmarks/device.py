@@ -5,6 +5,10 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mocks.bigip import FakeBigIP
 
 
 @dataclass(frozen=True)
@@ -42,19 +46,24 @@ def bigip_process(*, dataplane: bool = False, call_s: float = 0.0) -> Iterator[F
         process.join(10)
 
 
+def add_virtuals(big: "FakeBigIP") -> None:
+    """Make what docs/guide.md asks an administrator for."""
+    big.put_object("ltm/profile/client-ssl", {
+        "name": "default", "partition": "Common", "defaultsFrom": "/Common/clientssl",
+        "sniDefault": "true",
+    })
+    big.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
+    big.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443",
+                    profiles=("/Common/tcp", "/Common/http", "/Common/default"))
+
+
 def _serve(pipe, dataplane: bool, call_s: float) -> None:
     from mocks.bigip import FakeBigIP
     from mocks.bigip.dataplane.control import Control
 
     with FakeBigIP(dataplane=dataplane) as big, ExitStack() as stack:
         control = stack.enter_context(Control(big.dataplane)).url if dataplane else ""
-        big.put_object("ltm/profile/client-ssl", {
-            "name": "default", "partition": "Common", "defaultsFrom": "/Common/clientssl",
-            "sniDefault": "true",
-        })
-        big.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
-        big.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443",
-                        profiles=("/Common/tcp", "/Common/http", "/Common/default"))
+        add_virtuals(big)
         if call_s:
             big.inject("delay", times=None, seconds=call_s)
         pipe.send((big.address, big.username, big.password, str(big.ca_file), control))

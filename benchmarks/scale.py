@@ -24,7 +24,7 @@ import click
 import tabulate
 from urllib3 import HTTPConnectionPool
 
-from benchmarks.cluster import PORTS
+from benchmarks.cluster import MIXED, PORTS, SECURED
 from benchmarks.device import Fake, bigip_process
 from f5router.app import wiring
 from f5router.app.timing import DEFAULT
@@ -47,12 +47,8 @@ from f5router.reconcile.reading_pace import ReadingPace
 from f5router.reconcile.reconciler import Reconciler
 from tests.builders import identity
 
-KINDS = ("", "", "", "path", "path", "path", "edge", "edge", "reencrypt", "passthrough")
-"""By the last digit of a Route's number."""
 OWN = 6
 """Digit of the Routes with a certificate of their own."""
-SECURED = (OWN, 7, 8)
-"""Digits of the edge and re-encrypt Routes."""
 REPEATED = 20
 """How often an event is measured; the table has the median."""
 HEADERS = ("case", "Routes", "ms per call", "writes", "reads", "kB", "seconds", "router CPU s", "router MiB")
@@ -64,7 +60,7 @@ Figures = dict[str, Any]
 
 def route(number: int, *, changed: bool = False, tls: dict[str, str] | None = None) -> Route:
     """Args: changed: it asks for another policy. tls: its certificate."""
-    kind = KINDS[number % 10]
+    kind = MIXED[number % 10]
     key = Key(f"ns{number // 10}", f"route{number}")
     secured = RouteTLS(kind, "None" if changed else "Redirect", **(tls or {}))
     return Route(

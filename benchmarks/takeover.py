@@ -10,11 +10,9 @@ has another holder. Seconds are of this machine.
 
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,6 +20,7 @@ from pathlib import Path
 import click
 import tabulate
 
+from benchmarks.waits.site import free_address, is_ready
 from tests import manifests
 from tests.feature.test_replicas import LEASE, holder
 from tests.traffic.conftest import Site
@@ -47,20 +46,10 @@ def wait(condition, limit_s: float = LIMIT_S) -> None:
         time.sleep(0.05)
 
 
-def is_ready(address: str) -> bool:
-    """True if a router has loaded everything or, as one that follows, knows cluster and BIG-IP."""
-    try:
-        with urllib.request.urlopen(f"http://{address}/readyz", timeout=5) as reply:
-            return reply.status == 200
-    except OSError:
-        return False
-
-
 @contextmanager
 def replica(site: Site, log: Path) -> Iterator[subprocess.Popen]:
     """A router that takes part in the election, once it is ready; killed at the end."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = free_address()
     with log.open("w") as text:
         process = subprocess.Popen(site.command(**LEASE | TIMES | {"listen_addr": address}), stdout=text,
                                    stderr=text)

@@ -4,7 +4,8 @@ import gc
 import tracemalloc
 from dataclasses import replace
 
-from benchmarks.scale import SECURED, Size, cluster
+from benchmarks.cluster import SECURED
+from benchmarks.scale import Size, cluster
 from f5router.desired.engine import Engine
 from f5router.model.ltm import Pool, Rule
 from tests.builders import FACTS, Settings, identity
