@@ -25,7 +25,6 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
     load_ssh_private_key,
 )
-from scp import SCPException
 
 from f5router.icontrol.settings import SSHSettings
 from f5router.icontrol.uploads.hostkeys import (
@@ -43,8 +42,8 @@ _KEY_CLASSES = (
     (EllipticCurvePrivateKey, paramiko.ECDSAKey),
     (Ed25519PrivateKey, paramiko.Ed25519Key),
 )
-_BROKEN = (paramiko.SSHException, EOFError, OSError, SCPException)
-"""Exceptions of paramiko and scp when a connection breaks."""
+_BROKEN = (paramiko.SSHException, EOFError, OSError)
+"""Exceptions of paramiko when a connection breaks."""
 
 
 def load_private_key(path: str) -> paramiko.PKey:
@@ -95,8 +94,8 @@ def _policy(settings: SSHSettings) -> HostKeyPolicy:
 def within(transport: paramiko.Transport, limit_s: float, name: str) -> Iterator[None]:
     """Close the connection if the block takes longer than limit_s.
 
-    paramiko waits without limit for the reply to exec_command() and for the exit status, and so
-    does scp; closing the transport wakes them all.
+    paramiko waits without limit for the reply to exec_command(), for output and for the exit status.
+    Closing the transport ends all these waits.
 
     Raises:
         TimeoutError: it took longer.
@@ -234,7 +233,7 @@ def _attempt(transport: paramiko.Transport, authenticate: Callable[[], object]) 
 
 
 def words(exc: BaseException) -> str:
-    """Describe an exception of paramiko, scp or the system in one line."""
+    """Describe an exception of paramiko or the system in one line."""
     texts = [arg.decode(errors="replace") if isinstance(arg, bytes) else str(arg) for arg in exc.args]
     if isinstance(exc, OSError) and exc.strerror:
         texts = [exc.strerror]

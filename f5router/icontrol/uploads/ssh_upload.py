@@ -5,35 +5,30 @@ path, used, and removed (openshift/origin v3.11.0, pkg/router/f5/f5.go: uploadCe
 SSHUploader.staged() does all of this.
 """
 
-import io
 import logging
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import paramiko
-from scp import SCPClient, SCPException
 from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_after_attempt
 
 from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
+from f5router.icontrol.uploads import sessions
 from f5router.icontrol.uploads.hostkeys import host_name
-from f5router.icontrol.uploads.ssh import connect, fingerprints, printable, within, words
+from f5router.icontrol.uploads.ssh import connect, fingerprints, within
 from f5router.icontrol.uploads.turns import Turns
-from f5router.model.errors import EXCERPT, NotLeader, Standby, UploadError
+from f5router.model.errors import NotLeader, Standby, UploadError
 from f5router.model.write_permit import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 
-MODE = "0600"
 IDLE_LIMIT_S = 60.0
 """After this time without a command a new connection is made: a firewall may have dropped the old one, and
 trying it would cost a whole time-out."""
 
-# Texts of scp.SCPException.
-_NO_REPLY = "No response from server"
-_NO_SCP = "Invalid response from server"
 _PATH = re.compile(r"/[A-Za-z0-9_./-]*[A-Za-z0-9_.-]")
 
 
@@ -225,10 +220,10 @@ class SSHUploader:
         self._delete(transport, path)
         with self._lock:
             self._present.add(path)
-        _copy(transport, path, data)
+        sessions.copy(transport, path, data)
 
     def _delete(self, transport: paramiko.Transport, path: str) -> None:
-        _execute(transport, f"rm -f {path}")
+        sessions.execute(transport, f"rm -f {path}")
         with self._lock:
             self._present.discard(path)
             self._leftovers.discard(path)
@@ -239,39 +234,3 @@ def _checked(path: str) -> str:
     if not _PATH.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"not a path of a temporary file: {path!r}")
     return path
-
-
-def _execute(transport: paramiko.Transport, command: str) -> None:
-    """Run a command. Raises: UploadError: it failed, with its output."""
-    with closing(transport.open_session()) as channel:
-        channel.set_combine_stderr(True)
-        channel.exec_command(command)
-        output = b""
-        while chunk := channel.recv(4096):
-            output = (output + chunk)[:EXCERPT]
-        _succeeded(channel, command, output.decode(errors="replace"))
-
-
-def _copy(transport: paramiko.Transport, path: str, data: bytes) -> None:
-    """Send a file to `scp -t`. Raises: UploadError: the device refused it, with its message."""
-    client = SCPClient(transport, socket_timeout=None)
-    # A channel of ours gives the exit status if there is no reply; SCPClient discards it.
-    client.channel = channel = transport.open_session()
-    with closing(channel):
-        try:
-            client.putfo(io.BytesIO(data), path, mode=MODE, size=len(data))
-        except SCPException as exc:
-            # The same exception means "refused" and "the other end is gone"; only the text differs.
-            if exc.args[0] == _NO_REPLY:
-                _succeeded(channel, f"scp -t {path}", "")
-            hint = "; does the user have the Advanced Shell?" if exc.args[0] == _NO_SCP else ""
-            raise UploadError(f"scp {path}: {words(exc)}{hint}") from exc
-
-
-def _succeeded(channel: paramiko.Channel, command: str, output: str) -> None:
-    """Check the exit status. Raises: UploadError: the command failed; EOFError: there is no status."""
-    status = channel.recv_exit_status()
-    if status == -1:
-        raise EOFError(f"no exit status of {command}")
-    if status:
-        raise UploadError(f"{command}: exit status {status}: {printable(output)}")
