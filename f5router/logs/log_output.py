@@ -21,9 +21,7 @@ import urllib.parse
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, TextIO
-
-from pythonjsonlogger.json import JsonFormatter
+from typing import TextIO
 
 from f5router.model.printable import printable
 
@@ -217,22 +215,17 @@ class _Text(logging.Formatter):
         return "\n  ".join([" ".join(parts), *below])
 
 
-class _JSON(JsonFormatter):
+class _JSON(logging.Formatter):
     """JSON, one object per line: time, level, logger, message, the fields, exception, stack."""
 
-    def __init__(self) -> None:
-        super().__init__(json_default=str, json_ensure_ascii=True)
-
-    def add_fields(self, log_record: dict[str, Any], record: logging.LogRecord,
-                   message_dict: dict[str, Any]) -> None:
-        log_record.update(
-            time=_time(record), level=record.levelname.lower(), logger=record.name,
-            message=record.getMessage(), **_fields(record),
-        )
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"time": _time(record), "level": record.levelname.lower(), "logger": record.name,
+                "message": record.getMessage(), **_fields(record)}
         if record.exc_text:
-            log_record["exception"] = record.exc_text
+            line["exception"] = record.exc_text
         if record.stack_info:
-            log_record["stack"] = record.stack_info
+            line["stack"] = record.stack_info
+        return json.dumps(line, default=str)
 
 
 def _time(record: logging.LogRecord) -> str:
