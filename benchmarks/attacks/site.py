@@ -25,7 +25,7 @@ from tests.traffic.load import Load, Target
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
 ROUTER = "public"
 STOP_S = 30.0
-ADDRESS = re.compile(rb"metrics and health are served address=(\S+)")
+ADDRESS = re.compile(rb"serving metrics and health address=(\S+)")
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
 """A process that it starts ends with the one that started it, whatever ends that: setpriv(1)."""
 POLL_S = 0.05

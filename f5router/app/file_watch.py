@@ -59,7 +59,7 @@ class FileWatch(Generic[Content]):
         self._log.update((), ())
         if content == self.content:
             return False
-        log.info("%s is used", self._subject)
+        log.info("using %s", self._subject)
         self.content = content
         return True
 

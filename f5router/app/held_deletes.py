@@ -18,7 +18,7 @@ POLL_S = 0.05
 """Between two looks at a list that is waited for."""
 
 ADVICE = ("check --namespace, --labels and the other settings that select Routes, and the API server; "
-          "--allow-mass-delete lets them go at once")
+          "--allow-mass-delete allows it at once")
 
 KEPT_ADVICE = ("give their Services the type NodePort, or set --pool-member-type=cluster again; "
                "--allow-mass-delete empties the pools")
@@ -96,23 +96,23 @@ class HeldBack:
         """Log the beginning and the end of holding back, once each."""
         retention = self._reconciler.retention
         if retention.unread_kinds - self._unread_logged:
-            log.warning("objects stay although nothing known wants them", extra={
+            log.warning("keeping objects of kinds that could not be listed", extra={
                 "objects": len(retention.of_unread),
                 "kinds_not_read": ", ".join(sorted(retention.unread_kinds))})
         self._unread_logged = retention.unread_kinds
         if kept := self.kept():
             if not self._kept_logged:
-                log.error("pools keep members that the settings take away", extra={"problem": kept})
+                log.error("keeping pool members that the settings would remove", extra={"problem": kept})
         elif self._kept_logged:
-            log.warning("no pool keeps members that the settings take away")
+            log.warning("kept pool members released")
         self._kept_logged = bool(kept)
         since = self._guard.since
         if since is not None and since != self._logged_since:
-            log.error("deletes are held back", extra={"problem": self.reason(), "hosts": ", ".join(
+            log.error("holding deletes", extra={"problem": self.reason(), "hosts": ", ".join(
                 self._reconciler.retention.held_hosts(EXAMPLES))})
         elif since is None and self._logged_since is not None:
-            log.warning("nothing is held back any more", extra={
-                "because": "a second list confirms it" if self._confirmed else "it is wanted again"})
+            log.warning("held-back deletes released", extra={
+                "because": "a second list confirms them" if self._confirmed else "they are needed again"})
         if since != self._logged_since:
             self._logged_since, self._confirmed = since, False
 
@@ -132,13 +132,13 @@ class HeldBack:
         deletes, total = self._guard.figures
         parts = []
         if self._guard.held:
-            parts.append(f"{len(self._guard.held)} deletes are held back: {deletes} of {total} objects that "
-                         "serve requests would vanish")
+            parts.append(f"Holding {len(self._guard.held)} deletes: they would remove {deletes} of {total} "
+                         "serving objects")
         if self._guard.emptied:
             listed = "Node" if self._guard.lacks_nodes else "endpoint"
             parts.append(
-                f"{len(self._guard.emptied)} pools keep their members although no {listed} is listed")
+                f"Keeping the members of {len(self._guard.emptied)} pools: no {listed} is listed")
         if self._guard.ways:
-            parts.append(f"{len(self._guard.ways)} FDB records or static routes stay although their Nodes "
-                         "are not listed")
-        return f"{'; '.join(parts)}: until a second list of the cluster confirms it; {ADVICE}"
+            parts.append(f"Keeping {len(self._guard.ways)} FDB records or static routes: their Nodes are not "
+                         "listed")
+        return f"{'; '.join(parts)}. A second cluster list must confirm this; {ADVICE}"

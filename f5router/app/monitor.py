@@ -124,8 +124,8 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
 
 def _held(guard: DeleteGuard) -> str:
     return "; ".join(filter(None, (
-        f"{len(guard.held)} are held back" if guard.held else "",
-        f"{len(guard.kept)} pools keep members that the settings take away" if guard.kept else "")))
+        f"holding {len(guard.held)}" if guard.held else "",
+        f"keeping the members of {len(guard.kept)} pools" if guard.kept else "")))
 
 
 def _statistics(config: Config, reconciler: Reconciler, health: Health,

@@ -40,7 +40,7 @@ class PassBackoff:
     def succeeded(self) -> None:
         """End the back-off: a pass went through."""
         if self._failures:
-            log.info("BIG-IP is programmed again", extra={"failures": self._failures})
+            log.info("BIG-IP programmed again", extra={"failures": self._failures})
             self._logged.clear()
         self._failures = 0
         self.block(0.0)

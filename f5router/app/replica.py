@@ -86,7 +86,7 @@ class Replica:
         if not self.has_changed or (self._lists_until is None and not self.leads):
             return
         if not self.leads and not self._cluster.relisted():
-            log.warning("leading with an old view of the cluster", extra={"waited_s": LISTS_S})
+            log.warning("leading without a fresh list of the cluster", extra={"waited_s": LISTS_S})
         self.leads = not self.leads
         self._reconciler.device.stale = True
         self._monitor.health.follows = not self.leads
@@ -145,5 +145,5 @@ class Replica:
         try:
             return self._reconciler.members.is_quiet()
         except BigIPError as exc:
-            log.debug("a write of members has failed", extra={"error": str(exc)})
+            log.debug("member write failed", extra={"error": str(exc)})
             return False

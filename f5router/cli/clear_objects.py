@@ -69,11 +69,11 @@ def run(settings: ClearConfig, watch: WatchSettings, entries: list[JSON], *, dry
             statuses = finds[kind]()
             written = statuses.find(watch) if statuses else []
         except KubeForbidden as exc:
-            log.warning("statuses cannot be looked for", extra={"kind": kind, "error": str(exc)})
+            log.warning("statuses not searched", extra={"kind": kind, "error": str(exc)})
             left += asked
             continue
         except KubeError as exc:
-            log.error("objects cannot be listed", extra={"kind": kind, "error": str(exc)})
+            log.error("objects not listed", extra={"kind": kind, "error": str(exc)})
             left += 1
             continue
         if statuses and (written or asked):

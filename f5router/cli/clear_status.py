@@ -111,7 +111,7 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
         entries = entry_cleanup.find_entries(
             connection, source, settings.router_name, namespace=scope.namespace, selectors=given)
     except KubeError as exc:
-        log.error("Routes cannot be listed", extra={"error": str(exc)})
+        log.error("Routes not listed", extra={"error": str(exc)})
         return 1
     if dry_run:
         for entry in entries:
@@ -153,7 +153,7 @@ class Clearing:
                 try:
                     retry_s = self._attempt(item)
                 except KubeForbidden as exc:
-                    log.error("status cannot be written", extra={"error": str(exc)})
+                    log.error("status not written", extra={"error": str(exc)})
                     break
                 self._pending.done(item, retry_s)
                 progress.update(lambda: self._figures(len(entries)))

@@ -107,8 +107,8 @@ def _causes(reconciler: Reconciler, plan: Plan) -> dict[Ref, str]:
 
 
 def _mass(deletes: int, total: int) -> tuple[str, ...]:
-    return (f"{deletes} of {total} objects that serve requests would vanish: `run` holds such deletes back "
-            "until a second list of the cluster confirms them",) if deletes else ()
+    return (f"{deletes} of {total} serving objects would be removed: `run` holds such deletes until a second "
+            "list of the cluster confirms them",) if deletes else ()
 
 
 def _status_problem(config: Config, connection: Connection, cluster: ClusterWatcher) -> Iterable[str]:

@@ -61,7 +61,7 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
         if dry_run:
             return 0 if _clear(config, statuses, device, dry_run=True) else 1
         if campaign is not None and (reason := _lead(campaign, config, changed)):
-            log.error("nothing is removed", extra={"reason": reason})
+            log.error("nothing removed", extra={"reason": reason})
             return 1
         if not confirm(_question(shown, config, statuses)):
             print("Nothing is removed.")
@@ -71,7 +71,7 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
             reasons = [] if cleared else ["statuses are left"]
             reasons += _Removing(config, device, stop, timing).run(shown.plan)
         for reason in reasons:
-            log.error("not everything is removed", extra={"reason": reason})
+            log.error("not everything removed", extra={"reason": reason})
         return 1 if reasons else 0
 
 

@@ -385,7 +385,7 @@ class ClusterWatcher:
                     return
             missing = () if self._secrets is None else self._secrets.not_loaded()
             self._synced.set()
-        log.info("all kinds are listed")
+        log.info("cluster caches synced")
         if missing:
             log.warning("started without Secrets", extra={"secrets": len(missing), "first": missing[0]})
         self._changed()

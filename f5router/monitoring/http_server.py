@@ -332,7 +332,7 @@ class Server(socketserver.ThreadingTCPServer):
         """Log an error; a client that left and a failed handshake only at debug."""
         exc = sys.exception()
         if isinstance(exc, OSError):
-            log.debug("no request", extra={"client": client_address[0], "reason": str(exc)})
+            log.debug("connection without a request", extra={"client": client_address[0], "reason": str(exc)})
         else:
             log.error("connection failed", exc_info=True)
 
@@ -344,7 +344,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     def __enter__(self) -> "Server":
         self._thread.start()
-        log.info("metrics and health are served", extra={"address": self.where, "tls": bool(self.contexts)})
+        log.info("serving metrics and health", extra={"address": self.where, "tls": bool(self.contexts)})
         return self
 
     def __exit__(self, *exc_info: object) -> None:

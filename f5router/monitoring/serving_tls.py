@@ -51,14 +51,14 @@ class Contexts:
         shown = {"certificate": self._tls.cert_file, "key": self._tls.key_file}
         built = seen if isinstance(seen, str) else _build(self._tls, seen)
         if isinstance(built, str):
-            log.warning("changed certificate of metrics and health not used, the one before is served",
+            log.warning("changed certificate for metrics and health not used, serving the previous one",
                         extra={**shown, "reason": built})
             return
         with self._lock:
             if self._seen != seen:
                 return
             self._context = built
-        log.info("changed certificate of metrics and health is served", extra=shown)
+        log.info("serving the changed certificate for metrics and health", extra=shown)
 
 
 def _build(tls: TLS, pair: ServingKeyPair) -> ssl.SSLContext | str:

@@ -73,7 +73,7 @@ class DriftHint:
         try:
             generations = future.result()
         except NotSelected as exc:
-            log.info("no generations to compare, only readings find drift", extra={"reason": str(exc)})
+            log.info("no generations to compare: only full readings find drift", extra={"reason": str(exc)})
             self._next = math.inf
             return False
         except BigIPError as exc:

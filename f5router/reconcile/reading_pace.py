@@ -28,5 +28,5 @@ class ReadingPace:
         self.interval_s = max(self._shortest_s, cpu_s / self._share)
         if max(self.interval_s, self._logged_s) > NOTABLE * min(self.interval_s, self._logged_s):
             self._logged_s = self.interval_s
-            log.info("interval of readings adapted to their cost", extra={
+            log.info("drift check interval adjusted to its CPU cost", extra={
                 "reading": self._what, "interval_s": round(self.interval_s), "cpu_s": round(cpu_s, 2)})

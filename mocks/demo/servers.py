@@ -149,7 +149,7 @@ class Lab:
         def url() -> str:
             self.router.check()
             log = self.router.log.read_text(errors="replace")
-            served = re.search(r"metrics and health are served address=(\S+:\d+) ", log)
+            served = re.search(r"serving metrics and health address=(\S+:\d+) ", log)
             return f"http://{served[1]}/" if served else ""
         return wait_until(url, START_LIMIT_S, "The router does not serve its status page")
 

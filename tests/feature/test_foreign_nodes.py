@@ -49,7 +49,7 @@ def test_a_rollout_to_an_address_of_another_name(lab, caplog):
     pods(lab, "10.1.1.2", "10.1.1.7")
     lab.settle(router)
     assert members(lab) == {"10.1.1.2:8080", "app7.dc1.example.com:8080"}
-    (told,) = (record for record in caplog.records if "disabled by its administrator" in record.message)
+    (told,) = (record for record in caplog.records if "disabled by an administrator" in record.message)
     assert (told.levelname, told.node) == ("WARNING", "/Common/app7.dc1.example.com")
     health = member_health.read(router.device.client, "/Common/openshift_shop_web")
     assert health.keys() == {("10.1.1.2", 8080), ("10.1.1.7", 8080)}

@@ -10,7 +10,7 @@ from tests.waiting import until
 NODEPORT = {"pool_member_type": "nodeport"}
 N1, N2 = manifests.node("n1", "10.3.89.1"), manifests.node("n2", "10.3.89.2")
 SERVICES = 12
-KEPT = "pools keep members that the settings take away"
+KEPT = "keeping pool members that the settings would remove"
 
 
 def members(lab, name: str = "s0") -> set[str]:
@@ -70,7 +70,7 @@ def test_a_second_list_confirms_nothing(full, running, caplog):
     health = router.monitor.health
     until(lambda: told(caplog, KEPT) and not any(check.problem for check in health.ready()))
     assert told(caplog, KEPT)[0].startswith("12 pools")
-    assert [check.note for check in health.ready() if check.note] == [f"12 {KEPT}"]
+    assert [check.note for check in health.ready() if check.note] == ["keeping the members of 12 pools"]
     assert "f5router_pools_kept 12.0" in router.monitor.metrics.page("")[0].decode()
     router.cluster.relist()
     until(router.cluster.relisted)
@@ -105,7 +105,7 @@ def test_a_node_port_takes_their_place(full, running, caplog):
     router.wait(lambda: not router.router.reconciler.guard.kept)
     for n in range(SERVICES):
         router.wait(lambda n=n: members(full, f"s{n}") == {f"10.3.89.{i}:{30080 + n}" for i in (1, 2)})
-    router.wait(lambda: any("no pool keeps members" in record.getMessage() for record in caplog.records))
+    router.wait(lambda: any("kept pool members released" in record.getMessage() for record in caplog.records))
     slices = router.router.reconciler.engine.cluster.slices.values()
     until(lambda: not any(each.addresses for of_service in slices for each in of_service.values()))
     assert served(full) == SERVICES

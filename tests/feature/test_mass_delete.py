@@ -40,7 +40,7 @@ def deletes(lab) -> list[str]:
             if method == "DELETE" and (DRAFTS not in path or "/rules/" in path)]
 
 
-SUSPICIOUS = "most objects are missing in a list: they are kept until a second list confirms it"
+SUSPICIOUS = "most objects missing from a list: keeping them until a second list confirms it"
 
 
 def messages(caplog, text: str, *fields: str) -> list[tuple]:
@@ -49,7 +49,7 @@ def messages(caplog, text: str, *fields: str) -> list[tuple]:
             for record in list(caplog.records) if record.getMessage() == text]
 
 
-def told(caplog, text: str = "deletes are held back") -> list[str]:
+def told(caplog, text: str = "holding deletes") -> list[str]:
     return [getattr(record, "problem", "") for record in caplog.records if record.getMessage() == text]
 
 
@@ -97,9 +97,9 @@ def test_a_wrong_empty_list_costs_nothing(full, running, caplog):
     router = running()
     router.wait(lambda: told(caplog))
     (problem,) = told(caplog)
-    assert "deletes are held back: 31 of 32 objects" in problem
+    assert "they would remove 31 of 32 serving objects" in problem
     assert "--allow-mass-delete" in problem
-    router.wait(lambda: told(caplog, "nothing is held back any more"))
+    router.wait(lambda: told(caplog, "held-back deletes released"))
     assert (served(full), members(full)) == (ROUTES, 2)
     assert deletes(full) == []
     assert [path for _, path in full.writes() if "members" in path] == []
@@ -117,7 +117,7 @@ def test_a_second_list_confirms(full, running, caplog):
     assert "f5router_deletes_held_back 31.0" in page
     assert "f5router_mass_deletes_held_back_total 31.0" in page
     assert [check.note for check in router.router.monitor.health.ready() if check.note] == [
-        "31 are held back"]
+        "holding 31"]
     assert not any(check.problem for check in router.router.monitor.health.ready())
     full.apply(manifests.route("new", host="new.com"))
     full.apply(manifests.endpoints("shop", "web", ("10.1.1.1",)))
@@ -125,7 +125,7 @@ def test_a_second_list_confirms(full, running, caplog):
     router.wait(lambda: members(full) == 1)
     router.wait(lambda: not served(full))
     assert served(full) == 0
-    router.wait(lambda: told(caplog, "nothing is held back any more"))
+    router.wait(lambda: told(caplog, "held-back deletes released"))
     page = router.router.monitor.metrics.page("")[0].decode()
     assert "f5router_deletes_held_back 0.0" in page
     full.kube.delete("Route", "shop", "new")
@@ -199,7 +199,7 @@ def test_once_without_a_second_list(full):
     assert router.cluster.wait_synced(DEADLINE_S)
     full.kube.inject("503", times=None, method="list")
     (reason,) = once.converge(router, threading.Event(), sync_timeout_s=0.5)
-    assert "30 deletes are held back: 30 of 32 objects" in reason
+    assert "Holding 30 deletes: they would remove 30 of 32 serving objects" in reason
     assert served(full) == ROUTES
     assert full.admitted("shop", "new")["status"] == "True"
 
@@ -270,7 +270,7 @@ def test_plan_shows_what_would_go(full, capsys):
     preflight.plan(full.config(), output="table")
     shown = capsys.readouterr().out
     assert sum(line.startswith("  - delete") for line in shown.splitlines()) == 31
-    assert "31 of 32 objects that serve requests would vanish" in shown
+    assert "31 of 32 serving objects would be removed" in shown
 
 
 def test_a_host_that_another_namespace_gets_is_no_mass(full, running):
@@ -303,7 +303,7 @@ def test_a_list_without_endpoints(full, running, restarted, caplog):
     if restarted:
         wrong_lists(full.kube, "endpointslices", "services")
         router = running()
-        router.wait(lambda: "pools keep their members" in " ".join(told(caplog)))
+        router.wait(lambda: "Keeping the members of" in " ".join(told(caplog)))
     else:
         router = running()
         gone = empty_lists(full.kube, "EndpointSlice", "Service")
@@ -327,7 +327,7 @@ def test_examples_name_hosts(full, caplog):
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
     full.converge()
-    (record,) = [record for record in caplog.records if record.getMessage() == "deletes are held back"]
+    (record,) = [record for record in caplog.records if record.getMessage() == "holding deletes"]
     assert len(record.hosts.split(", ")) == held_deletes.EXAMPLES
     assert "shop0.com" in record.hosts
     assert record.levelno == logging.ERROR

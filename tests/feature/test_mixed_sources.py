@@ -77,7 +77,7 @@ def test_a_wrong_empty_list_costs_nothing(lab, running, kind, marker, caplog):
     lab.clear()
     lab.kube.inject("empty", path="/ingresses" if kind == "Ingress" else "/ingressroutes")
     router = running(sources=SOURCES)
-    router.wait(lambda: told(caplog, "nothing is held back any more"))
+    router.wait(lambda: told(caplog, "held-back deletes released"))
     assert len(told(caplog)) == 1
     assert (rules(lab, marker), deletes(lab)) == (MANY, [])
 

@@ -67,8 +67,8 @@ def test_the_running_router_waits_for_it(served, caplog):
             router.wait(lambda: served.pools() == {"/Common/openshift_bank_till"})
         finally:
             router.stop()
-    assert messages(caplog).count("nothing is changed until the namespace exists") == 1
-    assert "the namespace exists now" in messages(caplog)
+    assert messages(caplog).count("changing nothing until the namespace exists") == 1
+    assert "namespace found" in messages(caplog)
 
 
 def test_an_account_without_the_right_goes_on(served, caplog):
@@ -77,7 +77,7 @@ def test_an_account_without_the_right_goes_on(served, caplog):
     with caplog.at_level(logging.INFO):
         assert served.converge(namespace="shop") == []
     (told,) = [record for record in caplog.records
-               if record.getMessage().startswith("namespace not looked up")]
+               if record.getMessage().startswith("namespace not checked")]
     assert 'cannot get resource "namespaces"' in told.error
     assert served.admitted("shop", "r0")["status"] == "True"
 

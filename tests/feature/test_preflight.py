@@ -241,7 +241,7 @@ def test_a_terminal_has_the_bar_and_no_log_of_the_steps(lab, monkeypatch, argume
     with own_log(), pseudo_terminal(monkeypatch) as screens, pytest.raises(SystemExit, match="0"):
         main.main(["plan", *flags, *arguments], prog_name="f5router")
     assert "reading the cluster" in screens[0].text
-    assert any("all kinds are listed" in row for row in screens[0].rows) is is_logged
+    assert any("cluster caches synced" in row for row in screens[0].rows) is is_logged
 
 
 def test_a_bar_while_it_reads(lab, capsys, monkeypatch):
@@ -268,6 +268,6 @@ def test_a_draft_that_an_administrator_left(lab, caplog):
     assert draft in "".join(document(lab)["warnings"])
     assert lab.converge() == []
     assert [record.draft for record in caplog.records if record.levelname == "WARNING"
-            and record.message.startswith("deleting a draft of our policy")] == [draft]
+            and record.message.startswith("deleting a policy draft")] == [draft]
     assert draft not in plan(lab).stdout
     assert lab.admitted("shop", "a")["status"] == "True"

@@ -76,7 +76,7 @@ def test_file_is_changed_long_before_the_device(lab, login, load, auth):
 
     records = load({AT: lambda: replace_password(login, NEW), 2 * AT: change_device}, auth)
     assert {record.getMessage() for record in records} <= {
-        "BIG-IP refuses the changed login, the one before is used"}
+        "changed login refused, using the previous credentials"}
     assert len(records) <= 1
 
 

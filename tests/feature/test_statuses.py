@@ -210,7 +210,7 @@ def test_a_device_that_dies_half_way(lab):
 
 
 @pytest.mark.parametrize(("fault", "options", "told"), [
-    pytest.param("403", {}, "status cannot be written", id="403"),
+    pytest.param("403", {}, "status not written", id="403"),
     pytest.param("404", {"text": '{"details": {"name": "bad"}}'}, None, id="404"),
     pytest.param("409", {}, None, id="409"),
     pytest.param("422", {}, "status refused", id="422"),

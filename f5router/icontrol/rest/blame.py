@@ -66,6 +66,6 @@ class Blame:
         if isinstance(error, BigIPError):
             return Unconfirmed(error.method, error.path, error.text, status=error.status, alone=alone)
         # The exception's own words may hold what was sent, a key for instance.
-        log.error("unforeseen error while an object was written", exc_info=error, extra={"object": str(ref)})
+        log.error("unexpected error while writing an object", exc_info=error, extra={"object": str(ref)})
         words = f"unforeseen in the object or in its reply: {type(error).__name__}"
         return Unconfirmed(text=words, alone=alone)

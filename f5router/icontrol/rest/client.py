@@ -67,7 +67,7 @@ def get_if_there(client: "Client", path: str, params: Mapping[str, str] | None =
     try:
         return client.get(path, params)
     except NotFound:
-        log.debug("not there", extra={"path": path})
+        log.debug("object not found", extra={"path": path})
         return None
 
 
@@ -86,7 +86,7 @@ def delete_if_there(client: "Client", path: str, is_there: Callable[[], bool] | 
     except NotFound:
         if is_there() if is_there else get_if_there(client, path) is not None:
             raise
-        log.debug("object is gone already", extra={"path": path})
+        log.debug("object already deleted", extra={"path": path})
 
 
 class Client:
@@ -260,7 +260,7 @@ class Client:
         try:
             self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside=SAVING)
         except DeviceTimeout:
-            log.warning("BIG-IP needs over 60 s to save its configuration and continues")
+            log.warning("BIG-IP still saving its configuration after 60 s")
 
     def give_up(self) -> None:
         """Stop repeating requests: each call ends with its first result. From any thread."""
@@ -285,7 +285,7 @@ class Client:
     def _read_version(self) -> tuple[int, ...]:
         version = readiness.version_of(self._call("GET", readiness.VERSION))
         if version < tmos.TOKENS_SINCE and self._session.uses_tokens:
-            log.warning("BIG-IP refuses writes with a token, basic authentication is used",
+            log.warning("BIG-IP refuses writes with a token, using basic authentication",
                         extra={"version": tmos.dotted(version)})
             self._session.leave_tokens()
         self._version = version
@@ -332,7 +332,7 @@ class Client:
             self._call("GET", readiness.VERSION)
         except BigIPError:
             raise error from None
-        log.info("BIG-IP forbids a request, which is repeated", extra={"error": str(error)})
+        log.info("BIG-IP forbids a request, repeating it", extra={"error": str(error)})
         try:
             return call()
         except AuthFailed as exc:

@@ -65,7 +65,7 @@ def upload(
             on_failure(exc)
             if attempt == TRIES or isinstance(exc, _FINAL):
                 raise
-            log.info("BIG-IP upload starts again", extra={"file": name, "error": str(exc)})
+            log.info("restarting upload to the BIG-IP", extra={"file": name, "error": str(exc)})
             sleep(BACKOFF.delay_s(attempt))
     raise AssertionError("unreachable")
 

@@ -66,6 +66,6 @@ class Repetition:
         """Log that a request is repeated: once, until one succeeds."""
         level = logging.DEBUG if self._is_logged.is_set() else logging.INFO
         self._is_logged.set()
-        log.log(level, "BIG-IP request repeated", extra={
+        log.log(level, "repeating BIG-IP request", extra={
             "wait_s": round(state.upcoming_sleep, 1),
             "error": str(state.outcome and state.outcome.exception())})

@@ -147,7 +147,7 @@ class Session:
                 renewed += 1
                 self._drop(auth)
             elif isinstance(auth, Basic) and NO_RIGHT not in text and self._has_other(auth, tried):
-                log.info("BIG-IP refuses the login, another one is tried")
+                log.info("login refused, trying the next credentials")
             else:
                 error = (self.error if NO_RIGHT in text else self._login_refused)(method, path, reply)
                 if NO_RIGHT not in text and _SPORADIC not in text:
@@ -278,7 +278,7 @@ class Session:
                 refused = refused or exc
                 continue
             if refused:
-                log.warning("BIG-IP refuses the changed login, the one before is used",
+                log.warning("changed login refused, using the previous credentials",
                             extra={"error": str(refused)})
             if token:
                 self._accepted = login
@@ -296,7 +296,7 @@ class Session:
         content = reply.json() or {}
         if reply.status == 404 and _no_such_worker(content):
             level = logging.DEBUG if self._fell_back else logging.WARNING
-            log.log(level, "BIG-IP has no token login, basic authentication is used",
+            log.log(level, "BIG-IP has no token login, using basic authentication",
                     extra={"url": self._settings.base_url})
             self._by_token, self._fell_back = False, True
             return None

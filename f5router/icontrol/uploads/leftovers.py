@@ -112,7 +112,7 @@ class Leftovers:
             try:
                 listed = list_folder(self._client, folder, timeout_s=LIST_TIMEOUT_S)
             except (Unreachable, NotReady, Busy, DeviceTimeout) as exc:
-                log.info("uploads on the BIG-IP not listed, tried again at the next reading",
+                log.info("uploads on the BIG-IP not listed, retrying at the next reading",
                          extra={"error": str(exc)})
                 return
             except BigIPError as exc:

@@ -100,7 +100,7 @@ class AttachmentWriter:
         try:
             self._client.post(collection, {"name": target, "context": change.obj.context})
         except Conflict:
-            log.debug("attached already", extra={"virtual": path, "profile": target})
+            log.debug("already attached", extra={"virtual": path, "profile": target})
         except NotFound:
             # Some versions answer so although it was done (bigip-behaviour.md B1).
             if not self._has_profile(path, target):

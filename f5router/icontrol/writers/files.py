@@ -78,7 +78,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile | CRLFile]):
             try:
                 self._client.post(_CRYPTO[file.KIND], body)
             except Conflict:
-                log.info("file exists already", extra={"object": str(file.ref)})
+                log.info("file already exists", extra={"object": str(file.ref)})
             self._await(file)
 
     def _await(self, file: CertFile | KeyFile | CRLFile) -> None:
@@ -100,4 +100,4 @@ class FileWriter(SingleWriter[CertFile | KeyFile | CRLFile]):
             try:
                 self._client.post(file.KIND, {**ltm_codec.located(file.path), "sourcePath": f"file:{source}"})
             except Conflict:
-                log.info("file exists already", extra={"object": str(file.ref)})
+                log.info("file already exists", extra={"object": str(file.ref)})

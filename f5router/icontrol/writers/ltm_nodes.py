@@ -343,8 +343,8 @@ def _tell(node: LTMNode) -> None:
     if node.state == "enabled":
         log.info("pool members use an LTM node of another name", extra=fields)
     else:
-        log.warning("an LTM node that pool members use is disabled by its administrator: they get no new "
-                    "clients", extra=fields)
+        log.warning("LTM node disabled by an administrator: its pool members get no new clients",
+                    extra=fields)
 
 
 def addresses(objects: BigIPState) -> set[str]:

@@ -50,6 +50,6 @@ class ObjectWriter(SingleWriter[Single]):
                 self._client.post(obj.KIND, {**ltm_codec.encode(obj, *more), **description})
                 return
             except Conflict:
-                log.info("object exists already and is updated", extra={"object": str(obj.ref)})
+                log.info("object already exists, updating it", extra={"object": str(obj.ref)})
         body = {**ltm_codec.CHANGES[obj.KIND](obj, *more), **description}
         self._client.patch(item_path(obj.KIND, obj.path), body)

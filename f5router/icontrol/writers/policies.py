@@ -260,7 +260,7 @@ class PolicyWriter:
                     self._pace.lose(changes[0].obj.policy, rules.length + len(free))
                 results[changes[0].ref] = changes[0], exc
                 return False
-            log.info("list of rules refused, it is halved", extra={
+            log.info("batch of rules refused, splitting it", extra={
                 "policy": base, "changes": len(changes), "error": str(exc)})
             rules.refused(len(changes))
             waiting.extendleft(reversed(changes))
@@ -341,7 +341,7 @@ class PolicyWriter:
 
     def _drop_draft(self, draft: str) -> None:
         if draft in self._strange:
-            log.warning("deleting a draft of our policy that this process did not create",
+            log.warning("deleting a policy draft that this process did not create",
                         extra={"draft": draft})
         delete_if_there(self._client, item_path(Policy.KIND, draft))
         self._drafts.discard(draft)

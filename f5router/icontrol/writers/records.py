@@ -48,7 +48,7 @@ class RecordWriter:
             except (Conflict, NotFound):
                 return results + self._whole(group, changes[len(results):], self._read(group))
             except Refused as exc:
-                log.info("record refused, the whole list is written",
+                log.info("record refused, writing the whole list",
                          extra={"group": group, "error": str(exc)})
                 done = {c.ref: c.new for c in changes[:len(results)]}
                 current = _applied(self._current(group), done)

@@ -207,7 +207,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
 
     def _recreate(self, old: Tunnel, new: Tunnel) -> None:
         """Recreate the tunnel, then restore FDB and self IPs; roll back on refusal."""
-        log.warning("tunnel is recreated, pods are not reachable meanwhile", extra={"object": str(new.ref)})
+        log.warning("recreating tunnel: pods unreachable until done", extra={"object": str(new.ref)})
         records = fdb.read(self._client, new.path)
         addresses = own_addresses(self._client, self._folder)
         try:
@@ -226,7 +226,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
                 try:
                     self._client.post(SelfIP.KIND, net_codec.encode(self_ip))
                 except Conflict:
-                    log.debug("was not deleted", extra={"object": str(self_ip.ref)})
+                    log.debug("object not deleted", extra={"object": str(self_ip.ref)})
 
     def _translate(self, obj: SourceTranslation) -> None:
         """Set the source address translation, unless somebody else has set one since the last reading."""

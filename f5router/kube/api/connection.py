@@ -94,7 +94,7 @@ class LineStream:
         try:
             self._response.shutdown()
         except (ValueError, RuntimeError, OSError) as exc:  # ended already
-            log.debug("stream was closed before", extra={"error": api_errors.reason(exc)})
+            log.debug("stream already closed", extra={"error": api_errors.reason(exc)})
 
 
 class Page:

@@ -60,7 +60,7 @@ class CredentialFiles:
             self._log.update((), (f"not used, what was read before stays: {exc}",))
             return None
         self._log.update((), ())
-        log.info("changed credentials for the API server are used")
+        log.info("using changed credentials for the API server")
         return configuration
 
 

@@ -31,7 +31,7 @@ class Outages:
             before, self._cause_of[user] = self._cause_of.get(user, exc.status), exc.status
             lasted_s = self._end(before)
         _log_end(user, before, lasted_s)
-        log.log(logging.WARNING if begins else logging.DEBUG, "API server cannot be used",
+        log.log(logging.WARNING if begins else logging.DEBUG, "API server unusable",
                 extra={"kind": user, "error": str(exc)})
 
     def answered(self, user: str) -> None:
@@ -49,5 +49,5 @@ class Outages:
 
 def _log_end(user: str, cause: int, lasted_s: float | None) -> None:
     if lasted_s is not None:
-        log.info("API server can be used again", extra={
+        log.info("API server usable again", extra={
             "kind": user, "was": f"HTTP {cause}" if cause else "no reply", "lasted_s": round(lasted_s, 1)})

@@ -259,7 +259,7 @@ class SecretWatch:
         if state is not None:
             self._note(key, state.problem, level=logging.DEBUG if away else logging.WARNING)
         if known is not None and self._put(key, known):
-            log.log(logging.DEBUG if away else logging.WARNING, "Secret cannot be read",
+            log.log(logging.DEBUG if away else logging.WARNING, "Secret not readable",
                     extra={"secret": str(key), "error": str(exc)})
 
     def _note(self, key: Key, problem: str, *, level: int = logging.INFO) -> None:
@@ -273,7 +273,7 @@ class SecretWatch:
             else:
                 del self._unreadable[key]
         if problem and not before and len(self._unreadable) <= FIRST_LOGGED:
-            log.log(level, "what was made of a Secret stays, as it cannot be read",
+            log.log(level, "Secret not readable, keeping its last known content",
                     extra={"secret": str(key), "error": problem})
 
     def _put(self, key: Key, secret: Secret | None) -> bool:

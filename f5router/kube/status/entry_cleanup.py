@@ -48,8 +48,8 @@ PROBE_S = 30.0
 REMOVE_TRIES = 3
 """Attempts to remove an entry of a Route that changes at the same time."""
 
-FOREIGN = ("another router of the same name keeps statuses of Routes outside the selection, which stay; give "
-           "each a name of its own (--name)")
+FOREIGN = ("another router of the same name restores statuses of Routes outside the selection: give each "
+           "router its own --name")
 
 IDLE_S = 1.0
 JOIN_S = 0.5
@@ -142,7 +142,7 @@ class EntryCleanup:
         if removed and (self._wait(PROBE_S) or self._is_restored(removed)):
             return
         count = len(removed) + sum(self._remove_entry(entry) for entry in rest)
-        log.info("statuses of Routes outside the selection are removed", extra={"routes": count})
+        log.info("removed statuses of Routes outside the selection", extra={"routes": count})
 
     def _remove_entry(self, entry: OwnedEntry) -> bool:
         """Return True if the entry was removed. Raises: KubeError: not an error of this Route alone."""

@@ -187,7 +187,7 @@ class EventWriter:
         self._forbidden_until = self._clock() + FORBIDDEN_S
         if not self._forbidden_logged:
             self._forbidden_logged = True
-            log.warning("events cannot be written", extra={"error": str(exc)})
+            log.warning("events not written", extra={"error": str(exc)})
 
     def _drop(self, exc: KubeError) -> None:
         with self._lock:

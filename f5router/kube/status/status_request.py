@@ -98,7 +98,7 @@ class RouteStatus:
                     content_type="application/merge-patch+json")
                 return written
             except KubeForbidden as exc:
-                log.info("patch is forbidden, trying update", extra={"error": str(exc)})
+                log.info("patch forbidden, trying update", extra={"error": str(exc)})
                 self._patch_is_forbidden = True
         return self._update(key, renew)
 
@@ -200,7 +200,7 @@ class RetryPolicy:
             logged, self._forbidden_logged = self._forbidden_logged, True
             is_general = self._forbidden_in_a_row > 1
         if not logged:
-            self._log_once(item, "status cannot be written", str(exc))
+            self._log_once(item, "status not written", str(exc))
         if is_general:
             self._queue.pause(self._forbidden_s)
         return self._forbidden_s

@@ -322,7 +322,7 @@ class StatusWriter:
             logged, self._contention_logged = self._contention_logged, lasting
         if lasting and not logged:
             log.warning(
-                "another router of the same name writes other statuses; give each a name of its own (--name)",
+                "another router of the same name writes different statuses: give each router its own --name",
                 extra={"router": self._router_name, "route": str(key)})
         elif logged and not lasting:
             log.info("no other router of the same name writes statuses", extra={"router": self._router_name})

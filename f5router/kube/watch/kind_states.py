@@ -64,9 +64,9 @@ class KindStates:
                 self._awaited.discard(source)
         if problem and not known:
             level = logging.INFO if source in OPTIONAL else logging.ERROR
-            log.log(level, "kind cannot be read", extra={"kind": source.resource, "error": problem})
+            log.log(level, "kind not readable", extra={"kind": source.resource, "error": problem})
         elif known and not problem:
-            log.info("kind can be read again", extra={"kind": source.resource})
+            log.info("kind readable again", extra={"kind": source.resource})
         return given_up
 
     def record_absence(self, source: Source) -> bool:
@@ -79,7 +79,7 @@ class KindStates:
             self._awaited.discard(source)
             self._problems.pop(source, None)
         if looks == 1:
-            log.info("kind is not served by the API server; the router looks for it again",
+            log.info("kind not served by the API server, checking again later",
                      extra={"kind": source.resource})
         return looks in (1, ABSENT_LOOKS)
 
@@ -88,9 +88,9 @@ class KindStates:
         with self._lock:
             self._absence, self._absent_at = problem, self._clock() if problem else math.inf
         if problem:
-            log.error("nothing is changed until the namespace exists", extra={"problem": problem})
+            log.error("changing nothing until the namespace exists", extra={"problem": problem})
         else:
-            log.info("the namespace exists now", extra={"namespace": namespace})
+            log.info("namespace found", extra={"namespace": namespace})
 
     def is_complete(self) -> bool:
         """True if no kind is awaited any more."""

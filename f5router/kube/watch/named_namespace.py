@@ -47,7 +47,7 @@ def wait_for(connection: Connection, name: str, *, on_absent: Callable[[str], No
         except KubeUnreachable as exc:
             connection.outages.failed(NAMESPACES.resource, exc)
         except KubeError as exc:
-            log.info("namespace not looked up: a misspelt name would not be noticed", extra={
+            log.info("namespace not checked: a misspelt name would go unnoticed", extra={
                 "setting": FLAG, "namespace": name, "error": str(exc)})
             break
         else:

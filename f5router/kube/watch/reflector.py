@@ -182,7 +182,7 @@ class Reflector:
         source = choose_served(self._connection, self._preferred)
         self._source, self._source_is_chosen = source or self._preferred, source is not None
         if self._source is not self._preferred:
-            log.info("kind is not served, using another", extra={
+            log.info("API not served, falling back", extra={
                 "kind": self._preferred.resource, "instead": self._source.path(None)})
 
     def _explained(self, exc: KubeError) -> str:
@@ -230,7 +230,7 @@ class Reflector:
         lost, known = (0, 0) if self._source.name else self._store.missing(self._source.field, objects)
         if not (is_mass(lost, known) or 0 < lost == known) or self._stopped.is_set():
             return False
-        log.warning("most objects are missing in a list: they are kept until a second list confirms it",
+        log.warning("most objects missing from a list: keeping them until a second list confirms it",
                     extra={"kind": self._source.resource, "missing": lost, "known": known,
                            "again_in_s": self._timing.confirm_s})
         return True

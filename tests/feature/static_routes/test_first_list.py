@@ -16,10 +16,10 @@ def test_a_first_list_without_nodes(near, caplog, running):
     near.clear()
     near.kube.inject("empty", path="/nodes")
     router = running(**FLAGS)
-    router.wait(lambda: messages(caplog, "deletes are held back", "problem"))
-    ((problem,),) = messages(caplog, "deletes are held back", "problem")
-    assert "2 FDB records or static routes stay although their Nodes are not listed" in problem
-    router.wait(lambda: messages(caplog, "nothing is held back any more"))
+    router.wait(lambda: messages(caplog, "holding deletes", "problem"))
+    ((problem,),) = messages(caplog, "holding deletes", "problem")
+    assert "Keeping 2 FDB records or static routes: their Nodes are not listed" in problem
+    router.wait(lambda: messages(caplog, "held-back deletes released"))
     assert routes(near) == ROUTES
     assert network_writes(near) == []
 
@@ -30,7 +30,7 @@ def test_a_second_list_without_nodes(near, caplog, running):
         near.kube.delete("Node", "", name)
     router = running(**FLAGS)
     router.wait(lambda: not routes(near))
-    assert messages(caplog, "deletes are held back")
+    assert messages(caplog, "holding deletes")
 
 
 def test_node_ports(near, caplog, running):
@@ -42,9 +42,9 @@ def test_node_ports(near, caplog, running):
     near.clear()
     near.kube.inject("empty", path="/nodes")
     router = running(**NODEPORT)
-    router.wait(lambda: messages(caplog, "deletes are held back", "problem"))
-    ((problem,),) = messages(caplog, "deletes are held back", "problem")
-    assert "1 pools keep their members although no Node is listed" in problem
-    router.wait(lambda: messages(caplog, "nothing is held back any more"))
+    router.wait(lambda: messages(caplog, "holding deletes", "problem"))
+    ((problem,),) = messages(caplog, "holding deletes", "problem")
+    assert "Keeping the members of 1 pools: no Node is listed" in problem
+    router.wait(lambda: messages(caplog, "held-back deletes released"))
     assert members(near) == BOTH
     assert [path for _, path in near.writes() if "/pool" in path] == []

@@ -144,7 +144,7 @@ def test_a_stop_ends_the_wait_for_the_list():
 
 
 @pytest.mark.parametrize(("confirmed", "because"), [
-    (True, "a second list confirms it"), (False, "it is wanted again")])
+    (True, "a second list confirms them"), (False, "they are needed again")])
 def test_beginning_and_end_are_logged_once(caplog, confirmed, because):
     caplog.set_level(logging.WARNING)
     router = Router()
@@ -152,7 +152,7 @@ def test_beginning_and_end_are_logged_once(caplog, confirmed, because):
     router.held.log_changes()
     router.held.log_changes()
     (record,) = caplog.records
-    assert (record.message, record.hosts) == ("deletes are held back", "a.com, b.com")
+    assert (record.message, record.hosts) == ("holding deletes", "a.com, b.com")
     assert record.problem == router.held.reason()
     caplog.clear()
     if confirmed:
@@ -162,9 +162,9 @@ def test_beginning_and_end_are_logged_once(caplog, confirmed, because):
         router.guard.review(frozenset(), frozenset(), is_going=lambda ref: True, total=lambda: 0, now=150.0)
     router.held.log_changes()
     (record,) = caplog.records
-    assert (record.message, record.because) == ("nothing is held back any more", because)
+    assert (record.message, record.because) == ("held-back deletes released", because)
     router.held.log_changes()
-    assert messages(caplog) == ["nothing is held back any more"]
+    assert messages(caplog) == ["held-back deletes released"]
 
 
 def test_a_confirmation_is_not_believed_of_the_next_time(caplog):
@@ -177,7 +177,7 @@ def test_a_confirmation_is_not_believed_of_the_next_time(caplog):
     router.held.log_changes()
     router.guard.review(frozenset(), frozenset(), is_going=lambda ref: True, total=lambda: 0, now=350.0)
     router.held.log_changes()
-    assert caplog.records[-1].because == "it is wanted again"
+    assert caplog.records[-1].because == "they are needed again"
 
 
 def test_the_reason_names_figures_and_what_to_do():
@@ -185,8 +185,8 @@ def test_the_reason_names_figures_and_what_to_do():
     router.hold(FIRST, now=100.0)
     router.guard.review_emptied(list(SECOND), total=LEAST, now=100.0, of_nodes=False)
     text = router.held.reason()
-    assert f"{LEAST} deletes are held back: {LEAST} of {LEAST} objects" in text
-    assert f"{LEAST} pools keep their members" in text
+    assert f"Holding {LEAST} deletes: they would remove {LEAST} of {LEAST} serving objects" in text
+    assert f"Keeping the members of {LEAST} pools" in text
     assert "--allow-mass-delete" in text
 
 
@@ -196,4 +196,4 @@ def test_what_stays_for_sources_that_are_not_known_is_logged_once(caplog):
                          (("Ingress",), 0), ((), 0), (("Ingress",), 1)):
         router.unread_kinds = frozenset(kinds)
         router.held.log_changes()
-        assert messages(caplog) == ["objects stay although nothing known wants them"] * lines
+        assert messages(caplog) == ["keeping objects of kinds that could not be listed"] * lines

@@ -55,7 +55,7 @@ def test_a_success_ends_it(caplog):
     waiting.failed(DOWN)
     waiting.succeeded()
     assert waiting.until <= now[0]
-    (again,) = (record for record in caplog.records if record.getMessage() == "BIG-IP is programmed again")
+    (again,) = (record for record in caplog.records if record.getMessage() == "BIG-IP programmed again")
     assert again.failures == 2
     waiting.failed(DOWN)
     assert waiting.until == now[0] + 1, "the waits begin anew"

@@ -97,10 +97,10 @@ def test_an_error_ends_the_bar(monkeypatch, error):
         log_output.setup("info", "text")
         with pytest.raises(error):
             fail(error)
-        print("not everything is removed", file=sys.stderr)
+        print("not everything removed", file=sys.stderr)
         LOG.info("end")
     assert "removing" in screens[0].text
-    assert screens[0].rows[0] == "not everything is removed"
+    assert screens[0].rows[0] == "not everything removed"
     assert screens[0].rows[1].endswith("INFO work end")
 
 

@@ -154,7 +154,7 @@ def test_rotation(files, caplog):
             before.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
             assert before.recv(1024).startswith(b"HTTP/1.0 200")
     assert [record.message for record in caplog.records] == [
-        "changed certificate of metrics and health is served"]
+        "serving the changed certificate for metrics and health"]
 
 
 def test_a_change_is_logged_without_the_lock(files, unlocked):
@@ -165,8 +165,8 @@ def test_a_change_is_logged_without_the_lock(files, unlocked):
         Path(files.cert_file).write_text(cert)
         contexts.current()
     assert logged == {
-        "changed certificate of metrics and health not used, the one before is served": True,
-        "changed certificate of metrics and health is served": True}
+        "changed certificate for metrics and health not used, serving the previous one": True,
+        "serving the changed certificate for metrics and health": True}
 
 
 def test_files_that_change_while_they_are_loaded(files):
@@ -252,7 +252,7 @@ def test_nonsense_prints_nothing_and_harms_nobody(files, caplog, capfd, sent, se
         assert not hello(sent, running).startswith(b"HTTP/1.0 200")
         assert ask(running, "/healthz", tls=secure) == (200, "ok")
     assert [record.message for record in caplog.records if record.levelno >= logging.INFO] == [
-        "metrics and health are served"]
+        "serving metrics and health"]
     assert not secure or not any(record.exc_info for record in caplog.records)
     assert capfd.readouterr() == ("", "")
 

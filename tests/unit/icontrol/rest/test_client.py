@@ -387,7 +387,7 @@ def test_save(caplog):
         assert json.loads(device.sent(path="sys/config")[0].body) == {"command": "save"}
         device.add(TIMED_OUT, BUSY, LOST, path="sys/config")
         client.save()
-        assert "continues" in caplog.text
+        assert "still saving" in caplog.text
         with pytest.raises(Busy):
             client.save()
         with pytest.raises(Unreachable):
@@ -444,7 +444,7 @@ def test_log_of_writes(caplog):
         ("DELETE", "/mgmt/tm/ltm/pool/x", 400),
         ("POST", "/mgmt/tm/ltm/node", 0),
     ]
-    assert len([r for r in caplog.records if r.message == "BIG-IP request repeated"]) == 1
+    assert len([r for r in caplog.records if r.message == "repeating BIG-IP request"]) == 1
 
 
 def test_repeats_are_news_once(caplog):
@@ -454,7 +454,7 @@ def test_repeats_are_news_once(caplog):
         for lost in (4, 2):
             device.add(*[LOST] * lost, path="ltm/node")
             client.get("ltm/node")
-    levels = [r.levelname for r in caplog.records if r.message == "BIG-IP request repeated"]
+    levels = [r.levelname for r in caplog.records if r.message == "repeating BIG-IP request"]
     assert levels == ["INFO", "DEBUG", "DEBUG", "DEBUG", "INFO", "DEBUG"]
 
 

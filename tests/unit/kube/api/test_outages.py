@@ -30,7 +30,7 @@ def test_messages(caplog, steps, expected):
         now[0] += 1.5
         outages.failed(user, exc) if exc else outages.answered(user)
     told = [record for record in caplog.records if record.levelno > logging.DEBUG]
-    words = {"API server cannot be used": "begin", "API server can be used again": "end"}
+    words = {"API server unusable": "begin", "API server usable again": "end"}
     assert " ".join(words[record.message] for record in told) == expected
     assert len(caplog.records) >= len(told)
 
@@ -55,4 +55,4 @@ def test_messages_are_logged_without_the_lock(unlocked):
     outages.failed("routes", DOWN)
     outages.failed("routes", BUSY)
     outages.answered("routes")
-    assert logged == {"API server cannot be used": True, "API server can be used again": True}
+    assert logged == {"API server unusable": True, "API server usable again": True}

@@ -336,12 +336,12 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
 
     def all_unread() -> bool:
         later_s[0] += HURRY.patience_s / 10  # each look takes so long
-        return len(logged("Secret cannot be read")) == len(names)
+        return len(logged("Secret not readable")) == len(names)
 
     follower.until(all_unread)
     kube.clear_faults()
     follower.until(lambda: follower.names("secrets") == set(names))
-    follower.until(lambda: logged("API server can be used again"))
+    follower.until(lambda: logged("API server usable again"))
     told = [record.message for record in caplog.records if record.levelno >= logging.INFO
             and record.name.endswith((".outages", ".secret_watch"))]
-    assert told == ["API server cannot be used", "API server can be used again"]
+    assert told == ["API server unusable", "API server usable again"]

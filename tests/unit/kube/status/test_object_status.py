@@ -143,5 +143,5 @@ def test_an_outage(kube, writer_of, caplog):
     writer = writer_of(known)
     writer.submit(KEY, known(KEY).uid, VALID)
     assert writer.flush(DEADLINE_S)
-    (record,) = (record for record in caplog.records if record.message == "API server cannot be used")
+    (record,) = (record for record in caplog.records if record.message == "API server unusable")
     assert record.kind == "ingressroutes/status"

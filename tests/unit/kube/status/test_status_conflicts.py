@@ -188,8 +188,8 @@ def test_contention_is_logged_without_the_lock(kube, write, unlocked):
         kube.apply(objects.route("a", ingress=[OTHER]))
         status.cluster.read()
         assert status.flush(DEADLINE_S)
-    assert logged == {"another router of the same name writes other statuses; give each a name of its own "
-                      "(--name)": True}
+    assert logged == {"another router of the same name writes different statuses: give each router its own "
+                      "--name": True}
 
 
 def test_an_entry_is_not_repaired_where_nothing_is_wished(kube, write):

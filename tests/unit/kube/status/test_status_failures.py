@@ -19,7 +19,7 @@ def test_forbidden(kube, write, caplog):
     assert kube.wait_for(lambda: len(writes(kube)) >= 6)
     assert not status.flush(0)
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert [record.message for record in errors] == ["status cannot be written"]
+    assert [record.message for record in errors] == ["status not written"]
     assert "system:router -z router -n default" in errors[0].error
     kube.allow("routes/status")
     assert status.flush(DEADLINE_S)
@@ -60,7 +60,7 @@ def test_a_refusal_of_one_route(kube, write, caplog):
     assert kube.wait_for(lambda: all(verdicts(kube, f"r{number}") for number in range(5)), 0.15)
     assert kube.wait_for(lambda: writes(kube)[2:].count(("PUT", 403)) == 2)
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
-        "status cannot be written"]
+        "status not written"]
     kube.clear_faults()
     assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]

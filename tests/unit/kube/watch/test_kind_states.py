@@ -94,5 +94,5 @@ def test_each_problem_is_logged_when_it_begins_and_ends(kinds, caplog):
     for source, problem in ((ROUTES, WHY), (ROUTES, WHY), (HOST_SUBNETS, WHY), (ROUTES, ""), (ROUTES, "")):
         kinds.record_problem(source, problem)
     assert [(record.levelname, record.message, record.kind) for record in caplog.records] == [
-        ("ERROR", "kind cannot be read", "routes"), ("INFO", "kind cannot be read", "hostsubnets"),
-        ("INFO", "kind can be read again", "routes")]
+        ("ERROR", "kind not readable", "routes"), ("INFO", "kind not readable", "hostsubnets"),
+        ("INFO", "kind readable again", "routes")]
