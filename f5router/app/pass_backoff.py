@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 
 from f5router.app.timing import Timing
-from f5router.model.errors import AuthFailed, BigIPError, Forbidden, Unsupported
+from f5router.model.errors import BigIPError, LoginRefused
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class PassBackoff:
         """Back off. Anything but a BigIPError is a bug or a malformed reply, and gets a traceback."""
         self._failures += 1
         delay_s = self._timing.backoff.delay_s(self._failures)
-        refused = isinstance(exc, AuthFailed | Unsupported) and not isinstance(exc, Forbidden)
+        refused = isinstance(exc, LoginRefused)
         if refused:
             delay_s = self._timing.refused_login_s
         self.block(delay_s, math.inf if refused else self._timing.endpoints_s)

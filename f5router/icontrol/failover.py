@@ -164,7 +164,7 @@ class Failover:
                 return parse(self._client.get_once(PATH) if self._look_s is None
                              else self._client.look(PATH, timeout_s=self._look_s))
             except NotReady as exc:
-                if exc.status == 404 and self._client.ready():
+                if exc.status == 404 and exc.path == PATH and self._client.ready():
                     return FailoverState(unreadable=exc.text)  # not served by this version
                 raise
         except BigIPError as exc:
@@ -175,6 +175,8 @@ class Failover:
 
 def _is_refused(exc: BigIPError) -> bool:
     """True if only this read is refused: the role lacks the right, or the version lacks the collection."""
+    if exc.path != PATH:
+        return False  # the login
     if isinstance(exc, AuthFailed):
         return exc.status == 403 or exc.code == NO_RIGHT or session.NO_RIGHT in exc.text
     return isinstance(exc, Refused)

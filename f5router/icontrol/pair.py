@@ -17,7 +17,7 @@ from functools import partial
 from f5router.icontrol.failover import ACTIVE, PATH
 from f5router.icontrol.own_addresses import Peer
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import AuthFailed, BigIPError, Standby, Unreachable
+from f5router.model.errors import AuthFailed, BigIPError, LoginRefused, Standby, Unreachable
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class UnitWatch:
     def _check(self) -> None:
         try:
             self.unit.failover.check()
-        except AuthFailed:
+        except LoginRefused:
             self._refused_until = time.monotonic() + self._refused_s
         except BigIPError as exc:
             log.debug("failover state not read", extra={"bigip": self.unit.name, "error": str(exc)})
@@ -183,8 +183,8 @@ class Pair:
             self._problem = self._why_none(active, answered)
             if not answered:
                 errors = [unit.failover.error for unit in self.units]
-                kind = AuthFailed if all(isinstance(error, AuthFailed) for error in errors) else Unreachable
-                raise kind("GET", PATH, self._problem)
+                raise next((kind for kind in (LoginRefused, AuthFailed) if all(
+                    isinstance(error, kind) for error in errors)), Unreachable)("GET", PATH, self._problem)
             raise Standby("GET", PATH, self._problem)
         (unit,) = active
         if unit is not self._current and not unit.calls.is_quiet():

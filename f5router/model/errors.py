@@ -19,6 +19,7 @@ RouterError
      +- Busy               an asynchronous task holds the REST worker
      +- DeviceTimeout      the call took over 60 s on the device; it may go on and succeed
      +- AuthFailed         user name, password, token or role
+     |   +- LoginRefused   user name or password: too many attempts lock the account
      |   +- Forbidden      403 to one request, twice, while the device answers a read
      +- Unsupported        too old a TMOS, or no iControl REST at all
      |   +- PartitionMissing   the partition of --f5-partition-path
@@ -196,6 +197,10 @@ class DeviceTimeout(BigIPError):
 
 class AuthFailed(BigIPError):
     """The device refused the credentials or the role."""
+
+
+class LoginRefused(AuthFailed):
+    """401 to user name and password, or to a fresh token: each attempt counts towards a locked account."""
 
 
 class Forbidden(AuthFailed):

@@ -8,6 +8,7 @@ import pytest
 
 from f5router.app.controller import Controller
 from f5router.app.once import converge
+from mocks.bigip.listener import Outcome
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
@@ -92,6 +93,54 @@ def test_one_odd_reply_after_good_ones(lab, running, caplog, kind, where):
     assert "no iControl REST" not in caplog.text
 
 
+@pytest.mark.parametrize("fault", [
+    {"kind": "redirect"}, {"kind": "html-404"}, {"kind": "deep-json"},
+    {"kind": "refuse", "status": 403, "message": "Forbidden"},
+    {"kind": "refuse", "status": 409, "message": "Conflict"},
+], ids=lambda fault: f"{fault['kind']} {fault.get('status', '')}")
+@pytest.mark.parametrize("path", ["/authn/login", "/sys/version", "/cm/failover-status", "/sys/folder"])
+def test_one_odd_reply_at_the_start(lab, running, fault, path):
+    """It delays nothing for long: no pause as after a password that is refused."""
+    lab.timing = replace(lab.timing, refused_login_s=10 * DEADLINE_S)
+    lab.apply(manifests.route("a"))
+    lab.bigip.inject(**fault, path=path)
+    router = running()
+    router.wait(lambda: admitted(lab, "a") == "True")
+
+
+class Elsewhere:
+    """Answers one read of a path with the JSON of something that is no BIG-IP."""
+
+    def __init__(self, lab, path: str):
+        self._path, self.count = path, 0
+        lab.bigip.intercept = self.answer
+
+    def answer(self, request, perform) -> Outcome:
+        outcome = perform()
+        if self.count or request.method != "GET" or not request.path.endswith(self._path):
+            return outcome
+        self.count += 1
+        return Outcome(replace(outcome.reply, status=200, body=b'{"status": "ok"}'))
+
+
+@pytest.mark.parametrize("path", [
+    "ltm/pool", "ltm/policy", "ltm/virtual/~Common~ose-vserver", "sys/folder/~Common", "cm/device",
+    "ltm/data-group/internal"])
+def test_a_reading_of_which_something_else_answers_a_part(lab, path):
+    """Nothing counts as absent because of it: nothing is written, and no Route loses its status."""
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="reencrypt", **CERT))
+    router = lab.router()
+    lab.converge(router)
+    lab.clear()
+    other = Elsewhere(lab, path)
+    router.device.stale = True
+    router.attempt_pass()
+    assert other.count == 1
+    assert lab.writes() == []
+    assert not router.device.stale
+    assert admitted(lab, "a") == admitted(lab, "b") == "True"
+
+
 def test_a_device_that_restarts_and_forgets(lab, running):
     """Changes that were not saved are gone; the next reading finds out."""
     lab.apply(manifests.route("a"))
@@ -103,17 +152,17 @@ def test_a_device_that_restarts_and_forgets(lab, running):
 
 @pytest.mark.parametrize("version", ["11.3.0", "10.2.4"])
 def test_a_version_that_is_too_old(make_lab, version, caplog):
-    """Named, with what is needed; it is asked again only after a minute."""
+    """Named once, with what is needed; it is asked again, soon at first."""
     lab = make_lab(tmos_version=version)
     lab.apply(manifests.route("a"))
     router = Running(lab)
     try:
-        router.wait(lambda: errors(caplog))
+        router.wait(lambda: len(lab.bigip.log) > 3)
     finally:
         router.stop()
     (told,) = errors(caplog)
     assert "11.4" in told
-    assert "'retry_in_s': 60.0" in told
+    assert "'retry_in_s': 0.05" in told
     assert lab.pending("a")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.app.timing import Timing
-from f5router.model.errors import AuthFailed, Unreachable
+from f5router.model.errors import LoginRefused, Unreachable
 from mocks.bigip import refusals, replies
 from mocks.bigip.listener import Outcome
 from mocks.bigip.refusals import Refusal
@@ -156,7 +156,7 @@ def test_once_tries_again(lab):
 
 @pytest.mark.parametrize(("error", "most"), [
     pytest.param(Unreachable(text="refused"), 5.0, id="unreachable"),
-    pytest.param(AuthFailed(text="no", status=401), 60.0, id="a login that is refused"),
+    pytest.param(LoginRefused(text="no", status=401), 60.0, id="a login that is refused"),
 ])
 def test_endpoints_that_wait_shorten_a_back_off(lab, error, most):
     """Never one after a refused login: accounts are locked."""

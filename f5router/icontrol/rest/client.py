@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.repetition import Repetition
+from f5router.icontrol.rest.reply import ROOT, Reply, unusable
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.slow_requests import SlowRequests
@@ -28,7 +29,6 @@ from f5router.icontrol.rest.transport import (
     REMOVAL,
     SAVING,
     STATISTICS,
-    Reply,
     Transport,
 )
 from f5router.icontrol.settings import ClientSettings, Login, Renewable
@@ -52,7 +52,6 @@ from f5router.model.write_permit import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 
-ROOT = "/mgmt/tm/"
 SAVE = "/mgmt/tm/sys/config"
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, after which it answers with an error."""
@@ -371,13 +370,14 @@ class Client:
             lost = odd and isinstance(error, NotReady)
             error.may_have_applied = is_write and (lost or isinstance(error, DeviceTimeout))
             raise error
-        if content is not None:
+        problem = _NO_JSON if content is None else "" if is_write else unusable(path, content)
+        if content is not None and not problem:
             self._session.is_known = True
             return content
         if method == "DELETE" and not reply.body:
             return {}
         # Something answers for a daemon that has not started yet. The body is not shown, see above.
-        raise NotReady(method, path, _NO_JSON, status=reply.status, may_have_applied=is_write)
+        raise NotReady(method, path, problem, status=reply.status, may_have_applied=is_write)
 
 
 def _is_passing(exc: BaseException) -> bool:

@@ -51,7 +51,7 @@ def version_of(reply: JSON) -> tuple[int, ...]:
         Unsupported: TMOS is too old.
     """
     text = descriptions(reply).get("Version", "")
-    if not re.fullmatch(r"\d+(\.\d+)+", text):
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})+", text):
         raise NotReady("GET", VERSION, "the reply holds no version")
     version = tuple(int(number) for number in text.split("."))
     if version < tmos.OLDEST:

@@ -22,11 +22,19 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from f5router.icontrol.rest.transport import Reply, Transport, hide_token
+from f5router.icontrol.rest.reply import Reply
+from f5router.icontrol.rest.transport import Transport, hide_token
 from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
 from f5router.logs.log_output import hide
 from f5router.model.backoff import Backoff
-from f5router.model.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
+from f5router.model.errors import (
+    AuthFailed,
+    BigIPError,
+    LoginRefused,
+    NotReady,
+    Refused,
+    error_for,
+)
 from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
@@ -40,7 +48,9 @@ DEFAULT_LIFE_S = 1200
 LONGEST_LIFE_S = 36000
 RENEW_BEFORE_S = 60
 REFUSED_S = 30
-"""After a refused login nothing is sent for this long: repeated refusals lock the account."""
+"""After a refused password nothing is sent for this long: repeated refusals lock the account."""
+OTHER_REFUSALS = Backoff(first_s=1.0, limit_s=REFUSED_S)
+"""The same after logins that were refused for another reason, in a row: it may pass at once."""
 LOGOUT_TIMEOUT_S = 5
 SPORADIC_REPEATS = 3
 SPORADIC_BACKOFF = Backoff(first_s=0.5, limit_s=1.5)
@@ -111,6 +121,7 @@ class Session:
         self._attempts = 0  # finished ones
         self._failure: BigIPError | None = None  # of the last attempt to log in
         self._refused_until = float("-inf")
+        self._other_refusals = 0  # logins in a row
         self._fell_back = False
         self._closed = False
         self.is_known = False
@@ -123,8 +134,9 @@ class Session:
         Args: check: called before each attempt, when the credentials for it are there; ends it by raising.
         Returns: the reply, of any status but 401.
         Raises:
-            AuthFailed: the password, the token or the role was refused; for 30 s after a refused
-                login the same error is raised without a request.
+            LoginRefused: the password, or a fresh token; for 30 s the same error is raised without a request.
+            AuthFailed: the role was refused, or the login for another reason: then the time is shorter, at
+                first 1 s.
             Unreachable, NotReady, ...: from this request, or from the login before it (then the
                 error has the login's path, and may_have_applied is False).
         """
@@ -174,7 +186,7 @@ class Session:
             return error
         text = (f"user {self._newest.username!r} or its password is refused, see "
                 f"{self._settings.login_from}: {error.text}")
-        return type(error)(error.method, error.path, text, status=error.status)
+        return LoginRefused(error.method, error.path, text, status=error.status)
 
     def leave_tokens(self) -> None:
         """Use basic authentication from now on."""
@@ -257,12 +269,20 @@ class Session:
             exc.may_have_applied = False  # the caller's own request was not sent
             self._failure, self._dropped = _again(exc), old
             if isinstance(exc, AuthFailed):
-                self._refused_until = self._clock() + self._refused_s
+                self._refused_until = self._clock() + self._pause_s(exc)
             raise
         finally:
             self._attempts += 1
+        self._other_refusals = 0
         if old and self._token:
             self._delete(old, self._token)
+
+    def _pause_s(self, error: AuthFailed) -> float:
+        """Return for how long nothing is sent after a login that was refused. Needs the lock."""
+        if isinstance(error, LoginRefused):
+            return self._refused_s
+        self._other_refusals += 1
+        return min(OTHER_REFUSALS.delay_s(self._other_refusals), self._refused_s)
 
     def _accepted_token(self) -> Token | None:
         """Log in as the newest or, if that is refused, as the device has accepted last. Needs the lock."""
@@ -270,9 +290,7 @@ class Session:
         for login in self._candidates():
             try:
                 token = self._new_token(login)
-            except AuthFailed as exc:
-                if exc.status != 401:
-                    raise
+            except LoginRefused as exc:
                 if login == self._accepted:
                     self._accepted = None
                 refused = refused or exc
@@ -368,7 +386,8 @@ def token_life_s(item: JSON) -> float:
 
 def _no_such_worker(content: JSON) -> bool:
     """True if restjavad lacks the worker, as on 11.5; "not registered" is a later version at start."""
-    words = [str(content.get("message") or ""), *map(str, content.get("errorStack") or ())]
+    stack = content.get("errorStack")
+    words = [str(content.get("message") or ""), *map(str, stack if isinstance(stack, list) else ())]
     return any("RestWorkerUriNotFound" in each or each.startswith("http://localhost:8100/") for each in words)
 
 

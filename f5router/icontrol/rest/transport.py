@@ -16,7 +16,6 @@ import collections
 import contextlib
 import functools
 import http.client
-import json
 import logging
 import math
 import os
@@ -28,9 +27,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
@@ -42,6 +39,7 @@ from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
+from f5router.icontrol.rest.reply import Reply, target
 from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
 from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.settings import ClientSettings, Renewable
@@ -65,40 +63,6 @@ REMOVAL = "/mgmt/tm/util/unix-rm"
 """Path of the command that removes uploaded files."""
 _LOGIN_PATHS = ("/mgmt/shared/authn/", "/mgmt/shared/authz/tokens")
 _TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer of any status.
-
-    Attributes:
-        location: scheme and host of a redirect's target, else "".
-    """
-
-    status: int
-    body: bytes = field(repr=False, default=b"")
-    location: str = ""
-
-    def json(self) -> dict[str, Any] | None:
-        """Return the body, or None if it is not a JSON object, or cannot be decoded."""
-        try:
-            value = json.loads(self.body)
-        except (ValueError, RecursionError):  # the latter if it is nested too deep
-            return None
-        return value if isinstance(value, dict) else None
-
-    def text(self) -> str:
-        """Return the message of a JSON body, any other body whole, "" for JSON without a message.
-
-        Other keys, such as originalRequestBody, may echo the request and are left out.
-        """
-        content = self.json()
-        if content is not None:
-            return str(content.get("message") or "")
-        try:
-            return self.body.decode()
-        except UnicodeDecodeError:  # Apache's pages are ISO-8859-1
-            return self.body.decode("latin-1")
 
 
 class _GuardedConnection(HTTPSConnection):
@@ -265,7 +229,7 @@ class Transport:
         """Send a request; return the exception instead of raising it, so that it has no context."""
         try:
             answer = self._connections(trusted).urlopen(method, retries=False, redirect=False, **urlopen)
-            return Reply(answer.status, answer.data, _target(answer.headers))
+            return Reply(answer.status, answer.data, target(answer.headers))
         except (OSError, wire.HTTPError) as exc:
             return _failure(method, hide_token(path), exc)
 
@@ -305,15 +269,6 @@ def _hide_tokens(record: logging.LogRecord) -> bool:
     if isinstance(record.args, tuple):
         record.args = tuple(hide_token(a) if isinstance(a, str) else a for a in record.args)
     return True
-
-
-def _target(headers: Mapping[str, str]) -> str:
-    """Return scheme and host of a redirect's target; "" if there is none or it cannot be parsed."""
-    try:
-        url = urlsplit(headers.get("Location", ""))
-        return f"{url.scheme}://{url.hostname}" if url.hostname else ""
-    except ValueError:
-        return ""
 
 
 def _check_trust(settings: ClientSettings) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from f5router.app.pass_backoff import PassBackoff
 from f5router.app.timing import Timing
-from f5router.model.errors import AuthFailed, Forbidden, Unreachable, Unsupported
+from f5router.model.errors import AuthFailed, Forbidden, LoginRefused, Unreachable, Unsupported
 
 TIMING = Timing()
 DOWN = Unreachable("GET", "/mgmt/tm/sys", "refused")
@@ -33,14 +33,15 @@ def test_waits_double_up_to_a_limit_and_endpoints_wait_less():
 
 
 @pytest.mark.parametrize(("error", "both"), [
-    (AuthFailed("POST", "/login", "no"), (60, 60)),
-    (Unsupported("POST", "/login", "no"), (60, 60)),
+    (LoginRefused("POST", "/login", "no"), (60, 60)),
+    (AuthFailed("POST", "/login", "no", status=403), (1, 1)),
+    (Unsupported("POST", "/login", "no"), (1, 1)),
     (Forbidden("GET", "/mgmt/tm/sys", "no"), (1, 1)),
     (DOWN, (1, 1)),
     (RuntimeError("a bug"), (1, 1)),
 ], ids=lambda value: type(value).__name__)
 def test_a_refused_login_is_not_repeated_for_endpoints(error, both):
-    """Accounts are locked after a few; a 403 to one request is not a refused login."""
+    """Accounts are locked after a few; no other reply has that effect, and most of them pass."""
     now = [0.0]
     waiting = backoff(now)
     waiting.failed(error)
@@ -64,7 +65,7 @@ def test_a_success_ends_it(caplog):
 def test_a_cause_is_an_error_once_until_a_success(caplog):
     caplog.set_level(logging.DEBUG)
     waiting = backoff([0.0])
-    for error in (DOWN, DOWN, AuthFailed("POST", "/login", "no"), DOWN):
+    for error in (DOWN, DOWN, LoginRefused("POST", "/login", "no"), DOWN):
         waiting.failed(error)
     assert levels(caplog) == [logging.ERROR, logging.DEBUG, logging.ERROR, logging.DEBUG]
     waiting.succeeded()

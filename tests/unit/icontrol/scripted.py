@@ -15,7 +15,7 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -58,7 +58,10 @@ class Request:
 
 
 class Scripted:
-    """The server: answers of add() in their order, else a login, an empty token deletion, {}."""
+    """The server: answers of add() in their order, else a login, an empty token deletion, {}.
+
+    Objects that are read have a `kind`, as on a device; a body that is given as text stays as it is.
+    """
 
     def __init__(self, tls: ssl.SSLContext, port: int = 0):
         self.requests: list[Request] = []
@@ -106,11 +109,19 @@ class Scripted:
             self.requests.append(request)
             for method, path, answers in self._rules:
                 if answers and method in ("", request.method) and path in request.path:
-                    return answers.pop(0)
+                    return _with_kind(answers.pop(0), request)
             if request.path == "/mgmt/shared/authn/login":
                 self._tokens += 1
                 return Answer(body=login(f"TOKEN{self._tokens:021}", self.token_life_s))
-        return Answer(body=b"") if request.method == "DELETE" else Answer()
+        return Answer(body=b"") if request.method == "DELETE" else _with_kind(Answer(), request)
+
+
+def _with_kind(answer: Answer, request: Request) -> Answer:
+    """Return the answer to a read with its `kind`."""
+    root, _, path = request.path.partition("/mgmt/tm/")
+    if root or request.method != "GET" or answer.status >= 300 or not isinstance(answer.body, dict):
+        return answer
+    return replace(answer, body={"kind": f"tm:{path.partition('/')[0]}:state"} | answer.body)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from f5router.icontrol import failover
 from f5router.icontrol.failover import Failover, FailoverState, parse
 from f5router.icontrol.observation import Observation
+from f5router.icontrol.rest import session
 from f5router.model.errors import AuthFailed, Busy, NotReady, Refused, Standby, Unreachable
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "cm" / "failover-status"
@@ -197,10 +198,12 @@ def test_a_state_that_is_refused_once(error):
 
 @pytest.mark.parametrize("error", [
     AuthFailed("GET", failover.PATH, "Authentication failed.", status=401),
+    AuthFailed("POST", session.LOGIN, "Forbidden", status=403),
+    NotReady("POST", session.LOGIN, "not registered", status=404),
     Unreachable("GET", failover.PATH, "refused"),
     Busy("GET", failover.PATH, "There is an active asynchronous task executing.", status=503),
     NotReady("GET", failover.PATH, "starting", status=503),
-], ids=["password", "unreachable", "busy", "starting"])
+], ids=["password", "forbidden login", "no login", "unreachable", "busy", "starting"])
 def test_no_answer_is_no_permission(error):
     """The state before is kept, and the caller hears the error."""
     clock, client = Clock(), Client(reply("ACTIVE"), error)
@@ -216,4 +219,4 @@ def test_no_answer_is_no_permission(error):
 def test_a_starting_device_is_no_old_one():
     """The same 404 while its daemons start."""
     with pytest.raises(NotReady):
-        Failover(Client(NotReady(text="not registered", status=404), ready=False)).check()
+        Failover(Client(NotReady("GET", failover.PATH, "not registered", status=404), ready=False)).check()

@@ -7,7 +7,7 @@ import pytest
 from f5router.icontrol.failover import FailoverState
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.peer_addresses import PeerAddresses
-from f5router.model.errors import AuthFailed, BigIPError, NotReady, Standby, Unreachable
+from f5router.model.errors import AuthFailed, BigIPError, LoginRefused, NotReady, Standby, Unreachable
 from tests.waiting import DEADLINE_S, until
 
 GROUP = "/Common/traffic-group-1"
@@ -16,7 +16,8 @@ OTHER_GROUP = FailoverState("ACTIVE", frozenset({"/Common/traffic-group-2"}))
 STANDBY = FailoverState("STANDBY")
 UNREADABLE = FailoverState(unreadable="Forbidden")
 DOWN = Unreachable("GET", "/x", "no connection within the time-out")
-REFUSED = AuthFailed("GET", "/x", "no", status=401)
+REFUSED = LoginRefused("GET", "/x", "no", status=401)
+FORBIDDEN = AuthFailed("POST", "/x", "no", status=403)
 
 
 class Failover:
@@ -110,13 +111,15 @@ def test_the_active_unit_is_chosen(make_pair, answers, traffic_group, chosen):
                  id="not readable"),
     pytest.param((OTHER_GROUP, STANDBY), Standby, "a: the unit is not active for", id="other group"),
     pytest.param((DOWN, NotReady("GET", "/x", "starting")), Unreachable, "b: starting", id="down"),
-    pytest.param((REFUSED, REFUSED), AuthFailed, "a: no; b: no", id="login refused"),
+    pytest.param((REFUSED, REFUSED), LoginRefused, "a: no; b: no", id="login refused"),
+    pytest.param((REFUSED, FORBIDDEN), AuthFailed, "a: no; b: no", id="login refused, forbidden"),
     pytest.param((REFUSED, DOWN), Unreachable, "a: no; b: no connection", id="login refused, down"),
 ])
 def test_none_is_chosen(make_pair, answers, error, words):
     pair, _ = make_pair(*answers)
     with pytest.raises(error) as caught:
         choose(pair)
+    assert type(caught.value) is error
     assert words in caught.value.text
     assert words in pair.obstacle()
     assert (pair.active(), pair.may_choose()) == (False, False)

@@ -50,7 +50,15 @@ LOST = Answer(fault="close")
 PASSING = {"lost": LOST, "page": RESTARTING, "busy": BUSY, "mcpd": MCPD_LOST, "starting": NOT_REGISTERED,
            "slow": TIMED_OUT, "page with 200": PAGE, "half": HALF_JSON, "empty": Answer(200, b""),
            "list": Answer(200, []),
-           "deep": Answer(200, '{"items":' + "[" * 50_000 + "]" * 50_000 + "}")}
+           "deep": Answer(200, '{"items":' + "[" * 50_000 + "]" * 50_000 + "}"),
+           "latin-1": Answer(200, b'{"kind": "tm:ltm:pool:x", "description": "\xe4"}')}
+ODD = {"nothing": {}, "another service's": {"status": "ok"}, "another module's": {"kind": "tm:net:self:x"},
+       "an error": {"kind": ":resterrorresponse", "code": 200}, "kind": {"kind": ["tm:ltm:pool:x"]},
+       "items": {"kind": "tm:ltm:pool:x", "items": 7}, "item": {"kind": "tm:ltm:pool:x", "items": [{}, None]},
+       "object": {"kind": "tm:ltm:pool:x", "items": {"a": 1}},
+       "entries": {"kind": "tm:ltm:pool:x", "entries": [1]}, "text": {"kind": "tm:ltm:pool:x", "items": "x"}}
+"""Replies that are JSON, but do not answer the reading of a collection below ltm."""
+NO_NUMBERS = ("NaN", "Infinity", "-1e999", "9" * 5000)
 ELSEWHERE = {"redirect": Answer(302, b"", {"Location": "https://sso.example.com/login"}),
              "page": Answer(404, "<html><title>404 Not Found</title></html>")}
 
@@ -126,8 +134,9 @@ def test_encode_a_list():
 def test_replies():
     """JSON objects; nothing from a deletion, whose body is empty."""
     with connected() as (device, client, _):
-        device.add(Answer(body={"items": [1]}), Answer(body={"a": "ä"}), path="ltm/pool")
-        assert client.get("ltm/pool") == {"items": [1]}
+        items = {"kind": "tm:ltm:pool:poolcollectionstate", "items": [{"name": "x"}]}
+        device.add(Answer(body=items), Answer(body={"a": "ä"}), path="ltm/pool")
+        assert client.get("ltm/pool") == items
         assert client.post("ltm/pool", {}) == {"a": "ä"}
         assert client.delete("ltm/pool/x") is None
         device.add(Answer(body={"k": 1}), path="ltm/pool")
@@ -140,9 +149,41 @@ def test_read_is_repeated(answer):
     with connected() as (device, client, clock):
         device.add(*[answer] * 3, method="GET", path="ltm/pool")
         device.add(Answer(body={"name": "x"}), method="GET", path="ltm/pool")
-        assert client.get("ltm/pool") == {"name": "x"}
+        assert client.get("ltm/pool")["name"] == "x"
         assert len(clock.waits) == 3
         assert all(0 <= wait <= 5 for wait in clock.waits)
+
+
+@pytest.mark.parametrize("text", [
+    *map(json.dumps, ODD.values()), *(f'{{"kind": "tm:ltm:pool:x", "items": [{{"port": {number}}}]}}'
+                                      for number in NO_NUMBERS)])
+def test_a_read_that_is_answered_with_something_else(text):
+    """As without an answer. Something else might say that there is nothing; no write depends on its form."""
+    with connected() as (device, client, clock):
+        device.add(Answer(body=text), method="GET", path="ltm/pool")
+        device.add(Answer(body={"items": [{"name": "x"}]}), method="GET", path="ltm/pool")
+        assert client.get("ltm/pool")["items"] == [{"name": "x"}]
+        assert len(clock.waits) == 1
+
+
+@pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
+def test_a_write_that_is_answered_with_something_else(answer):
+    """Nobody needs what is in it."""
+    with connected() as (device, client, _):
+        device.add(Answer(body=answer), method="PATCH", path="ltm/pool")
+        assert client.patch("ltm/pool/x", {}) == answer
+
+
+@pytest.mark.parametrize("body", [
+    {"kind": "tm:ltm:pool:poolcollectionstate"}, {"kind": "tm:ltm:pool:x", "items": []},
+    {"kind": "tm:ltm:pool:x", "items": None}, {"items": [{"fullPath": "/Common/x"}]},
+    {"kind": "tm:ltm:pool:x", "items": [{"name": "x", "a": None}]}, {"entries": {"u": {}}}])
+def test_a_read_that_is_answered(body):
+    """An empty collection has no items, and `$select` may take the kind away."""
+    with connected() as (device, client, clock):
+        device.add(Answer(body=json.dumps(body)), method="GET", path="ltm/pool")
+        assert client.get("ltm/pool") == body
+        assert clock.waits == []
 
 
 def test_read_is_given_up():

@@ -9,7 +9,7 @@ from f5router.model.errors import NotReady, Unsupported
 def statistics(url: str, **texts: str) -> dict:
     """A reply as in the recordings of sys/version, sys/ready, sys/mcp-state."""
     entries = {name: {"description": text} for name, text in texts.items()}
-    return {"kind": "tm:x:xstats", "entries": {f"{url}/0": {"nestedStats": {"entries": entries}}}}
+    return {"kind": "tm:sys:x:xstats", "entries": {f"{url}/0": {"nestedStats": {"entries": entries}}}}
 
 
 @pytest.mark.parametrize(("text", "version"), [

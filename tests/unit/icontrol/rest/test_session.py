@@ -11,7 +11,7 @@ import pytest
 
 from f5router.icontrol.rest import session
 from f5router.icontrol.rest.session import token_life_s
-from f5router.model.errors import AuthFailed, NotReady, Unreachable, Unsupported
+from f5router.model.errors import AuthFailed, LoginRefused, NotReady, Unreachable, Unsupported
 from tests.unit.icontrol.scripted import PASSWORD, USER, Answer, connected, login
 
 LOGIN = "/mgmt/shared/authn/login"
@@ -192,7 +192,6 @@ def test_lasting_sporadic_refusal():
 @pytest.mark.parametrize(("auth", "path", "refusal", "words"), [
     pytest.param("token", LOGIN, WRONG_PASSWORD, "Authentication failed.", id="token"),
     pytest.param("token", LOGIN, WRONG_BASIC, "401 Unauthorized", id="token, Apache"),
-    pytest.param("token", LOGIN, TOKEN_LIMIT, "100 live tokens", id="token limit"),
     pytest.param("basic", "ltm/pool", WRONG_BASIC, "401 Unauthorized", id="basic"),
 ])
 def test_refused_login(auth, path, refusal, words):
@@ -200,9 +199,9 @@ def test_refused_login(auth, path, refusal, words):
     with connected(auth=auth) as (device, client, clock):
         device.add(refusal, path=path)
         for _ in range(3):
-            with pytest.raises(AuthFailed, match=words) as caught:
+            with pytest.raises(LoginRefused, match=words) as caught:
                 client.get("ltm/pool")
-            with pytest.raises(AuthFailed) as again:
+            with pytest.raises(LoginRefused) as again:
                 client.delete("ltm/pool/x")
             assert str(again.value) == str(caught.value)
             clock.now += 9.9
@@ -211,6 +210,30 @@ def test_refused_login(auth, path, refusal, words):
         clock.now += 0.4
         client.get("ltm/pool")
         assert len(device.requests) == (3 if auth == "token" else 2)
+
+
+@pytest.mark.parametrize("refusal", [
+    pytest.param(Answer(403, {"message": "Forbidden"}), id="403"),
+    pytest.param(Answer(403, "<html><title>403 Forbidden</title></html>"), id="page"),
+    pytest.param(Answer(409, {"message": "Conflict"}), id="409"),
+    pytest.param(TOKEN_LIMIT, id="token limit"),
+])
+def test_a_login_that_is_refused_for_another_reason(refusal):
+    """It is repeated after a second, then ever more rarely; one that is accepted ends that."""
+    with connected() as (device, client, clock):
+        for pauses in ((1, 2, 4, 8, 16, 30, 30), (1,)):
+            device.add(*[refusal] * len(pauses), path=LOGIN)
+            for pause_s in pauses:
+                before = device.logins
+                for wait_s in (0.0, pause_s - 0.1):
+                    clock.now += wait_s
+                    with pytest.raises(AuthFailed) as caught:
+                        client.get("ltm/pool")
+                    assert type(caught.value) is AuthFailed
+                assert device.logins == before + 1
+                clock.now += 0.1
+            client.get("ltm/pool")
+            clock.now += session.DEFAULT_LIFE_S
 
 
 @pytest.mark.parametrize(("auth", "path", "refusal", "words"), [
@@ -283,6 +306,7 @@ def test_version_without_token_writes(auth, warnings, caplog):
     pytest.param(Answer(404, "<html><title>404 Not Found</title>"), Unsupported, id="no REST"),
     pytest.param(Answer(400, {"message": "Found invalid JSON body"}), AuthFailed, id="refused"),
     pytest.param(Answer(404, {"message": "Object not found"}), AuthFailed, id="not found"),
+    pytest.param(Answer(404, {"message": "Object not found", "errorStack": 7}), AuthFailed, id="odd stack"),
     pytest.param(Answer(200, "<html>log in here</html>"), NotReady, id="page with 200"),
     pytest.param(Answer(200, {}), NotReady, id="no token"),
     pytest.param(Answer(200, {"token": "x"}), NotReady, id="token of another form"),
