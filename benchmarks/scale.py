@@ -180,7 +180,7 @@ class Router:
 
     def look_at_generations(self) -> None:
         """Read names and generations, as is done still more often."""
-        generations.read(self._client.for_reading(), self._place)
+        generations.read(self._client.for_reading(), self._place, generations.Extent())
 
     def median(self, deltas: list[Delta]) -> Figures:
         """Measure several events of one sort."""

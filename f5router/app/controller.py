@@ -37,6 +37,7 @@ from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.plan.change import AnyChange
 from f5router.reconcile.drift import DriftCheck
 from f5router.reconcile.drift_hint import DriftHint
+from f5router.reconcile.explained import Explained
 from f5router.reconcile.reading_pace import HINTS, READINGS, ReadingPace
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
@@ -80,11 +81,14 @@ class Controller:
         self.drift = DriftCheck(reconciler, wake=signal.wake, pace=ReadingPace(
             "all", config.observe_interval_s, READINGS if config.observe_interval_adapts else math.inf))
         self.hint = DriftHint(
-            lambda: generations.begin(device.client, Place(config.folder, (
-                config.http_virtual, config.https_virtual)), signal.wake), reconciler.members.is_writing,
+            lambda extent: generations.begin(device.client, Place(config.folder, (
+                config.http_virtual, config.https_virtual)), extent, signal.wake),
+            Explained(reconciler.members.is_writing, lambda: device.observed, lambda: device.unit.replies),
             pace=ReadingPace("names and generations", config.drift_interval_s,
                              HINTS if config.drift_interval_adapts else math.inf),
             limit_s=config.observe_interval_s, clock=clock)
+        device.on_reading = self.hint.begin_reading
+        device.on_read = lambda observation: self.hint.take_reading(observation.generations)
         self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
@@ -388,7 +392,8 @@ class Controller:
                 self.drift.begin()
             if self.drift.step():
                 if self._hinted:
-                    self.hint.record_reading(right=self.drift.found_drift)
+                    self.hint.record_reading(right=self.drift.found_drift,
+                                             cost_s=self.drift.pace.cpu_s)
                 self.monitor.health.reached()
                 self.device.remove_left()
         except Exception as exc:

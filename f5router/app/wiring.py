@@ -103,6 +103,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
                 max_in_flight=settings.max_in_flight,
                 describe=describer(config.status.router_name, config.status.canonical_hostname or "",
                                    config.folder))
+    client.on_written = unit.replies.note
     stack.callback(unit.close)
     return unit
 

@@ -18,6 +18,7 @@ from f5router.icontrol.calls import Calls
 from f5router.icontrol.drain import Drain
 from f5router.icontrol.expected import expect
 from f5router.icontrol.failover import Failover
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.observe import DeviceReading
 from f5router.icontrol.outcome import Outcome, RetentionTest
 from f5router.icontrol.pair import Pair
@@ -84,6 +85,10 @@ class Device:
         """Returns the objects as they are wanted, which a reading probably finds."""
         self.on_switch: Callable[[], None] = lambda: None
         """Called after `unit` has changed; `observed` is empty then."""
+        self.on_reading: Callable[[], None] = lambda: None
+        """Called when a reading begins."""
+        self.on_read: Callable[[Observation], None] = lambda observation: None
+        """Called when a reading has been taken as a whole, before it is compared."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
         self._meanwhile: dict[Ref, Object | None] | None = None
@@ -138,6 +143,7 @@ class Device:
         """
         self._choose_unit()
         self._meanwhile, self.beside = {}, None
+        self.on_reading()
         unconfirmed, self.unconfirmed = self.unconfirmed, set()
         self.calls.begin()
         try:
@@ -161,11 +167,13 @@ class Device:
             self.record_object(ref, obj)
         for observer in self.unit.observers:
             observer.update_from(observation)
+        self.on_read(observation)
         self.unit.nodes.forget(before - addresses(self.observed))
 
     def begin_reading(self, ended: Callable[[], None]) -> None:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
         reading = self._reading(self.client.for_reading())
+        self.on_reading()
         self.beside = beside.BesideReading(beside.begin(reading.read, ended))
 
     def _reading(self, client: Client) -> DeviceReading:

@@ -4,7 +4,7 @@ import contextlib
 import logging
 from collections.abc import Mapping
 
-from f5router.icontrol import pages
+from f5router.icontrol import generations, pages
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.expected import Expected, rules_path
 from f5router.icontrol.rest.client import Client, get_if_there
@@ -51,6 +51,8 @@ class LTMReading:
         """Our objects, and other people's Rules in our policies."""
         self.nodes: dict[str, str] = {}
         """Full path of the LTM node, by the address of a member of our pools."""
+        self.generations: dict[Ref, int] = {}
+        """Generations of our objects, each as old as what was read of the object, or older."""
         self.policies: dict[str, object] = {}
         """Status of each policy, by path."""
         self.profiles: dict[str, dict[str, JSON]] = {kind: {} for kind in (*PROFILES, HTTP)}
@@ -128,6 +130,7 @@ class LTMReading:
         Args: rules: those of a policy, if they were read by themselves.
         """
         try:
+            self.generations[Ref(kind, path)] = generations.of(item)
             nested = decoded(kind, item) if rules is None else _joined(item, rules)
         except ltm_codec.ODD as exc:
             log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})

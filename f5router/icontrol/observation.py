@@ -23,3 +23,5 @@ class Observation:
     """Full path of the LTM node, by the address of a member of our pools."""
     stands_alone: bool = False
     """True if the device trusts no other, so that none can take over from it."""
+    generations: Mapping[Ref, int] = field(default_factory=dict)
+    """Generations of our REST objects, and of the virtual servers, as they were with what was read."""

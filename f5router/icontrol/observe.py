@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from f5router.desired import irules
-from f5router.icontrol import own_addresses, pages
+from f5router.icontrol import generations, own_addresses, pages
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.expected import NOTHING, Expected
+from f5router.icontrol.generations import VIRTUAL
 from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.own_addresses import Peer
@@ -93,6 +94,9 @@ class DeviceReading:
         version = client.version()
         self._ltm.read_profiles()
         servers = [virtual(client, path) for path in self._virtuals]
+        self._ltm.generations.update(
+            (Ref(VIRTUAL, path), generations.of(raw))
+            for path, raw in zip(self._virtuals, servers, strict=True) if path and raw)
         vxlan = self._vxlan and version >= tmos.VXLAN_SINCE
         network, around = tunnels.observe(client, folder) if vxlan else ([], {})
         sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
@@ -140,7 +144,8 @@ class DeviceReading:
         left = original_facts(client, objects, (self.facts.http, self.facts.https), folder)
         facts = replace(self.facts, original=left,
                         doubt=own_addresses.kept(self.facts.doubt, objects.values()))
-        return Observation(objects, facts, *ltm.policy_state(), ltm.nodes, self._stands_alone)
+        return Observation(objects, facts, *ltm.policy_state(), ltm.nodes, self._stands_alone,
+                           ltm.generations)
 
 
 _ALWAYS = (names.PASSTHROUGH_IRULE, names.PROXY_IRULE, names.CLIENT_CERTIFICATE_IRULE)

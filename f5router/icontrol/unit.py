@@ -9,6 +9,7 @@ from collections.abc import Callable
 from f5router.icontrol import contents
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.failover import Failover
+from f5router.icontrol.generations import Replies
 from f5router.icontrol.known_descriptions import KnownDescriptions
 from f5router.icontrol.peer_addresses import PeerAddresses
 from f5router.icontrol.rest import readiness
@@ -42,7 +43,7 @@ class Unit:
         """
         self.name, self.client, self.files, self.failover = name, client, files, failover
         self.number = number
-        self.calls = Calls(max_in_flight)
+        self.calls, self.replies = Calls(max_in_flight), Replies()
         self.addresses = PeerAddresses(name, client)
         """Those of the unit; read in a pair only."""
         self._given_up = threading.Event()
@@ -56,7 +57,8 @@ class Unit:
             client, checkpoint=self._checkpoint,
             enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
             obstacle=self.sender.obstacle,
-            contents=lambda path: contents.policy(self.observed(), folder, path), describe=described)
+            contents=lambda path: contents.policy(self.observed(), folder, path), describe=described,
+            on_opened=self.replies.opened)
         self.sender.register(
             files, TunnelWriter(client, folder, described), fdb,
             StaticRouteWriter(client, folder, described),

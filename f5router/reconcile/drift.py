@@ -118,6 +118,7 @@ class DriftCheck:
 
     def _compare(self, reading: BesideReading, observation: Observation) -> Iterator[set[Ref]]:
         """Take what was read, in steps; yield the objects that are not as they should be."""
+        self._device.on_read(observation)
         self._compare_facts(reading, observation)
         observed, read = self._device.observed, observation.objects
         wanted = self._reconciler.engine.objects

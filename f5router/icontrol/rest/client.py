@@ -121,6 +121,8 @@ class Client:
         self.before_write: Callable[[], None] = lambda: None
         """Called before each attempt of a write, but not before the removal of an uploaded file: a login, or
         a connection that had to be waited for, may have taken long. Raises: BigIPError."""
+        self.on_written: Callable[[str, str, JSON], None] = lambda method, path, reply: None
+        """Called with the reply to each write that was answered, from the thread that wrote."""
 
     def for_reading(self) -> "Client":
         """Return a client on the same connections whose requests delay no others, sent one at a time."""
@@ -300,7 +302,9 @@ class Client:
 
         def call() -> dict[str, Any]:
             headers = JSON_HEADERS if data else None
-            return self._call(method, path, query=query, body=data, headers=headers, **how)
+            reply = self._call(method, path, query=query, body=data, headers=headers, **how)
+            self.on_written(method, path, reply)
+            return reply
 
         try:
             return self._repeat(_was_not_sent, call)

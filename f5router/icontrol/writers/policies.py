@@ -49,15 +49,17 @@ class PolicyWriter:
     def __init__(
         self, client: Client, *, checkpoint: Callable[[], None], enough: Callable[[], bool],
         attempt: Attempt, obstacle: Callable[[Change[Rule]], BigIPError | None], contents: Contents,
-        describe: descriptions.Describe, clock: Callable[[], float] = time.monotonic,
+        describe: descriptions.Describe, on_opened: Callable[[str, JSON], None] = lambda policy, reply: None,
+        clock: Callable[[], float] = time.monotonic,
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
         enough: True if no more is to be written, and the Rules so far are to be published.
         obstacle: returns why a Rule may not be written now; `attempt` looks by itself.
+        on_opened: called with a policy and the reply to the request for a draft of it.
         clock: monotonic seconds.
         """
-        self._client = client
+        self._client, self._on_opened = client, on_opened
         self._enough, self._attempt, self._obstacle = enough, attempt, obstacle
         self._checkpoint, self._contents, self._clock = checkpoint, contents, clock
         self._describe, self._pace = describe, Pace()
@@ -304,14 +306,15 @@ class PolicyWriter:
         self._drop_drafts(policy)
         item = item_path(Policy.KIND, policy)
         try:
-            self._client.patch(item, {"createDraft": True})
+            reply = self._client.patch(item, {"createDraft": True})
         except Refused:
             # A draft that this process does not know of: made since the reading.
             strange = {path for path in names.draft_paths(policy) if self._exists(path)}
             self._drafts |= strange
             self._strange |= strange
             self._drop_drafts(policy)
-            self._client.patch(item, {"createDraft": True})
+            reply = self._client.patch(item, {"createDraft": True})
+        self._on_opened(policy, reply)
         candidates = names.draft_paths(policy)
         self._drafts |= set(candidates)
         if len(candidates) == 1:

@@ -1,19 +1,20 @@
-"""Hints at drift by names and generations."""
+"""When names and generations are looked at."""
 
 import math
 
 import pytest
 
 from f5router.icontrol.beside import Reading
-from f5router.icontrol.generations import NotSelected
+from f5router.icontrol.generations import KINDS, Look, NotSelected, Replies
 from f5router.model.errors import Unreachable
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Policy, Pool
 from f5router.model.objects import Ref
-from f5router.plan.change import CREATE, Change
-from f5router.reconcile.drift_hint import DriftHint
+from f5router.plan.change import UPDATE, Change
+from f5router.reconcile.drift_hint import FIRST_S, SETTLED_S, DriftHint
+from f5router.reconcile.explained import Explained
 from f5router.reconcile.reading_pace import ReadingPace
 
-A, B = "/P/a", "/P/b"
+A, POLICY = Pool("/P/a"), Policy("/P/openshift_insecure_routes")
 
 
 def generations(**values: int) -> dict[Ref, int]:
@@ -23,84 +24,171 @@ def generations(**values: int) -> dict[Ref, int]:
 class Looks:
     """A DriftHint, and what it reads."""
 
-    def __init__(self, clock, *, period_s: float = 45, limit_s: float = 300, share=math.inf):
-        self.clock, self.writing, self.begun = clock, set(), 0
-        self.hint = DriftHint(self._begin, self.writing.__contains__, limit_s=limit_s, clock=clock,
+    def __init__(self, clock, *, period_s: float = 45, limit_s: float = 300, share=math.inf, read=True):
+        self.clock, self.begun, self.replies = clock, [], Replies()
+        explained = Explained(lambda ref: False, tuple, lambda: self.replies)
+        self.hint = DriftHint(self._begin, explained, limit_s=limit_s, clock=clock,
                               pace=ReadingPace("names", period_s, share))
+        if read:
+            self.read(generations(a=1))
 
-    def _begin(self) -> Reading:
-        self.begun += 1
+    def _begin(self, extent) -> Reading:
+        self.begun.append(extent)
         self.future = Reading()
         return self.future
+
+    def read(self, answer: dict) -> None:
+        self.hint.begin_reading()
+        self.hint.take_reading(answer)
 
     def look(self, answer, *, meanwhile=lambda: None, cpu_s: float = 0.0) -> bool:
         """Return what a reading with this answer leads to."""
         self.clock.now = max(self.clock.now, self.hint.due_at())
         assert not self.hint.check(self.clock.now)
         assert not self.hint.check(self.clock.now), "nothing was read yet"
+        assert self.hint.due_at() == math.inf
         meanwhile()
         self.future.cpu_s = cpu_s
         if isinstance(answer, Exception):
             self.future.set_exception(answer)
         else:
-            self.future.set_result(answer)
+            self.future.set_result(Look(answer))
+        assert self.hint.due_at() == -math.inf
         return self.hint.check(self.clock.now)
 
-    def write(self, path: str) -> None:
-        self.hint.record(Change(CREATE, None, Pool(path)))
+    def write(self, obj=A, generation: int | None = None) -> None:
+        self.replies.note("PATCH", f"{obj.KIND}/{obj.path.replace('/', '~')}", {"generation": generation})
+        self.hint.record(Change(UPDATE, obj, obj))
+
+    @property
+    def wait_s(self) -> float:
+        return self.hint.due_at() - self.clock.now
 
 
 @pytest.mark.parametrize(("after", "hint"), [
-    pytest.param(generations(a=1, b=1), False, id="nothing"),
-    pytest.param(generations(a=2, b=1), True, id="changed"),
-    pytest.param(generations(a=1), True, id="gone"),
-    pytest.param(generations(a=1, b=1, c=1), True, id="new"),
+    pytest.param(generations(a=1), False, id="nothing"),
+    pytest.param(generations(a=2), True, id="changed"),
+    pytest.param(generations(), True, id="gone"),
+    pytest.param(generations(a=1, b=1), True, id="new"),
 ])
 def test_hints(clock, after, hint):
-    looks = Looks(clock)
-    assert not looks.look(generations(a=1, b=1)), "there is nothing to compare with"
-    assert looks.look(after) is hint
+    assert Looks(clock).look(after) is hint
 
 
-@pytest.mark.parametrize("when", ["before", "during", "under way", "before a reading that failed"])
-def test_own_writes_are_no_hint(clock, when):
+def test_times_at_rest(clock):
+    """The first look comes soon after the first reading, the next ones in turn; none before it."""
+    looks = Looks(clock, read=False)
+    assert looks.wait_s == math.inf
+    looks.read(generations(a=1))
+    assert looks.wait_s == FIRST_S
+    for _ in range(3):
+        looks.look(generations(a=1))
+        assert looks.wait_s == 45
+    assert [extent.kinds for extent in looks.begun] == [KINDS] * 3
+    looks.hint.start_over()
+    assert looks.wait_s == math.inf
+
+
+def test_times_after_own_writes(clock):
+    """A short look learns the generation, soon after the last of several writes, but not often."""
+    looks = Looks(clock, period_s=60)
+    looks.look(generations(a=1))
+    looks.write(generation=2)
+    assert looks.wait_s == 60, "the reply shows the generation"
+    looks.write()
+    assert looks.wait_s == SETTLED_S
+    waits = []
+    for _ in range(30):
+        looks.write()
+        waits.append(looks.wait_s)
+        clock.now += 1
+    assert waits[:18] == [2] * 18
+    assert looks.hint.due_at() < clock.now
+    assert not looks.look(generations(a=9))
+    assert looks.begun[-1].kinds == {Pool.KIND}
+    assert looks.wait_s <= 60
+    looks.write()
+    assert looks.wait_s == 20, "a third of the period from look to look"
+    clock.now += 30
+    looks.look(generations(a=12))
+    assert looks.begun[-1].kinds == KINDS, "the next look at everything is not far"
+
+
+def test_a_reading_that_overtakes_a_look(clock):
+    """The look may be older."""
     looks = Looks(clock)
-    looks.look(generations(a=1, b=1))
-    if when.startswith("before"):
-        looks.write(A)
-    if when == "under way":
-        looks.writing.add(Ref(Pool.KIND, A))
-    if "failed" in when:
-        assert not looks.look(Unreachable())
-    during = (lambda: looks.write(A)) if when == "during" else (lambda: None)
-    assert not looks.look(generations(a=2, b=1), meanwhile=during)
-    looks.writing.clear()
-    if when == "during":
-        assert not looks.look(generations(a=3, b=1)), "the write may have been applied after that reading"
-    assert looks.look(generations(a=4, b=1))
+    assert not looks.look(generations(a=1), meanwhile=lambda: looks.read(generations(a=2)))
+    assert not looks.look(generations(a=2))
+
+
+def test_a_look_that_fails(clock):
+    """The router goes on, and learns what it has written from the next one."""
+    looks = Looks(clock)
+    looks.write()
+    assert not looks.look(Unreachable())
+    assert looks.wait_s < 45
+    assert not looks.look(generations(a=2))
+    assert looks.look(generations(a=3))
 
 
 def test_wrong_hints_become_rare(clock):
-    looks = Looks(clock)
-    waits = []
+    looks, waits = Looks(clock), []
     for _ in range(4):
         looks.hint.record_reading(right=False)
-        waits.append(looks.hint.due_at() - clock.now)
+        waits.append(looks.wait_s)
     assert waits == [90, 180, 300, 300]
+    looks.write()
+    assert looks.wait_s == 100, "short looks are rarer, too"
     looks.hint.record_reading(right=True)
-    assert looks.hint.due_at() - clock.now == 45
+    assert looks.wait_s == FIRST_S
 
 
-def test_costly_hints_are_rare(clock):
+def test_a_right_hint_is_followed_by_a_look_soon(clock):
+    """Unless what it leads to is costly."""
+    looks = Looks(clock)
+    looks.look(generations(a=2))
+    looks.hint.record_reading(right=True, cost_s=0.1)
+    looks.write()
+    assert looks.wait_s == FIRST_S
+    looks.hint.record_reading(right=True, cost_s=2.0)
+    assert looks.wait_s == 40
+
+
+def test_replies_that_do_not_show_the_generation(clock):
+    """One wrong hint, and replies are of no use any more; looks are not."""
+    looks = Looks(clock)
+    looks.write(generation=7)
+    assert looks.look(generations(a=8))
+    looks.hint.record_reading(right=False)
+    assert looks.wait_s == 45
+    looks.write(generation=10)
+    assert looks.wait_s == SETTLED_S
+    assert not looks.look(generations(a=11))
+
+
+def test_a_policy_that_was_changed_before_a_draft(clock):
+    looks = Looks(clock)
+    looks.read({POLICY.ref: 1})
+    for number in (1, 3):
+        looks.replies.opened(POLICY.path, {"generation": number})
+        looks.write(POLICY)
+        if number == 1:
+            looks.look({POLICY.ref: 2})
+    assert looks.hint.due_at() <= clock.now
+    assert looks.hint.check(clock.now)
+    assert not looks.hint.check(clock.now)
+
+
+def test_costly_looks_are_rare(clock):
     """They take no more than their share, and come as asked for again when they are cheap."""
     looks, waits = Looks(clock, share=0.01), []
     for cpu_s in (0.1, 0.9, 9.0, 0.1):
         looks.look(generations(a=1), cpu_s=cpu_s)
-        waits.append(looks.hint.due_at() - clock.now)
+        waits.append(looks.wait_s)
     assert waits == pytest.approx([45, 90, 900, 45])
     looks.look(generations(a=1), cpu_s=9.0)
     looks.hint.record_reading(right=True)
-    assert looks.hint.due_at() - clock.now == pytest.approx(900)
+    assert looks.wait_s == pytest.approx(300)
 
 
 @pytest.mark.parametrize("stop", ["no shorter period", "a device that gives everything"])
@@ -108,4 +196,6 @@ def test_no_hints(clock, stop):
     looks = Looks(clock, period_s=300 if stop == "no shorter period" else 45)
     if stop != "no shorter period":
         assert not looks.look(NotSelected("no"))
-    assert looks.hint.due_at() == float("inf")
+    looks.write()
+    looks.read(generations(a=1))
+    assert looks.hint.due_at() == math.inf
