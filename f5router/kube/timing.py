@@ -77,6 +77,8 @@ class StatusTiming:
     (--kube-api-qps). From there on, the rate adapts, up to a setting."""
     forbidden_s: float = 60.0
     """Wait of a Route after a refusal for want of rights; of the whole queue after two in a row."""
+    refused: Backoff = field(default=Backoff(first_s=5.0, limit_s=300.0))
+    """Waits of a Route whose status the API server, or a webhook, refuses: it may accept the same later."""
     repair_s: float = 3.0
     """Wait before an entry is restored that somebody else changed: this router may be about to agree."""
     contention_s: float = 180.0

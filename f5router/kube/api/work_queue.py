@@ -42,6 +42,8 @@ class WorkQueue(Generic[K]):
         """Number in the heap, item, and time when it is due, by key."""
         self._heap: list[tuple[float, int, K]] = []
         """Items not due yet, or not when a worker looked last."""
+        self._parked: set[K] = set()
+        """Keys of items that wait, but that nobody waits for."""
         self._due: FairQueue[K] = FairQueue()
         self._taken: set[K] = set()
         self._number = count()
@@ -52,15 +54,20 @@ class WorkQueue(Generic[K]):
         self._closed = False
 
     def __len__(self) -> int:
-        """Count the queued items, without those that workers have taken."""
-        return len(self._waiting)
+        """Count the queued items, without those that are parked or that workers have taken."""
+        return len(self._waiting) - len(self._parked)
 
     def put(self, key: K, value: object, delay_s: float = 0.0) -> None:
-        """Add an item, due after delay_s, in place of the one that waits; an equal one changes nothing."""
+        """Add an item, due after delay_s, in place of the one that waits; an equal one changes nothing.
+
+        One that is parked is due then, but remembers its failures if it is equal.
+        """
         with self._changed:
             known = self._waiting.get(key)
             if known is None or known[1].value != value:
                 self._push(WorkItem(key, value), delay_s)
+            elif key in self._parked:
+                self._push(known[1], delay_s)
 
     def take(self) -> WorkItem[K] | None:
         """Wait for the next item that is due; None after close()."""
@@ -69,12 +76,16 @@ class WorkQueue(Generic[K]):
                 wait_s = self._until_due()
                 if wait_s is not None and wait_s <= 0 and (key := self._due.pop()) is not None:
                     self._taken.add(key)
+                    self._parked.discard(key)
                     return self._waiting.pop(key)[1]
                 self._changed.wait(wait_s)
             return None
 
-    def done(self, item: WorkItem[K], retry_after_s: float | None = None) -> None:
-        """Return an item: finished, or to be tried again unless a newer one is queued."""
+    def done(self, item: WorkItem[K], retry_after_s: float | None = None, *, parked: bool = False) -> None:
+        """Return an item: finished, or to be tried again unless a newer one is queued.
+
+        Args: parked: its result is known, so that nobody waits for the next attempt.
+        """
         with self._changed:
             self._taken.discard(item.key)
             if item.key in self._waiting:
@@ -82,6 +93,8 @@ class WorkQueue(Generic[K]):
                 self._push(newer, due - self._clock())
             elif retry_after_s is not None:
                 self._push(WorkItem(item.key, item.value, item.failures + 1), retry_after_s)
+                if parked:
+                    self._parked.add(item.key)
             self._changed.notify_all()
 
     def make_room(self, namespace: str) -> bool:
@@ -93,6 +106,7 @@ class WorkQueue(Generic[K]):
                 return False
             key = next(key for key in reversed(self._waiting) if key.namespace == most)
             del self._waiting[key]
+            self._parked.discard(key)
             self._due.discard(key)
         return True
 
@@ -128,15 +142,15 @@ class WorkQueue(Generic[K]):
             return self._rate.per_s
 
     def wait_empty(self, timeout_s: float, *, unless: Callable[[], object] | None = None) -> bool:
-        """Wait until everything is finished; False if that takes longer than timeout_s.
+        """Wait until everything is finished or parked; False if that takes longer than timeout_s.
 
         Args: unless: ends the wait early when true; evaluated whenever no worker has an item.
         """
         def ended() -> bool:
-            return not self._taken and bool(not self._waiting or (unless and unless()))
+            return not self._taken and bool(not len(self) or (unless and unless()))
 
         with self._changed:
-            return self._changed.wait_for(ended, timeout_s) and not self._waiting
+            return self._changed.wait_for(ended, timeout_s) and not len(self)
 
     def close(self) -> None:
         """End all waiting."""
@@ -147,6 +161,7 @@ class WorkQueue(Generic[K]):
     def _push(self, item: WorkItem[K], delay_s: float) -> None:
         number, due = next(self._number), self._clock() + delay_s
         self._due.discard(item.key)
+        self._parked.discard(item.key)
         self._waiting[item.key] = (number, item, due)
         heapq.heappush(self._heap, (due, number, item.key))
         self._changed.notify_all()

@@ -50,7 +50,7 @@ class ObjectStatusWriter:
         timing = timing or StatusTiming()
         self._queue: WorkQueue[Key] = WorkQueue(
             rate_per_s=settings.rate_per_s, first_per_s=timing.first_per_s)
-        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=timing.forbidden_s,
+        self._retries = RetryPolicy(self._queue, connection.outages, timing=timing,
                                     resource=source.resource, kind=kind)
         self._thread = threading.Thread(target=self._work, name=f"status-{source.resource}", daemon=True)
         self._lock, self._started = threading.Lock(), False

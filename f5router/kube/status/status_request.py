@@ -5,13 +5,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
+from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import Source
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
@@ -146,17 +147,24 @@ def remove_entry(routes: RouteStatus, owned: OwnedEntry, router_name: str, *,
     return routes.write(owned.key, fields.resource_version(obj), ingress, without_entry)
 
 
+class Retry(NamedTuple):
+    """When a write that failed is tried again."""
+
+    after_s: float
+    parked: bool = False
+    """True if nobody waits for that: the API server has answered, and will probably answer the same."""
+
+
 class RetryPolicy:
     """Decides after a failed write how long the object waits, and whether the whole queue does; thread-safe.
 
-    An error of one Route, or other object, delays only that one; an API-wide error pauses the queue. The
-    methods that take an error return the seconds until the next attempt.
+    An error of one Route, or other object, delays only that one; an API-wide error pauses the queue.
     """
 
-    def __init__(self, queue: WorkQueue[Key], outages: Outages, *, forbidden_s: float, resource: str,
+    def __init__(self, queue: WorkQueue[Key], outages: Outages, *, timing: StatusTiming, resource: str,
                  kind: str = ROUTE):
         """Args: resource: the one whose status is written; kind: of its objects, for the log."""
-        self._queue, self._outages, self._forbidden_s = queue, outages, forbidden_s
+        self._queue, self._outages, self._timing = queue, outages, timing
         self._kind, self._user = kind, f"{resource}/status"
         self._lock = threading.Lock()
         self._logged: dict[str, str] = {}
@@ -181,17 +189,18 @@ class RetryPolicy:
             self._queue.accepted()
         self._outages.answered(self._user)
 
-    def conflict(self, item: WorkItem[Key]) -> float:
+    def conflict(self, item: WorkItem[Key]) -> Retry:
         """Record that the Route was changed meanwhile."""
         self._outages.answered(self._user)
-        return CONFLICT_BACKOFF.jittered_s(item.failures + 1)
+        return Retry(CONFLICT_BACKOFF.jittered_s(item.failures + 1))
 
-    def refused(self, item: WorkItem[Key], exc: Exception) -> None:
-        """Record that the API server never accepts this status: it is not tried again."""
+    def refused(self, item: WorkItem[Key], exc: Exception) -> Retry:
+        """Record that the API server does not accept this status: it is tried again ever more rarely."""
         self._outages.answered(self._user)
         self._log_once(item, "status refused", str(exc))
+        return Retry(self._timing.refused.jittered_s(item.failures + 1), parked=True)
 
-    def forbidden(self, item: WorkItem[Key], exc: KubeForbidden) -> float:
+    def forbidden(self, item: WorkItem[Key], exc: KubeForbidden) -> Retry:
         """Pause the queue if the second write in a row is forbidden: not only in one Route's namespace."""
         self._outages.answered(self._user)
         with self._lock:
@@ -202,23 +211,23 @@ class RetryPolicy:
         if not logged:
             self._log_once(item, "status not written", str(exc))
         if is_general:
-            self._queue.pause(self._forbidden_s)
-        return self._forbidden_s
+            self._queue.pause(self._timing.forbidden_s)
+        return Retry(self._timing.forbidden_s)
 
-    def unreachable(self, item: WorkItem[Key], exc: KubeUnreachable) -> float:
+    def unreachable(self, item: WorkItem[Key], exc: KubeUnreachable) -> Retry:
         """Back off the queue by consecutive failures, and this Route by its own count."""
         delay_s = BACKOFF.jittered_s(item.failures + 1, exc.retry_after_s)
         if exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self._log_once(item, "status not written yet", str(exc))
             self._queue.pause(FAILED_PAUSE_S)
-            return delay_s
+            return Retry(delay_s)
         with self._lock:
             self._unreachable_in_a_row += 1
             failures = self._unreachable_in_a_row
         self._queue.refused()
         self._outages.failed(self._user, exc)
         self._queue.pause(BACKOFF.jittered_s(failures, exc.retry_after_s))
-        return delay_s
+        return Retry(delay_s)
 
     def discard(self, uid: str) -> None:
         """Forget the errors of a Route whose status is up to date, or that this router no longer serves."""
@@ -256,18 +265,21 @@ def work(queue: WorkQueue[Key], retries: RetryPolicy, write: Callable[[WorkItem[
         count: called with the result of an attempt that failed.
     """
     while (item := queue.take()) is not None:
-        retry_s = None
+        retry = None
         try:
-            retry_s = _attempt(item, retries, write, count)
+            retry = _attempt(item, retries, write, count)
         except Exception:  # the thread must outlive a bug
             log.exception("status writer failed", extra=retries.about(item))
         finally:
-            queue.done(item, retry_s)
+            if retry is None:
+                queue.done(item)
+            else:
+                queue.done(item, retry.after_s, parked=retry.parked)
 
 
 def _attempt(item: WorkItem[Key], retries: RetryPolicy, write: Callable[[WorkItem[Key]], None],
-             count: Callable[[str], None]) -> float | None:
-    """Write one status. Returns seconds until the next attempt, None if there is none."""
+             count: Callable[[str], None]) -> Retry | None:
+    """Write one status. Returns when it is tried again, None if it is not."""
     retries.started(item)
     try:
         write(item)
@@ -279,7 +291,7 @@ def _attempt(item: WorkItem[Key], retries: RetryPolicy, write: Callable[[WorkIte
         retries.answered(written=False)
     except (KubeInvalid, ResourceUnavailable, fields.DecodeError) as exc:
         count("refused")
-        retries.refused(item, exc)
+        return retries.refused(item, exc)
     except KubeForbidden as exc:
         count("forbidden")
         return retries.forbidden(item, exc)

@@ -69,8 +69,7 @@ class StatusWriter:
         self._wall = wall
         self._queue: WorkQueue[Key] = WorkQueue(
             rate_per_s=settings.rate_per_s, first_per_s=self._timing.first_per_s, clock=clock)
-        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=self._timing.forbidden_s,
-                                    resource="routes")
+        self._retries = RetryPolicy(self._queue, connection.outages, timing=self._timing, resource="routes")
         self._lock = threading.Lock()
         self._contention = Contention(interval_s=self._timing.contention_s, clock=clock)
         self._desired: dict[Key, DesiredStatus] = {}

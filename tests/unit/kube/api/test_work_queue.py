@@ -63,6 +63,23 @@ def test_retry_waits(pending):
     assert (item.value, item.failures) == (1, 1)
 
 
+def test_nobody_waits_for_a_parked_item(pending):
+    """It is taken when it is due, or at once if somebody asks for it: then that is waited for."""
+    pending.put(A, 1)
+    pending.done(pending.take(), 0.05, parked=True)
+    assert (pending.wait_empty(0), len(pending)) == (True, 0)
+    item = pending.take()
+    assert (item.value, item.failures) == (1, 1)
+    assert not pending.wait_empty(0)
+    for value, failures in ((1, 2), (2, 0)):
+        pending.done(item, 60.0, parked=True)
+        assert (pending.wait_empty(0), len(pending)) == (True, 0)
+        pending.put(A, value)
+        assert (pending.wait_empty(0), len(pending)) == (False, 1)
+        item = pending.take()
+        assert (item.value, item.failures) == (value, failures)
+
+
 def test_retry_is_replaced_by_a_newer_item(pending):
     """A new wish is not held up by the failures of the old one."""
     pending.put(A, 1)

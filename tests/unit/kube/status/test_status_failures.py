@@ -4,8 +4,9 @@ import logging
 
 import pytest
 
+from f5router.model.backoff import Backoff
 from tests.unit.kube import objects
-from tests.unit.kube.status.writing import DENIED, verdicts, writes
+from tests.unit.kube.status.writing import DENIED, NO, verdicts, writes
 from tests.waiting import DEADLINE_S
 
 
@@ -102,6 +103,33 @@ def test_a_webhook_that_denies(kube, write, caplog):
         ("status refused", "shop/a"), ("status refused", "shop/b")]
     assert all(DENIED in record.error and "grant" not in record.error for record in errors)
     assert writes(kube) == [("PATCH", 403)] * 4
+    assert status.writer.counts["refused"] == 4
+
+
+@pytest.mark.parametrize(("fault", "options"), [
+    pytest.param("403", {"message": DENIED}, id="403 of a webhook"), pytest.param("422", {}, id="422")])
+def test_a_status_that_is_refused_for_a_while(kube, write, caplog, fault, options):
+    """It is written in the end, though nobody asks again; each attempt counts, and one is logged."""
+    kube.apply(objects.route("a"))
+    kube.inject(fault, times=5, path="/a/status", **options)
+    status = write(refused=Backoff(first_s=0.01, limit_s=0.05))
+    status.submit()
+    assert kube.wait_for(lambda: verdicts(kube) == [("public", "True")])
+    assert status.flush(DEADLINE_S)
+    assert (status.writer.counts["refused"], status.writer.counts["written"]) == (5, 1)
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
+        "status refused"]
+
+
+def test_another_status_does_not_wait_for_the_refused_one(kube, write):
+    kube.apply(objects.route("a"))
+    kube.inject("422", path="/a/status")
+    status = write()
+    status.submit()
+    assert kube.wait_for(lambda: writes(kube) == [("PATCH", 422)])
+    status.submit(verdict=NO)
+    assert status.flush(DEADLINE_S)
+    assert verdicts(kube) == [("public", "False")]
 
 
 def test_too_many_requests(kube, write):
