@@ -10,16 +10,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from mocks.bigip import names
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tally import Tally
 from mocks.bigip.unit import Unit
 from mocks.bigip.versions import Version
-
-if TYPE_CHECKING:
-    from mocks.bigip.kinds import Kind
 
 Key = tuple[str, ...]
 """Full path of an object; for an item of a sub-collection the names below it follow."""
@@ -70,6 +67,19 @@ class Licence:
     features: tuple[str, ...] = ("LTM, VE", "SDN Services, VE", "SSL, VE")
 
 
+class Kind(Protocol):
+    """The part of a kind that a store needs for its books; kinds.py has all of it."""
+
+    subs: tuple[str, ...]
+    counts_in_folder: bool
+
+    def references(self, item: Item) -> Iterable[Ref]:
+        """Return the references of an item."""
+
+    def uniques(self, item: Item) -> Iterable[Ref]:
+        """Return the values that no other item of the kind may have."""
+
+
 class Store:
     """All state of a device. Hold `lock` around any use from another thread than the server's."""
 
@@ -117,6 +127,10 @@ class Store:
         self._later: dict[tuple, Callable[[], None]] = {}
         self._released: set[Ref] = set()
         self._saved: dict[str, dict[Key, Item]] = {}
+
+    def tally(self, kind: str, key: Key) -> Tally:
+        """The counters of an object."""
+        return self.tallies.setdefault((kind, key), Tally())
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ def build(site: Site) -> None:
                                                                  for key, value in limits.items()}}))
     site.apply(annotated("unswitched", "", {f"{SWITCH}.rate-tcp": "2"}),
                annotated("unswitched-no", "", {SWITCH: "yes", f"{SWITCH}.rate-tcp": "2"}))
-    site.bigip.dataplane.clock = DeviceClock()
+    site.bigip.dataplane.clock.time_of_day = DeviceClock()
     listed = LISTS["address"]
     site.apply(
         annotated("redirected", "edge", listed, insecure="Redirect"),

@@ -22,7 +22,7 @@ def checked(kind: str = "", *, name: str = "a", path: str = "", **fields: object
 def monitored(site: Site, *routes: dict) -> None:
     site.apply(*routes)
     assert site.converge() == []
-    site.bigip.dataplane.speed = SPEED
+    site.bigip.dataplane.clock.speed = SPEED
 
 
 @pytest.mark.parametrize(("kind", "fields"), [

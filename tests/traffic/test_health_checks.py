@@ -19,7 +19,7 @@ def serve(site: Site, kind: str, interval: str, *addresses: str) -> int:
     route["metadata"]["annotations"][CHECK] = interval  # beside roundrobin
     site.apply(route)
     assert site.converge() == []
-    site.bigip.dataplane.speed = SPEED
+    site.bigip.dataplane.clock.speed = SPEED
     return port
 
 

@@ -195,7 +195,7 @@ def test_health_checks(site):
 
     A check of the whole object counts for services without one of their own.
     """
-    site.bigip.dataplane.speed = SPEED
+    site.bigip.dataplane.clock.speed = SPEED
     until(lambda: not clients.plain(site.http, "sick.example.com").pod)
     until(lambda: not clients.plain(site.http, "whole.example.com").pod)
     until(lambda: not any(clients.plain(site.http, "other-host.example.com").pod for _ in range(60)))
@@ -210,7 +210,7 @@ def test_a_pod_that_fails_and_comes_back(site):
     def asked() -> set[str]:
         return {clients.plain(site.http, "back.example.com").pod.get("address") for _ in range(4)}
 
-    site.bigip.dataplane.speed = SPEED
+    site.bigip.dataplane.clock.speed = SPEED
     pod = site.pods["10.1.5.1", 8080]
     until(lambda: asked() == {"10.1.5.1", "10.1.5.2"})
     pod.status = 503

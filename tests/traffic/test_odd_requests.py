@@ -94,14 +94,14 @@ def test_requests_that_name_two_hosts(served, which):
 def test_a_client_that_stops_in_its_client_hello(served):
     """The idle time-out ends it, and nothing is left."""
     plane = served.bigip.dataplane
-    plane.speed = 300 / 0.3
+    plane.clock.speed = 300 / 0.3
     try:
         with socket.create_connection(served.https, DEADLINE_S) as sock:
             sock.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01")
             with contextlib.suppress(ConnectionResetError):
                 assert sock.recv(1) == b""
     finally:
-        plane.speed = 1.0
+        plane.clock.speed = 1.0
     until(lambda: not any(plane.counters().values()))
     assert clients.python(served.https, "through.example.com").pod["pod"] == "tls-10.1.3.1"
 

@@ -49,7 +49,7 @@ def serve(site_of):
     """Makes a site with Service web, on a clock that stands still."""
     def make(kind: str = "", **options) -> Site:
         site = site_of(**options)
-        site.bigip.dataplane.clock = DeviceClock()
+        site.bigip.dataplane.clock.time_of_day = DeviceClock()
         secured = kind in ("reencrypt", "passthrough")
         site.serve("web", "10.1.1.1", port=8443 if secured else 8080, tls=PODS if secured else None)
         return site
@@ -97,7 +97,7 @@ def test_connections_in_three_seconds(serve, kind):
     before = accepted(site)
     assert ask(kind, site) == 0
     assert accepted(site) == before
-    site.bigip.dataplane.clock.now += 6
+    site.bigip.dataplane.clock.time_of_day.now += 6
     assert [ask(kind, site) for _ in range(4)] == [200, 200, 200, 0]
 
 
@@ -111,7 +111,7 @@ def test_requests_in_ten_seconds(serve, kind):
     assert [answer.status for answer in seen] == [200, 200, 200]
     assert ask(kind, site, "127.0.0.1") == 0
     assert ask(kind, site) == 200
-    site.bigip.dataplane.clock.now += 20
+    site.bigip.dataplane.clock.time_of_day.now += 20
     assert ask(kind, site, "127.0.0.1") == 200
 
 
@@ -209,7 +209,7 @@ def test_a_list_stays_closed_without_the_session_table(serve):
 def test_after_every_write(serve, kind):
     """While limits and lists come and go, whoever is listed and below the limits is served, others never."""
     site, seen = serve(kind), []
-    clock = site.bigip.dataplane.clock
+    clock = site.bigip.dataplane.clock.time_of_day
     site.apply(rated(kind))
     router = site.router()
     site.settle(router)

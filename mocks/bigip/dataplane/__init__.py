@@ -7,13 +7,13 @@
 
 FakeBigIP: `dataplane` True or a dict of options (`pods`, `speed`), or `start_dataplane(**options)` later;
 `endpoint(virtual)` and `listeners()` tell the local ports; `pods` is the registry of the pool members'
-stand-ins, see `pods.py`; `dataplane.log` has a record per request, see `records.py`; `errors` has what the
+stand-ins, see `pods.py`; `dataplane.log` has a record per request, see `state.py`; `errors` has what the
 fake does not know and what iRules did wrong, besides a reset connection; `dataplane.counters()` tells what
 is open. Its behaviour, with sources: docs/fake-bigip.md.
 """
 
 from mocks.bigip.dataplane.plane import DataPlane
 from mocks.bigip.dataplane.pods import Pod, Pods
-from mocks.bigip.dataplane.records import Served
+from mocks.bigip.dataplane.state import Served
 
 __all__ = ["DataPlane", "Pod", "Pods", "Served"]

@@ -74,6 +74,13 @@ def members(store: Store, pool: str) -> list[Member]:
     return pool_members
 
 
+def tallies(store: Store, member: Member) -> tuple[Tally, ...]:
+    """The counters of a member and its pool; none of a node without a pool."""
+    if not member.pool:
+        return ()
+    return store.tally("ltm/pool", (member.pool,)), store.tally("ltm/pool/members", member.key)
+
+
 class Balancer:
     """State that is kept between choices. Used by the loop alone."""
 

@@ -5,30 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mocks.bigip.dataplane.shared import Shared
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.matching import Unsupported
 
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.plane import DataPlane
-
 _ESCAPES = {"\\r": "\r", "\\n": "\n", "\\t": "\t"}
 
 
-async def check(plane: DataPlane, kind: str, fields: dict[str, Any], address: str, port: int) -> bool:
+async def check(shared: Shared, kind: str, fields: dict[str, Any], address: str, port: int) -> bool:
     """Return True if a member answers as the monitor wants. Raises: Unsupported."""
     if kind in ("icmp", "gateway-icmp"):
-        return any(pod.address == address.partition("%")[0] for pod in plane.pods)
+        return any(pod.address == address.partition("%")[0] for pod in shared.pods)
     port = _port(fields, port)
-    local = plane.pods.lookup(address, port)
+    local = shared.pods.lookup(address, port)
     if not local:
         return False
     if kind not in ("tcp", "tcp-half-open", "http", "https"):
         raise Unsupported(f"monitor of type {kind}")
     try:
-        async with asyncio.timeout(float(fields.get("timeout", 16)) / plane.speed):
+        async with asyncio.timeout(float(fields.get("timeout", 16)) / shared.clock.speed):
             _, wire = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", local)
             try:
                 return kind == "tcp-half-open" or await _talk(wire, kind, fields)

@@ -5,27 +5,23 @@ Source: tmsh reference, ltm rule command pool, LB, persist; bigip-behaviour.md B
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mocks.bigip import addresses, names
 from mocks.bigip.dataplane.commands_connection import Result, need, text
+from mocks.bigip.dataplane.connection import Script
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.rules import Rules
 
-
-def _pool(rules: Rules, name: str) -> str:
+def _pool(rules: Script, name: str) -> str:
     """Full path; a bare name lies in the folder of the rule, else in /Common. Raises: TclError."""
-    store = rules.flow.plane.store
+    store = rules.flow.shared.store
     for candidate in (names.full_path(name, rules.folder), names.full_path(name, "/Common")):
         if store.get("ltm/pool", candidate) is not None:
             return candidate
     raise TclError(f"no such pool: {name}")
 
 
-def pool(rules: Rules, args: list[bytes]) -> Result:
+def pool(rules: Script, args: list[bytes]) -> Result:
     words = [text(arg) for arg in args]
     match words:
         case [_]:
@@ -42,7 +38,7 @@ def pool(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def node(rules: Rules, args: list[bytes]) -> Result:
+def node(rules: Script, args: list[bytes]) -> Result:
     """`node ADDRESS ?PORT?`, also as ADDRESS:PORT."""
     words = [text(arg) for arg in args]
     try:
@@ -53,7 +49,7 @@ def node(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def server(rules: Rules, args: list[bytes]) -> Result:
+def server(rules: Script, args: list[bytes]) -> Result:
     """Return the choice; the pool is known before the member is."""
     state, words = rules.state, [text(arg) for arg in args]
     chosen = state.pool_now if state.event not in ("HTTP_REQUEST", "CLIENT_DATA") else None
@@ -74,12 +70,12 @@ def server(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"LB::server {' '.join(words)}")
 
 
-def shown(rules: Rules, path: str) -> str:
+def shown(rules: Script, path: str) -> str:
     """A name as TMM gives it: the full path (bigip-behaviour.md B5), or without the folder."""
-    return path.rsplit("/", 1)[-1] if rules.flow.plane.store.has(Quirk.BARE_NAMES) else path
+    return path.rsplit("/", 1)[-1] if rules.flow.shared.store.has(Quirk.BARE_NAMES) else path
 
 
-def reselect(rules: Rules, args: list[bytes]) -> Result:
+def reselect(rules: Script, args: list[bytes]) -> Result:
     need(rules, "LB_FAILED")
     if args and args[0] == b"pool":
         pool(rules, args[1:])
@@ -89,17 +85,17 @@ def reselect(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def detach(rules: Rules, args: list[bytes]) -> Result:
+def detach(rules: Script, args: list[bytes]) -> Result:
     """The server side is given up before the request is balanced (clouddocs, LB::detach)."""
     if args:
         raise Unsupported(f"LB::detach {' '.join(map(text, args))}")
     rules.state.detach = True
-    if rules.flow.plane.store.has(Quirk.DETACH_FORGETS_POOL):
+    if rules.flow.shared.store.has(Quirk.DETACH_FORGETS_POOL):
         rules.state.request_pool = None
     return ""
 
 
-def persist(rules: Rules, args: list[bytes]) -> Result:
+def persist(rules: Script, args: list[bytes]) -> Result:
     """All forms hold for later requests of the connection too, until another is given."""
     match [text(arg) for arg in args]:
         case ["none"]:
@@ -114,7 +110,7 @@ def persist(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def _cookie(rules: Rules, words: list[str]) -> dict[str, str]:
+def _cookie(rules: Script, words: list[str]) -> dict[str, str]:
     """Properties of `persist cookie insert ?NAME ?EXPIRATION??`; an expiration in another form than seconds
     is not known here."""
     if rules.flow.virtual.http is None:

@@ -5,14 +5,10 @@ Source: bigip-behaviour.md B5; tmsh reference, ltm rule command TCP, SSL, IP, re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mocks.bigip import names, selection, unit
+from mocks.bigip.dataplane.connection import Script
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.rules import Rules
 
 Result = bytes | str | int
 CONTEXT = "Illegal argument. Can't execute in the current context."
@@ -26,7 +22,7 @@ def text(argument: bytes) -> str:
     return argument.decode("latin-1")
 
 
-def need(rules: Rules, *events: str) -> None:
+def need(rules: Script, *events: str) -> None:
     """Raises: TclError: the command is not valid in this event."""
     if rules.state.event not in events:
         raise TclError(CONTEXT)
@@ -42,7 +38,7 @@ def number(argument: bytes) -> int:
 # -- TCP -------------------------------------------------------------------------------------------
 
 
-def tcp_collect(rules: Rules, args: list[bytes]) -> Result:
+def tcp_collect(rules: Script, args: list[bytes]) -> Result:
     need(rules, *_COLLECTING)
     if len(args) > 1:
         raise Unsupported("TCP::collect with skip")
@@ -50,7 +46,7 @@ def tcp_collect(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def tcp_payload(rules: Rules, args: list[bytes]) -> Result:
+def tcp_payload(rules: Script, args: list[bytes]) -> Result:
     need(rules, *_COLLECTING)
     payload = rules.state.payload
     match [text(arg) for arg in args]:
@@ -67,7 +63,7 @@ def tcp_payload(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"TCP::payload {' '.join(words)}")
 
 
-def tcp_release(rules: Rules, args: list[bytes]) -> Result:
+def tcp_release(rules: Script, args: list[bytes]) -> Result:
     """All that was collected goes on; fewer bytes are not known here."""
     need(rules, *_COLLECTING)
     if args:
@@ -76,13 +72,13 @@ def tcp_release(rules: Rules, args: list[bytes]) -> Result:
     return len(rules.state.payload)
 
 
-def tcp_close(rules: Rules, args: list[bytes]) -> Result:
+def tcp_close(rules: Script, args: list[bytes]) -> Result:
     rules.flow.wire.close()
     rules.state.ended = "TCP::close"
     return ""
 
 
-def tcp_respond(rules: Rules, args: list[bytes]) -> Result:
+def tcp_respond(rules: Script, args: list[bytes]) -> Result:
     rules.flow.wire.write(args[0])
     return ""
 
@@ -90,50 +86,50 @@ def tcp_respond(rules: Rules, args: list[bytes]) -> Result:
 # -- addresses -------------------------------------------------------------------------------------
 
 
-def client_addr(rules: Rules, args: list[bytes]) -> Result:
+def client_addr(rules: Script, args: list[bytes]) -> Result:
     return rules.flow.client[0]
 
 
-def client_port(rules: Rules, args: list[bytes]) -> Result:
+def client_port(rules: Script, args: list[bytes]) -> Result:
     return rules.flow.client[1]
 
 
-def local_addr(rules: Rules, args: list[bytes]) -> Result:
+def local_addr(rules: Script, args: list[bytes]) -> Result:
     return rules.flow.virtual.address
 
 
-def local_port(rules: Rules, args: list[bytes]) -> Result:
+def local_port(rules: Script, args: list[bytes]) -> Result:
     return rules.flow.virtual.port
 
 
-def server_addr(rules: Rules, args: list[bytes]) -> Result:
+def server_addr(rules: Script, args: list[bytes]) -> Result:
     if rules.state.member is None:
         raise TclError(CONTEXT)
     return rules.state.member.address
 
 
-def server_port(rules: Rules, args: list[bytes]) -> Result:
+def server_port(rules: Script, args: list[bytes]) -> Result:
     return rules.state.member.port if rules.state.member else 0
 
 
-def hostname(rules: Rules, args: list[bytes]) -> Result:
+def hostname(rules: Script, args: list[bytes]) -> Result:
     """The result of `info hostname`."""
     return unit.HOSTNAME
 
 
-def cmp_unit(rules: Rules, args: list[bytes]) -> Result:
+def cmp_unit(rules: Script, args: list[bytes]) -> Result:
     """The number of the TMM, from 0 (clouddocs, TMM::cmp_unit)."""
     return 0
 
 
-def _side(rules: Rules) -> str:
+def _side(rules: Script) -> str:
     """That of the command: clientside or serverside."""
     event = rules.state.event
     of_event = "serverside" if event in _SERVER_SIDE and event != "LB_SELECTED" else "clientside"
     return rules.state.side or of_event
 
 
-def side(rules: Rules, args: list[bytes]) -> Result:
+def side(rules: Script, args: list[bytes]) -> Result:
     """Choose a side for the commands that follow; returns the one before."""
     before = _side(rules)
     if args:
@@ -141,7 +137,7 @@ def side(rules: Rules, args: list[bytes]) -> Result:
     return before
 
 
-def idle_timeout(rules: Rules, args: list[bytes]) -> Result:
+def idle_timeout(rules: Script, args: list[bytes]) -> Result:
     """The idle time-out of a side in seconds, or a new one (clouddocs, IP::idle_timeout)."""
     flow = rules.flow
     holder = flow if _side(rules) == "clientside" else flow.server_now
@@ -153,25 +149,25 @@ def idle_timeout(rules: Rules, args: list[bytes]) -> Result:
     return int(flow.virtual.idle_s if holder.idle_s is None else holder.idle_s)
 
 
-def virtual(rules: Rules, args: list[bytes]) -> Result:
+def virtual(rules: Script, args: list[bytes]) -> Result:
     if [text(arg) for arg in args] not in ([], ["name"]):
         raise Unsupported(f"virtual {' '.join(map(text, args))}")
     path = rules.flow.virtual.path
-    return path.rsplit("/", 1)[1] if rules.flow.plane.store.has(Quirk.BARE_NAMES) else path
+    return path.rsplit("/", 1)[1] if rules.flow.shared.store.has(Quirk.BARE_NAMES) else path
 
 
 # -- SSL -------------------------------------------------------------------------------------------
 
 
-def ssl_disable(rules: Rules, args: list[bytes]) -> Result:
+def ssl_disable(rules: Script, args: list[bytes]) -> Result:
     return _switch(rules, args, off=True)
 
 
-def ssl_enable(rules: Rules, args: list[bytes]) -> Result:
+def ssl_enable(rules: Script, args: list[bytes]) -> Result:
     return _switch(rules, args, off=False)
 
 
-def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
+def _switch(rules: Script, args: list[bytes], *, off: bool) -> Result:
     """Without a side: that of the event. Fails without such a profile on the virtual server."""
     side = text(args[0]) if args else "serverside" if rules.state.event in _SERVER_SIDE else "clientside"
     if side not in ("clientside", "serverside"):
@@ -189,21 +185,21 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
     return ""
 
 
-def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
+def ssl_profile(rules: Script, args: list[bytes]) -> Result:
     """Choose the profile of the server side, before its handshake (bigip-behaviour.md B5)."""
     if rules.state.event not in ("SERVER_CONNECTED", "LB_SELECTED"):
         raise Unsupported(f"SSL::profile in {rules.state.event}")
     if not rules.flow.server_ssl():
         raise TclError(CONTEXT)
     path = names.full_path(text(args[0]), rules.folder) if args and args[0] else ""
-    store = rules.flow.plane.store
+    store = rules.flow.shared.store
     if not path or store.get("ltm/profile/server-ssl", path) is None:
         raise TclError(f'profile "{path}" not found')
     rules.state.server_profile = path
     return ""
 
 
-def ssl_extensions(rules: Rules, args: list[bytes]) -> Result:
+def ssl_extensions(rules: Script, args: list[bytes]) -> Result:
     need(rules, "CLIENTSSL_CLIENTHELLO", "CLIENTSSL_HANDSHAKE")
     extensions = rules.state.hello.extensions
     match [text(arg) for arg in args]:
@@ -218,10 +214,10 @@ def ssl_extensions(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"SSL::extensions {' '.join(words)}")
 
 
-def ssl_sni(rules: Rules, args: list[bytes]) -> Result:
+def ssl_sni(rules: Script, args: list[bytes]) -> Result:
     fields = {}
     if rules.flow.client_ssl:
-        fields = selection.profile_fields(rules.flow.plane.store, rules.flow.client_ssl)
+        fields = selection.profile_fields(rules.flow.shared.store, rules.flow.client_ssl)
     match [text(arg) for arg in args]:
         case ["name"]:
             return rules.flow.sni or ""
@@ -231,14 +227,14 @@ def ssl_sni(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"SSL::sni {' '.join(words)}")
 
 
-def ssl_cipher(rules: Rules, args: list[bytes]) -> Result:
+def ssl_cipher(rules: Script, args: list[bytes]) -> Result:
     if rules.flow.tls is None:
         raise TclError(CONTEXT)
     name, version, bits = rules.flow.tls.object.cipher()
     return {"name": name, "version": version, "bits": str(bits)}.get(text(args[0]) if args else "", "")
 
 
-def ssl_cert(rules: Rules, args: list[bytes]) -> Result:
+def ssl_cert(rules: Script, args: list[bytes]) -> Result:
     """The client's certificate in DER, and how many there are: the data plane knows no chain."""
     need(rules, "CLIENTSSL_HANDSHAKE", "CLIENTSSL_CLIENTCERT", "HTTP_REQUEST")
     if rules.flow.tls is None:
@@ -255,7 +251,7 @@ def ssl_cert(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"SSL::cert {' '.join(words)}")
 
 
-def ssl_verify_result(rules: Rules, args: list[bytes]) -> Result:
+def ssl_verify_result(rules: Script, args: list[bytes]) -> Result:
     """0, X509_V_OK: OpenSSL ends handshakes with certificates that are not valid, also for `request`."""
     if rules.flow.tls is None or args:
         raise TclError(CONTEXT)
@@ -265,12 +261,12 @@ def ssl_verify_result(rules: Rules, args: list[bytes]) -> Result:
 # -- the end ---------------------------------------------------------------------------------------
 
 
-def reject(rules: Rules, args: list[bytes]) -> Result:
+def reject(rules: Script, args: list[bytes]) -> Result:
     rules.state.ended = "reject"
     return ""
 
 
-def drop(rules: Rules, args: list[bytes]) -> Result:
+def drop(rules: Script, args: list[bytes]) -> Result:
     """The device sends nothing at all; here the client sees a reset."""
     rules.state.ended = "drop"
     return ""

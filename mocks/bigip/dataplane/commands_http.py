@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mocks.bigip.dataplane import edits, http
+from mocks.bigip.dataplane import http
 from mocks.bigip.dataplane.commands_connection import CONTEXT, Result, number, text
+from mocks.bigip.dataplane.connection import Script
 from mocks.bigip.dataplane.http import Head
 from mocks.bigip.dataplane.state import Response
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.rules import Rules
 
 _REQUEST = frozenset((
     "HTTP_REQUEST", "LB_SELECTED", "LB_FAILED", "SERVER_CONNECTED", "HTTP_REQUEST_SEND",
@@ -21,20 +17,20 @@ _REQUEST = frozenset((
 _RESPONSE = frozenset(("HTTP_RESPONSE", "HTTP_RESPONSE_RELEASE"))
 
 
-def _request(rules: Rules) -> Head:
+def _request(rules: Script) -> Head:
     """Raises: TclError: no request here, as in a TLS event (bigip-behaviour.md B5)."""
     if rules.state.request is None or rules.state.event not in _REQUEST:
         raise TclError(CONTEXT)
     return rules.state.request
 
 
-def _message(rules: Rules) -> Head:
+def _message(rules: Script) -> Head:
     """The response in its events, else the request."""
     request = _request(rules)
     return rules.state.answer if rules.state.event in _RESPONSE else request
 
 
-def host(rules: Rules, args: list[bytes]) -> Result:
+def host(rules: Script, args: list[bytes]) -> Result:
     head = _request(rules)
     if args:
         head.replace(b"Host", args[-1])
@@ -42,7 +38,7 @@ def host(rules: Rules, args: list[bytes]) -> Result:
     return head.get(b"Host") or b""
 
 
-def uri(rules: Rules, args: list[bytes]) -> Result:
+def uri(rules: Script, args: list[bytes]) -> Result:
     head = _request(rules)
     if args:
         head.target = args[-1]
@@ -50,7 +46,7 @@ def uri(rules: Rules, args: list[bytes]) -> Result:
     return head.target
 
 
-def path(rules: Rules, args: list[bytes]) -> Result:
+def path(rules: Script, args: list[bytes]) -> Result:
     head = _request(rules)
     if args:
         head.target = args[-1] + head.query_mark + head.query
@@ -58,7 +54,7 @@ def path(rules: Rules, args: list[bytes]) -> Result:
     return head.path
 
 
-def query(rules: Rules, args: list[bytes]) -> Result:
+def query(rules: Script, args: list[bytes]) -> Result:
     head = _request(rules)
     if args:
         head.target = head.path + (b"?" + args[-1] if args[-1] else b"")
@@ -66,7 +62,7 @@ def query(rules: Rules, args: list[bytes]) -> Result:
     return head.query
 
 
-def method(rules: Rules, args: list[bytes]) -> Result:
+def method(rules: Script, args: list[bytes]) -> Result:
     head = _request(rules)
     if args:
         head.method = args[-1]
@@ -74,17 +70,17 @@ def method(rules: Rules, args: list[bytes]) -> Result:
     return head.method
 
 
-def version(rules: Rules, args: list[bytes]) -> Result:
+def version(rules: Script, args: list[bytes]) -> Result:
     return _message(rules).version
 
 
-def status(rules: Rules, args: list[bytes]) -> Result:
+def status(rules: Script, args: list[bytes]) -> Result:
     if rules.state.event not in _RESPONSE:
         raise TclError(CONTEXT)
     return rules.state.answer.status
 
 
-def header(rules: Rules, args: list[bytes]) -> Result:
+def header(rules: Script, args: list[bytes]) -> Result:
     """`HTTP::header NAME` and its verbs; of several headers with a name the last counts."""
     head = _message(rules)
     verb, rest = text(args[0]) if args else "", args[1:]
@@ -111,20 +107,20 @@ def header(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"HTTP::header {' '.join(map(text, args))}")
 
 
-def _change(rules: Rules, head: Head, verb: str, rest: list[bytes]) -> Result:
+def _change(rules: Script, head: Head, verb: str, rest: list[bytes]) -> Result:
     rest = [word for word in rest if word != b"lws"]
     if verb == "insert" and len(rest) >= 2 and len(rest) % 2 == 0:
         head.headers += list(zip(rest[::2], rest[1::2], strict=True))
     elif verb == "replace" and 1 <= len(rest) <= 2:
         head.replace(rest[0], rest[1] if len(rest) == 2 else b"")
     elif verb == "remove" and len(rest) == 1:
-        head.remove(rest[0], every=not rules.flow.plane.store.has(Quirk.HEADER_REMOVE_LAST))
+        head.remove(rest[0], every=not rules.flow.shared.store.has(Quirk.HEADER_REMOVE_LAST))
     else:
         raise Unsupported(f"HTTP::header {verb} with {len(rest)} words")
     return ""
 
 
-def cookie(rules: Rules, args: list[bytes]) -> Result:
+def cookie(rules: Script, args: list[bytes]) -> Result:
     """Find a cookie: of several with its name the first, in Cookie or, in a response, Set-Cookie."""
     head = _message(rules)
     match [text(arg) for arg in args]:
@@ -133,13 +129,13 @@ def cookie(rules: Rules, args: list[bytes]) -> Result:
         case ["exists", name]:
             return int(head.cookie(name) is not None)
         case ["remove", name]:
-            head.remove_cookie(name, every=not rules.flow.plane.store.has(Quirk.COOKIE_REMOVE_FIRST))
+            head.remove_cookie(name, every=not rules.flow.shared.store.has(Quirk.COOKIE_REMOVE_FIRST))
             return ""
         case words:
             raise Unsupported(f"HTTP::cookie {' '.join(words)}")
 
 
-def respond(rules: Rules, args: list[bytes]) -> Result:
+def respond(rules: Script, args: list[bytes]) -> Result:
     """`respond STATUS ?-version V? ?content BODY? ?noserver? ?NAME VALUE ...?`"""
     _not_answered(rules)
     code, rest = number(args[0]) if args else 0, list(args[1:])
@@ -169,31 +165,31 @@ def respond(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def redirect(rules: Rules, args: list[bytes]) -> Result:
+def redirect(rules: Script, args: list[bytes]) -> Result:
     """Always 302 (bigip-behaviour.md B11)."""
     _not_answered(rules)
-    rules.state.response = edits.redirect(text(args[0]), 302)
+    rules.state.response = Response.redirect(text(args[0]), 302)
     return ""
 
 
-def _not_answered(rules: Rules) -> None:
+def _not_answered(rules: Script) -> None:
     _request(rules)
     if rules.state.response is not None:
         raise TclError("Operation not supported. Multiple redirect/respond invocations not allowed")
 
 
-def has_responded(rules: Rules, args: list[bytes]) -> Result:
+def has_responded(rules: Script, args: list[bytes]) -> Result:
     _request(rules)
     return int(rules.state.response is not None)
 
 
-def close(rules: Rules, args: list[bytes]) -> Result:
+def close(rules: Script, args: list[bytes]) -> Result:
     _request(rules)
     rules.state.close = True
     return ""
 
 
-def disable(rules: Rules, args: list[bytes]) -> Result:
+def disable(rules: Script, args: list[bytes]) -> Result:
     """Before the first request: the connection is carried as plain bytes."""
     if rules.flow.virtual.http is None:
         raise TclError(CONTEXT)
@@ -203,7 +199,7 @@ def disable(rules: Rules, args: list[bytes]) -> Result:
     return ""
 
 
-def enable(rules: Rules, args: list[bytes]) -> Result:
+def enable(rules: Script, args: list[bytes]) -> Result:
     rules.state.http_off = False
     return ""
 

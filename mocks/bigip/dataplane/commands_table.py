@@ -7,17 +7,13 @@ table Command". On a device `table` suspends the iRule; here no other event come
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from mocks.bigip import language
-from mocks.bigip.dataplane.session_table import DEFAULT_TIMEOUT_S, Entry, Seconds
+from mocks.bigip.dataplane.connection import Script
+from mocks.bigip.dataplane.session_table import DEFAULT_TIMEOUT_S, Entry, Seconds, SessionTable
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 from mocks.bigip.tmm.commands import tcl_list
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.rules import Rules
-    from mocks.bigip.dataplane.session_table import SessionTable
 
 Result = bytes | str | int
 _UNSIGNED = 2**64
@@ -51,11 +47,11 @@ class _Words:
         return "-notouch" not in self.options
 
 
-def table(rules: Rules, args: list[bytes]) -> Result:
-    plane = rules.flow.plane
-    if plane.store.has(Quirk.TABLE_FAILS):
+def table(rules: Script, args: list[bytes]) -> Result:
+    shared = rules.flow.shared
+    if shared.store.has(Quirk.TABLE_FAILS):
         raise TclError("session table")
-    return execute(plane.table, args)
+    return execute(shared.table, args)
 
 
 def execute(sessions: SessionTable, args: list[bytes]) -> Result:
@@ -190,11 +186,11 @@ def _number(word: bytes) -> int:
         raise TclError(f'expected integer but got "{word.decode("latin-1")}"') from None
 
 
-def clock(rules: Rules, args: list[bytes]) -> Result:
+def clock(rules: Script, args: list[bytes]) -> Result:
     """Seconds by the device's clock, on which the entries of the table expire."""
     if args != [b"seconds"]:
         raise Unsupported(f"clock {' '.join(arg.decode('latin-1') for arg in args)}")
-    return int(rules.flow.plane.clock())
+    return int(rules.flow.shared.clock.time_of_day())
 
 
 COMMANDS = {"table": table, "clock": clock}

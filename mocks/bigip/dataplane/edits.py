@@ -1,19 +1,17 @@
-"""Changes of requests and responses: by policies, by the http profile, by persistence; redirects."""
+"""Changes of requests and responses: by policies, by the http profile, by persistence."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mocks.bigip import traffic
-from mocks.bigip.dataplane import config, http, persistence
+from mocks.bigip.dataplane import config, persistence
+from mocks.bigip.dataplane.connection import Connection
 from mocks.bigip.dataplane.http import Head
-from mocks.bigip.dataplane.state import Response
+from mocks.bigip.dataplane.rules import Expression
+from mocks.bigip.dataplane.servers import Server
 from mocks.bigip.matching import Request, Unsupported
 from mocks.bigip.quirks import Quirk
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.flow import Flow
-    from mocks.bigip.dataplane.server_side import Server
 
 _UNKNOWN = {"redirectRewrite": "none", "proxyType": "reverse", "fallbackHost": "none"}
 """Properties of an http profile that the data plane knows by their default only."""
@@ -37,34 +35,25 @@ def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
     return Request(host, path, sni, tls, query, head.method.decode(), headers)
 
 
-def expanded(text: str, request: Request, flow: Flow) -> str:
+def expanded(text: str, request: Request, flow: Connection) -> str:
     """A value that may begin with `tcl:`; what `traffic.expand` does not know goes to the Tcl engine."""
     try:
         return traffic.expand(text, request)
     except Unsupported:
-        return flow.evaluate(text.removeprefix("tcl:"))
-
-
-def redirect(location: str, code: int) -> Response:
-    """The device's own redirect (bigip-behaviour.md B11)."""
-    head, body = http.reply(
-        code or 302,
-        [(b"Location", location.encode("latin-1")), (b"Server", b"BigIP"), (b"Connection", b"Keep-Alive")],
-    )
-    return Response(head, body)
+        return Expression(flow, text.removeprefix("tcl:")).value()
 
 
 # -- policies --------------------------------------------------------------------------------------
 
 
-def apply_all(head: Head, actions: list[dict[str, Any]], request: Request, flow: Flow) -> None:
+def apply_all(head: Head, actions: list[dict[str, Any]], request: Request, flow: Connection) -> None:
     """Actions of policies on the request. Raises: Unsupported, RuleError."""
     for action in actions:
         if "response" not in action:
             _apply(head, action, request, flow)
 
 
-def _apply(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> None:
+def _apply(head: Head, action: dict[str, Any], request: Request, flow: Connection) -> None:
     value = expanded(str(action.get("value", "")), request, flow).encode("latin-1")
     if "httpHeader" in action:
         name = str(action.get("tmName", "")).encode("latin-1")
@@ -80,7 +69,7 @@ def _apply(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> 
         _rewrite(head, action, request, flow)
 
 
-def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> None:
+def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Connection) -> None:
     """httpUri replace: the whole, the path or the query."""
     path, mark, query = head.target.partition(b"?")
     if "value" in action:
@@ -97,7 +86,7 @@ def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -
 # -- profiles --------------------------------------------------------------------------------------
 
 
-def towards_server(head: Head, flow: Flow) -> None:
+def towards_server(head: Head, flow: Connection) -> None:
     """Do what the http profile does to a request (bigip-behaviour.md B8)."""
     fields = flow.virtual.http
     if fields.get("headerErase", "none") not in ("none", "", None):
@@ -110,17 +99,17 @@ def towards_server(head: Head, flow: Flow) -> None:
         head.headers.append((b"X-Forwarded-For", flow.client[0].encode()))
 
 
-def note_cookie(flow: Flow, server: Server) -> None:
+def note_cookie(flow: Connection, server: Server) -> None:
     """Remember the session cookie of a request, before iRules of the server side change it."""
-    with flow.plane.store.lock:
-        persist = flow.persistence()
+    with flow.shared.store.lock:
+        persist = persistence.in_force(flow.shared.store, flow.virtual, flow.state)
     flow.state.cookie_sent = None
     if persist and persist[0] == "cookie":
         name = persistence.cookie_name(server.member.pool, str(persist[1].get("cookieName", "none")))
         flow.state.cookie_sent = flow.state.request.cookie(name)
 
 
-def towards_client(head: Head, flow: Flow) -> None:
+def towards_client(head: Head, flow: Connection) -> None:
     """Policies' actions on responses and HSTS."""
     request = request_of(flow.state.request, sni=flow.sni, tls=flow.tls is not None)
     for action in flow.state.effect.edits:
@@ -134,19 +123,19 @@ def towards_client(head: Head, flow: Flow) -> None:
         head.replace(b"Strict-Transport-Security", value.encode())
 
 
-def insert_cookie(head: Head, flow: Flow, server: Server) -> None:
+def insert_cookie(head: Head, flow: Connection, server: Server) -> None:
     """The cookie of persistence, if it is in force."""
-    with flow.plane.store.lock:
-        persist = flow.persistence()
+    with flow.shared.store.lock:
+        persist = persistence.in_force(flow.shared.store, flow.virtual, flow.state)
     if persist and persist[0] == "cookie":
         _insert_cookie(head, flow, server, persist[1])
 
 
-def _insert_cookie(head: Head, flow: Flow, server: Server, fields: dict[str, Any]) -> None:
+def _insert_cookie(head: Head, flow: Connection, server: Server, fields: dict[str, Any]) -> None:
     """Sent when the client did not bring it, or with alwaysSend."""
     member = server.member
     name = persistence.cookie_name(member.pool, str(fields.get("cookieName", "none")))
-    again = flow.plane.store.has(Quirk.COOKIE_READ_AGAIN)
+    again = flow.shared.store.has(Quirk.COOKIE_READ_AGAIN)
     sent = flow.state.request.cookie(name) if again else flow.state.cookie_sent
     if sent == persistence.cookie_value(member) and (
         fields.get("alwaysSend") != "enabled"

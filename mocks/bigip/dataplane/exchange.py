@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mocks.bigip.dataplane import compression, edits, http
-from mocks.bigip.dataplane.server_side import Reset, Server
+from mocks.bigip.dataplane.connection import Connection, Reset
+from mocks.bigip.dataplane.servers import Server
 from mocks.bigip.dataplane.tls import TLSFailure
-from mocks.bigip.dataplane.wire import Closed
+from mocks.bigip.dataplane.wire import Closed, Stream
 from mocks.bigip.quirks import Quirk
 
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.http_flow import HttpFlow
+
+class Client(Protocol):
+    """The client's side of an exchange."""
+
+    flow: Connection
+    stream: Stream
+    body_is_here: bool
+    """True if all of the request's body has come, and is no more than a socket takes at once."""
+
+    async def next_body(self) -> tuple[str, object]:
+        """The next event of the request's body. Raises: Closed, Reset: it is no HTTP."""
 
 
 class Exchange:
     """upgraded: the server agreed to another protocol; rest: its first bytes."""
 
-    def __init__(self, owner: HttpFlow, head: http.Head, server: Server) -> None:
+    def __init__(self, owner: Client, head: http.Head, server: Server) -> None:
         self._owner, self._flow = owner, owner.flow
         self._request, self._server = head, server
         self._parser = http.Parser(requests=False)
@@ -151,7 +161,7 @@ class Exchange:
             return
         self._answer = head
         flow.state.answer = head
-        early = flow.plane.store.has(Quirk.COOKIE_IN_HTTP_RESPONSE)
+        early = flow.shared.store.has(Quirk.COOKIE_IN_HTTP_RESPONSE)
         if early:
             edits.insert_cookie(head, flow, self._server)
         flow.fire("HTTP_RESPONSE")

@@ -9,23 +9,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mocks.bigip import selection
-from mocks.bigip.dataplane import config, hello, tunnel
+from mocks.bigip.dataplane import config, hello, persistence, wire
+from mocks.bigip.dataplane.connection import NONE, Reset
 from mocks.bigip.dataplane.http_flow import HttpFlow
-from mocks.bigip.dataplane.records import Served
-from mocks.bigip.dataplane.rules import NONE, Expression, Rules
-from mocks.bigip.dataplane.server_side import NoServer, Reset, Server, ServerSide
-from mocks.bigip.dataplane.state import State
+from mocks.bigip.dataplane.rules import Rules
+from mocks.bigip.dataplane.server_side import NoServer, ServerSide
+from mocks.bigip.dataplane.servers import Server
+from mocks.bigip.dataplane.shared import Shared
+from mocks.bigip.dataplane.state import Served, State
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import RuleError
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.plane import DataPlane
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +32,8 @@ log = logging.getLogger(__name__)
 class Flow:
     """A connection accepted for a virtual server."""
 
-    def __init__(self, plane: DataPlane, wire: Wire, path: str) -> None:
-        self.plane, self.wire, self._path = plane, wire, path
+    def __init__(self, shared: Shared, wire: Wire, path: str) -> None:
+        self.shared, self.wire, self._path = shared, wire, path
         self.virtual: config.Virtual | None = None
         self.client: tuple[str, int] = ("", 0)
         self.state = State()
@@ -51,7 +50,7 @@ class Flow:
         self.servers = ServerSide(self)
         self.task: asyncio.Task[None] | None = None
         wire.on_lost = self._gone
-        self.tally = plane.tally("ltm/virtual", (path,))
+        self.tally = shared.store.tally("ltm/virtual", (path,))
         self.tally.opened()
         wire.meter = self.tally.carried
 
@@ -63,13 +62,13 @@ class Flow:
         except (Reset, TLSFailure, Closed, NoServer) as ended:
             self._ended(f"reset: {ended}")
         except (Unsupported, RuleError) as wrong:
-            self.plane.errors.append(wrong)
+            self.shared.errors.append(wrong)
             self._ended(f"reset: {wrong}")
         except asyncio.CancelledError:
             self._ended("reset: the client is gone" if self.wire.lost else "reset: the data plane stops")
         except Exception as fault:
             log.exception("fault of the data plane: %s", self._path)
-            self.plane.errors.append(fault)
+            self.shared.errors.append(fault)
             self._ended(f"reset: fault of the fake: {fault!r}")
         finally:
             self._close()
@@ -95,7 +94,7 @@ class Flow:
             try:
                 self.rules.fire("CLIENT_CLOSED")
             except (RuleError, Unsupported) as wrong:
-                self.plane.errors.append(wrong)
+                self.shared.errors.append(wrong)
             finally:
                 self.rules.close()
         self.wire.close()
@@ -109,8 +108,8 @@ class Flow:
         self.wire.abort()
 
     async def _accepted(self) -> None:
-        with self.plane.store.lock:
-            self.virtual = config.virtual(self.plane.store, self._path)
+        with self.shared.store.lock:
+            self.virtual = config.virtual(self.shared.store, self._path)
         self.client = self.wire.peer
         if self.virtual is None or not config.admits(self.virtual.source, self.client[0]):
             raise Reset("no virtual server takes this connection")
@@ -128,8 +127,8 @@ class Flow:
 
     def server_ssl(self) -> str | None:
         """Full path of the profile for the server side. Hold the store's lock."""
-        if self.plane.store.has(Quirk.SERVER_SSL_LIVE):
-            return selection.server_ssl(self.plane.store, self.virtual.path)
+        if self.shared.store.has(Quirk.SERVER_SSL_LIVE):
+            return selection.server_ssl(self.shared.store, self.virtual.path)
         return self.virtual.server_ssl
 
     # -- iRules ------------------------------------------------------------------------------------
@@ -144,13 +143,9 @@ class Flow:
             if self.state.ended:
                 raise Reset(self.state.ended)
 
-    def evaluate(self, text: str) -> str:
-        """A string with commands in it, in the place of HTTP_REQUEST. Raises: RuleError."""
-        return Expression(self, text).value()
-
     @property
     def _once(self) -> bool:
-        return self.plane.store.has(Quirk.COLLECT_AGAIN)
+        return self.shared.store.has(Quirk.COLLECT_AGAIN)
 
     async def _collect(self) -> None:
         """Hold back what comes while TCP::collect waits for it (bigip-behaviour.md B5)."""
@@ -174,7 +169,7 @@ class Flow:
     async def _end_tls(self) -> None:
         """Raises: TLSFailure, Closed, Reset: no profile for the name, or no TLS at all."""
         data, hello_ = b"", None
-        self.deadline = self.plane.now() + self._handshake_s() / self.plane.speed
+        self.deadline = self.shared.clock.now() + self._handshake_s() / self.shared.clock.speed
         while hello_ is None:
             more = await self.wire.read()
             if not more:
@@ -189,12 +184,12 @@ class Flow:
                     return
                 raise Reset(f"no TLS on a virtual server that ends it: {wrong}") from None
         self.sni, self.state.hello = hello_.server_name, hello_
-        with self.plane.store.lock:
-            self.client_ssl = selection.client_ssl(self.plane.store, self._path, self.sni)
+        with self.shared.store.lock:
+            self.client_ssl = selection.client_ssl(self.shared.store, self._path, self.sni)
             if self.client_ssl is None:
                 raise Reset(f"no client-ssl profile for {self.sni}")
-            context = self.plane.contexts.client_side(self.client_ssl)
-            fields = selection.profile_fields(self.plane.store, self.client_ssl)
+            context = self.shared.contexts.client_side(self.client_ssl)
+            fields = selection.profile_fields(self.shared.store, self.client_ssl)
         self.fire("CLIENTSSL_CLIENTHELLO")
         if self.state.client_ssl_off:
             self.client_ssl, self.deadline = None, None
@@ -212,9 +207,9 @@ class Flow:
         self.fire("CLIENTSSL_HANDSHAKE")
 
     def _default_profile(self) -> dict[str, Any]:
-        with self.plane.store.lock:
-            path = selection.client_ssl(self.plane.store, self._path, None)
-            return selection.profile_fields(self.plane.store, path) if path else {}
+        with self.shared.store.lock:
+            path = selection.client_ssl(self.shared.store, self._path, None)
+            return selection.profile_fields(self.shared.store, path) if path else {}
 
     def _handshake_s(self) -> float:
         return config.seconds(self._default_profile().get("handshakeTimeout", 10)) or 3600.0
@@ -230,7 +225,7 @@ class Flow:
         served.pool = self.state.rule_pool or self.virtual.pool
         server = await self.connect(served.pool)
         served.outcome = "tunnelled"
-        await tunnel.carry(stream, server.stream)
+        await wire.carry(stream, server.stream)
 
     # -- server side -------------------------------------------------------------------------------
 
@@ -261,8 +256,8 @@ class Flow:
         return server
 
     def _remember(self, server: Server) -> None:
-        with self.plane.store.lock:
-            persist = self.persistence()
+        with self.shared.store.lock:
+            persist = persistence.in_force(self.shared.store, self.virtual, self.state)
         if persist and persist[0] in ("source-addr", "universal"):
             self.servers.keep(server.member, persist[1])
 
@@ -279,22 +274,10 @@ class Flow:
             self.server_now.close()
             self.server_now = None
 
-    def persistence(self) -> tuple[str, dict[str, Any]] | None:
-        """(type, properties) of the profile in force, None without. Hold the lock. Raises: Unsupported."""
-        action = self.state.effect.persist
-        if self.state.persist_off or (action and "disable" in action):
-            return None
-        if self.state.persist:
-            return config.by_command(self.plane.store, *self.state.persist)
-        if action:
-            return config.by_action(self.plane.store, action)
-        path = self.virtual.persist
-        return config.persistence(self.plane.store, path) if path else None
-
     # -- records -----------------------------------------------------------------------------------
 
     def begin_record(self) -> Served:
         """The record of a new request, or of a connection without HTTP."""
         self.served = Served(self._path, self.client, self.sni, self.client_ssl, snat=self.virtual.snat)
-        self.plane.log.append(self.served)
+        self.shared.log.append(self.served)
         return self.served

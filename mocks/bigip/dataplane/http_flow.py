@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mocks.bigip import matching
-from mocks.bigip.dataplane import compression, edits, http, tunnel
+from mocks.bigip.dataplane import compression, edits, http, wire
+from mocks.bigip.dataplane.connection import Connection, Reset
 from mocks.bigip.dataplane.exchange import Exchange
-from mocks.bigip.dataplane.server_side import NoServer, Reset, Server
+from mocks.bigip.dataplane.server_side import NoServer
+from mocks.bigip.dataplane.servers import Server
+from mocks.bigip.dataplane.state import Response, Served
 from mocks.bigip.dataplane.tls import TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.quirks import Quirk
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.flow import Flow
-
+from mocks.bigip.tally import Tally
 
 LINGER_S = 5.0
 """finWaitTimeout of the tcp profile: how long an ended connection is still read."""
@@ -31,10 +31,25 @@ SMALL = 65536
 """Bytes of a body that are sent before the response is looked at."""
 
 
+class Balanced(Connection, Protocol):
+    """A connection that is balanced, and recorded. tally: its virtual server's."""
+
+    tally: Tally
+
+    async def connect(self, pool: str | None) -> Server:
+        """A new server-side connection. Raises: NoServer, Reset, TLSFailure, Unsupported."""
+
+    def leave_server(self) -> None:
+        """Give up the server-side connection."""
+
+    def begin_record(self) -> Served:
+        """The record of a new request."""
+
+
 class HttpFlow:
     """The requests of one connection, one after the other; pipelined ones wait."""
 
-    def __init__(self, flow: Flow, stream: Wire | TLSWire) -> None:
+    def __init__(self, flow: Balanced, stream: Wire | TLSWire) -> None:
         self.flow, self.stream, self.state = flow, stream, flow.state
         profile = flow.virtual.http
         edits.check_profile(profile)
@@ -62,7 +77,7 @@ class HttpFlow:
         """Take what the client still sends: closing on it would reset the response away."""
         self.stream.end()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S / self.flow.plane.speed):
+            async with asyncio.timeout(LINGER_S / self.flow.shared.clock.speed):
                 while await self.stream.read():
                     pass
 
@@ -109,7 +124,8 @@ class HttpFlow:
             try:
                 self._parser.feed(data)
             except http.BadMessage as wrong:
-                raise Reset(f"body: {wrong}") from None
+                self._bad = f"body: {wrong}"  # also if the response ends just now
+                raise Reset(self._bad) from None
         return self._parser.events.popleft()
 
     @property
@@ -144,7 +160,7 @@ class HttpFlow:
         served.host = (head.get(b"Host") or b"").decode("latin-1")
         pool = self._judge(head)
         served.rule, served.pool = state.effect.rule, pool
-        if state.response is None or not flow.plane.store.has(Quirk.REPLY_SKIPS_HTTP_REQUEST):
+        if state.response is None or not flow.shared.store.has(Quirk.REPLY_SKIPS_HTTP_REQUEST):
             flow.fire("HTTP_REQUEST", state.effect.variables)
         if state.response is None and not state.http_off:
             pool = state.last_pool = state.request_pool or self._left(pool)
@@ -158,13 +174,13 @@ class HttpFlow:
 
     def _left(self, pool: str | None) -> str | None:
         """Return what is left of a choice without iRules."""
-        if self.state.detach and self.flow.plane.store.has(Quirk.DETACH_FORGETS_POOL):
+        if self.state.detach and self.flow.shared.store.has(Quirk.DETACH_FORGETS_POOL):
             return self.state.rule_pool or self.flow.virtual.pool
         return pool
 
     def _judge(self, head: http.Head) -> str | None:
         """Policies; the pool that the request would go to without iRules. Raises: Unsupported, Reset."""
-        flow, store = self.flow, self.flow.plane.store
+        flow, store = self.flow, self.flow.shared.store
         with store.lock:
             virtual = store.get("ltm/virtual", flow.virtual.path)
             if virtual is None:
@@ -180,7 +196,7 @@ class HttpFlow:
             raise Reset(f"by {effect.rule}")
         if effect.kind == "redirect":
             location = edits.expanded(effect.location, request, flow)
-            self.state.response = edits.redirect(location, effect.code)
+            self.state.response = Response.redirect(location, effect.code)
         return pool
 
     async def _respond(self, head: http.Head) -> bool:
@@ -206,7 +222,7 @@ class HttpFlow:
     async def _forward(self, head: http.Head, pool: str | None) -> bool:
         flow = self.flow
         server = await self._server(pool)
-        for tally in flow.plane.balancer.tallies(server.member):
+        for tally in flow.shared.balancer.tallies(server.member):
             tally.requests += 1
         exchange = Exchange(self, head, server)
         goes_on = await exchange.run()
@@ -218,7 +234,7 @@ class HttpFlow:
             self._feed(self.leftover())
         if flow.virtual.one_connect and server.usable and goes_on:
             flow.server_now = None
-            flow.plane.idle.put(flow.virtual.path, server)
+            flow.shared.idle.put(flow.virtual.path, server)
         return goes_on
 
     async def _server(self, pool: str | None) -> Server:
@@ -237,7 +253,7 @@ class HttpFlow:
         """Return True if another choice than that of the first request counts."""
         state = self.state
         chosen = state.forced_member is not None or state.node is not None or now.member.pool != pool
-        return chosen and self.flow.plane.store.has(Quirk.POOL_SWITCHES_SERVER)
+        return chosen and self.flow.shared.store.has(Quirk.POOL_SWITCHES_SERVER)
 
     async def _tunnel(self, server: Server, exchange: Exchange) -> None:
         self.flow.served.outcome = "tunnelled"
@@ -246,6 +262,6 @@ class HttpFlow:
         rest = self.leftover()
         if rest:
             server.stream.write(rest)
-        await tunnel.carry(self.stream, server.stream)
+        await wire.carry(self.stream, server.stream)
 
 

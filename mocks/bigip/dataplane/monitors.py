@@ -11,16 +11,14 @@ import asyncio
 import heapq
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mocks.bigip import addresses, pools
 from mocks.bigip.dataplane import checks
+from mocks.bigip.dataplane.shared import Shared
 from mocks.bigip.kinds import find_in_group
 from mocks.bigip.matching import Unsupported
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.plane import DataPlane
-    from mocks.bigip.store import Key
+from mocks.bigip.store import Key
 
 AT_ONCE = 50
 """Checks under way."""
@@ -68,8 +66,8 @@ class Checked:
 class Monitors:
     """All checked members of a data plane."""
 
-    def __init__(self, plane: DataPlane) -> None:
-        self._plane = plane
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
         self._members: dict[str, dict[str, Checked]] = {}
         """By pool and name."""
         self._due: list[tuple[float, int, Checked]] = []
@@ -97,18 +95,18 @@ class Monitors:
         fresh = {key[0] for kind, key in written if kind in _RELEVANT[:2]}
         for kind, key in written:
             if kind == "ltm/node":
-                users = self._plane.store.users("node", key[0])
+                users = self._shared.store.users("node", key[0])
                 fresh |= {user[0] for name, user in users if name == "ltm/pool/members"}
         if fresh:
             first, self._dirty = not self._dirty, self._dirty | fresh
             if first:
-                self._plane.thread.soon(self._update)
+                self._shared.thread.soon(self._update)
 
     # -- in the loop -------------------------------------------------------------------------------
 
     def _update(self) -> None:
         """Take over what was written about pools."""
-        store, now = self._plane.store, self._plane.now()
+        store, now = self._shared.store, self._shared.clock.now()
         with store.lock:
             dirty, self._dirty = self._dirty, set()
             for pool in dirty:
@@ -124,7 +122,7 @@ class Monitors:
 
     def _wanted(self, pool: str) -> dict[str, Checked]:
         """Members of a pool that are to be monitored. Hold the store's lock."""
-        store = self._plane.store
+        store = self._shared.store
         item = store.get("ltm/pool", pool)
         by_name = {}
         for member in store.children("ltm/pool/members", (pool,)).values() if item else ():
@@ -145,14 +143,14 @@ class Monitors:
             if not self._due:
                 break
             due, _, checked = self._due[0]
-            wait_s = due - self._plane.now()
+            wait_s = due - self._shared.clock.now()
             if wait_s > 0:
                 await asyncio.sleep(min(wait_s, LOOK_S))
                 continue
             heapq.heappop(self._due)
             if not self._is_current(checked):
                 continue
-            if self._plane.pods.lookup(checked.address, checked.port) is None:
+            if self._shared.pods.lookup(checked.address, checked.port) is None:
                 # nothing to wait for, nor to make a task of
                 await self._check(checked)
                 if turn % 16 == 0:
@@ -178,7 +176,7 @@ class Monitors:
         except Unsupported as unknown:
             good, interval_s, timeout_s, until_up_s = False, 5.0, 16.0, 0.0
             self._tell(unknown)
-        now, speed = self._plane.now(), self._plane.speed
+        now, speed = self._shared.clock.now(), self._shared.clock.speed
         due = checked.learn(good, now=now, interval_s=interval_s / speed, timeout_s=timeout_s / speed,
                             until_up_s=until_up_s / speed)
         if self._is_current(checked):
@@ -188,7 +186,7 @@ class Monitors:
         """An error for each thing that is not known, not for each check."""
         if str(unknown) not in self._told:
             self._told.add(str(unknown))
-            self._plane.errors.append(unknown)
+            self._shared.errors.append(unknown)
 
     async def _good(self, checked: Checked) -> tuple[bool, float, float, float]:
         """(whether enough monitors are content, shortest interval and timeout, longest timeUntilUp).
@@ -197,7 +195,7 @@ class Monitors:
         """
         least, paths = checked.rule
         monitors, where = [self._settings(path) for path in paths], (checked.address, checked.port)
-        results = [await checks.check(self._plane, kind, fields, *where) for kind, fields in monitors]
+        results = [await checks.check(self._shared, kind, fields, *where) for kind, fields in monitors]
         every = [fields for _, fields in monitors]
         return (
             sum(results) >= (least or len(results)),
@@ -207,7 +205,7 @@ class Monitors:
         )
 
     def _settings(self, path: str) -> tuple[str, dict[str, Any]]:
-        store = self._plane.store
+        store = self._shared.store
         with store.lock:
             item = find_in_group(store, "monitor", path)
             return item.kind.rsplit("/", 1)[1], item.fields
@@ -218,7 +216,7 @@ class Monitors:
         every = [checked for members in self._members.values() for checked in members.values()]
         for checked in every:
             good, *_ = await self._good(checked)
-            checked.down, checked.since = not good, self._plane.now()
+            checked.down, checked.since = not good, self._shared.clock.now()
 
     def stop(self) -> None:
         self._members.clear()

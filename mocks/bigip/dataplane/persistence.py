@@ -6,8 +6,24 @@ import ipaddress
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from mocks.bigip.dataplane import config
 from mocks.bigip.dataplane.balancing import Member
+from mocks.bigip.dataplane.state import State
+from mocks.bigip.store import Store
+
+
+def in_force(store: Store, virtual: config.Virtual, state: State) -> tuple[str, dict[str, Any]] | None:
+    """(type, properties) of a connection's profile, None without. Hold the lock. Raises: Unsupported."""
+    action = state.effect.persist
+    if state.persist_off or (action and "disable" in action):
+        return None
+    if state.persist:
+        return config.by_command(store, *state.persist)
+    if action:
+        return config.by_action(store, action)
+    return config.persistence(store, virtual.persist) if virtual.persist else None
 
 
 def cookie_name(pool: str, configured: str) -> str:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections import deque
 from collections.abc import Callable
 
 from mocks.bigip import addresses, unit
-from mocks.bigip.dataplane import config, wire
-from mocks.bigip.dataplane.balancing import Balancer, Member
+from mocks.bigip.dataplane import balancing, config, wire
+from mocks.bigip.dataplane.balancing import Balancer
 from mocks.bigip.dataplane.contexts import Contexts
 from mocks.bigip.dataplane.flow import Flow
-from mocks.bigip.dataplane.idle import IdleServers
 from mocks.bigip.dataplane.loop import LoopThread
 from mocks.bigip.dataplane.monitors import Monitors
 from mocks.bigip.dataplane.persistence import SourceTable
 from mocks.bigip.dataplane.pods import Pods
-from mocks.bigip.dataplane.records import Served
+from mocks.bigip.dataplane.servers import IdleServers
 from mocks.bigip.dataplane.session_table import SessionTable
+from mocks.bigip.dataplane.shared import Clock, Engine, Shared
 from mocks.bigip.dataplane.wire import Wire
 from mocks.bigip.store import Key, Store
-from mocks.bigip.tally import Tally
-from mocks.bigip.tmm import Interpreter
 
 Told = Callable[[str, str, tuple[str, int] | None], None]
 SWEEP_S = 0.05
@@ -50,23 +47,18 @@ class DataPlane:
         told: Told | None = None,
     ) -> None:
         self._told = told
-        self.store, self.errors, self.speed = store, errors, speed
         self.thread = LoopThread("fake-data-plane")
         self._own_pods = pods is None
-        self.pods = pods if pods is not None else Pods(self.thread)
-        self.log: deque[Served] = deque(maxlen=LOG_LENGTH)
-        self.balancer, self.sources = Balancer(self._tallies), SourceTable()
-        self.contexts, self.monitors = Contexts(store), Monitors(self)
-        self.idle = IdleServers(self)
+        self.clock = Clock(self.thread.loop.time, speed)
+        self.shared = Shared(
+            store, errors, deque(maxlen=LOG_LENGTH), self.thread, self.clock,
+            pods if pods is not None else Pods(self.thread),
+            Balancer(lambda member: balancing.tallies(store, member)), Contexts(store), SourceTable(),
+            SessionTable(lambda: self.clock.time_of_day()), IdleServers(), Engine())
+        self.store, self.errors = store, errors
+        self.pods, self.log, self.table = self.shared.pods, self.shared.log, self.shared.table
+        self.monitors = Monitors(self.shared)
         self.flows: set[Flow] = set()
-        self.now: Callable[[], float] = self.thread.loop.time
-        self.clock: Callable[[], float] = self._time_of_day
-        """The device's time of day in seconds, for iRules and the session table; tests may set another."""
-        self._epoch = time.time() - self.now()
-        self.table = SessionTable(lambda: self.clock())
-        self.rules = 0
-        """Connections that the Tcl engine has."""
-        self._interpreter: Interpreter | None = None
         self._listening: dict[str, tuple[str, asyncio.Server]] = {}
         self._ports: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,16 +79,6 @@ class DataPlane:
         for kind, key in written:  # an object of the same name begins at 0
             if (kind, key) in self.store.tallies and self.store.get(kind, *key) is None:
                 del self.store.tallies[kind, key]
-
-    def tally(self, kind: str, key: Key) -> Tally:
-        """The counters of an object."""
-        return self.store.tallies.setdefault((kind, key), Tally())
-
-    def _tallies(self, member: Member) -> tuple[Tally, ...]:
-        """The counters of a member and its pool; none of a node without a pool."""
-        if not member.pool:
-            return ()
-        return self.tally("ltm/pool", (member.pool,)), self.tally("ltm/pool/members", member.key)
 
     def sync(self) -> None:
         """Listen for exactly the virtual servers that there are now."""
@@ -166,7 +148,7 @@ class DataPlane:
             client.abort()
             return
         wire.no_delay(client.transport)
-        flow = Flow(self, client, path)
+        flow = Flow(self.shared, client, path)
         self.flows.add(flow)
         task = flow.task = self.thread.loop.create_task(flow.run())
         self._tasks.add(task)
@@ -180,27 +162,18 @@ class DataPlane:
 
     def _sweep(self) -> None:
         """Reset what has been idle for its time-out; runs while there are connections."""
-        now = self.now()
+        now = self.clock.now()
         for flow in list(self.flows):
             if flow.deadline is not None and now > flow.deadline:
                 flow.expire("handshake time-out")
             elif flow.virtual is not None and (limit := flow.idle_limit()):
                 server = flow.server_now
                 active = max(flow.wire.active, server.raw.active if server else 0)
-                if now > active + limit / self.speed:
+                if now > active + limit / self.clock.speed:
                     flow.expire("idle time-out")
-        self.idle.sweep(now)
-        busy = self.flows or len(self.idle)
+        self.shared.idle.sweep(now, self.clock.speed)
+        busy = self.flows or len(self.shared.idle)
         self._sweeper = self.thread.loop.call_later(SWEEP_S, self._sweep) if busy else None
-
-    def interpreter(self) -> Interpreter:
-        """The Tcl engine, started with the first connection that has iRules."""
-        if self._interpreter is None:
-            self._interpreter = Interpreter(inside=True)
-        return self._interpreter
-
-    def _time_of_day(self) -> float:
-        return self._epoch + self.now() * self.speed
 
     def check_members(self) -> None:
         """Run every monitor once and believe its result at once."""
@@ -211,9 +184,9 @@ class DataPlane:
         return {
             "connections": len(self.flows),
             "tasks": len(self._tasks),
-            "server connections": sum(self.balancer.connections.values()),
-            "rules": self.rules,
-            "idle server connections": len(self.idle),
+            "server connections": sum(self.shared.balancer.connections.values()),
+            "rules": self.shared.engine.connections,
+            "idle server connections": len(self.shared.idle),
         }
 
     def close(self) -> None:
@@ -231,13 +204,12 @@ class DataPlane:
             server.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        self.idle.clear()
+        self.shared.idle.clear()
         self.monitors.stop()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._interpreter is not None:
-            self._interpreter.close()
+        self.shared.engine.close()
 
 
 async def _end(server: asyncio.Server) -> None:

@@ -8,20 +8,50 @@ import contextlib
 import hashlib
 import json
 import socket
+import ssl
 import struct
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl
 
 from mocks.bigip.dataplane import http
 from mocks.bigip.dataplane.pod_http2 import HTTP2
 
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.pods import Pod
-
 _WEBSOCKET = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _LINGER = struct.pack("ii", 1, 0)
 SHOWN_BODY = 4096
 """Bytes of a request's body that the answer repeats."""
+
+
+@dataclass(eq=False)
+class Pod:
+    """A running stand-in. Its counters are read by tests."""
+
+    address: str
+    port: int
+    name: str
+    namespace: str = ""
+    raw: bool = False
+    """Answers the first bytes of a connection with a line of JSON, then sends back what comes."""
+    greeting: bytes = b""
+    """A raw one's first bytes, sent before anything came."""
+    tls: ssl.SSLContext | None = None
+    http2: bool = False
+    """Speaks nothing but HTTP/2 in clear text, and resets what is none."""
+    status: int = 200
+    """Status of answers to requests that ask for none."""
+    accepted: int = 0
+    requests: list[str] = field(default_factory=list)
+    """Method and target of each request."""
+    connections: set[PodConnection] = field(default_factory=set)
+    server: asyncio.Server | None = None
+
+    @property
+    def local_port(self) -> int:
+        return self.server.sockets[0].getsockname()[1] if self.server and self.server.sockets else 0
+
+    def identity(self) -> dict[str, Any]:
+        return {"pod": self.name, "namespace": self.namespace, "address": self.address, "port": self.port}
 
 
 class PodConnection(asyncio.Protocol):

@@ -15,45 +15,12 @@ import asyncio
 import ssl
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from mocks.bigip.dataplane.loop import LoopThread
-from mocks.bigip.dataplane.pod_server import PodConnection
+from mocks.bigip.dataplane.pod_server import Pod, PodConnection
 
 Address = tuple[str, int]
-
-
-@dataclass(eq=False)
-class Pod:
-    """A running stand-in. Its counters are read by tests."""
-
-    address: str
-    port: int
-    name: str
-    namespace: str = ""
-    raw: bool = False
-    """Answers the first bytes of a connection with a line of JSON, then sends back what comes."""
-    greeting: bytes = b""
-    """A raw one's first bytes, sent before anything came."""
-    tls: ssl.SSLContext | None = None
-    http2: bool = False
-    """Speaks nothing but HTTP/2 in clear text, and resets what is none."""
-    status: int = 200
-    """Status of answers to requests that ask for none."""
-    accepted: int = 0
-    requests: list[str] = field(default_factory=list)
-    """Method and target of each request."""
-    connections: set[PodConnection] = field(default_factory=set)
-    server: asyncio.Server | None = None
-
-    @property
-    def local_port(self) -> int:
-        return self.server.sockets[0].getsockname()[1] if self.server and self.server.sockets else 0
-
-    def identity(self) -> dict[str, Any]:
-        return {"pod": self.name, "namespace": self.namespace, "address": self.address, "port": self.port}
 
 
 class Pods:

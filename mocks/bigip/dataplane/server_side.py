@@ -5,79 +5,30 @@ from __future__ import annotations
 import asyncio
 import math
 import ssl
-from typing import TYPE_CHECKING
 
 from mocks.bigip import selection
 from mocks.bigip.dataplane import balancing, config, contexts, persistence, wire
 from mocks.bigip.dataplane.balancing import Member
+from mocks.bigip.dataplane.connection import Connection, Reset
 from mocks.bigip.dataplane.http import Head
+from mocks.bigip.dataplane.servers import Server
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
-from mocks.bigip.dataplane.wire import Closed, Wire
+from mocks.bigip.dataplane.wire import Wire
 from mocks.bigip.quirks import Quirk
-
-if TYPE_CHECKING:
-    from mocks.bigip.dataplane.flow import Flow
 
 SYN_S = 45.0
 """Seconds until a member that does not answer is given up (LB_FAILED, clouddocs: 3 + 6 + 12 + 24)."""
-
-
-class Reset(Exception):
-    """The connection ends with a RST; the argument says why."""
 
 
 class NoServer(Exception):
     """No pool, no member, or the member cannot be reached: LB_FAILED."""
 
 
-class Server:
-    """A server-side connection. stream: a Wire or a TLSWire."""
-
-    def __init__(self, member: Member, raw: Wire, balancer: balancing.Balancer) -> None:
-        self.member, self.raw = member, raw
-        self.stream: Wire | TLSWire = raw
-        self.idle_s: float | None = None
-        self.profile: str | None = None
-        self.verified = False
-        self._balancer = balancer
-        self._open = True
-        raw.meter = self._carried
-        balancer.opened(member)
-
-    @property
-    def usable(self) -> bool:
-        """True if another request can be sent."""
-        return not self.raw.lost and not self.raw.readable
-
-    def adopt(self, member: Member) -> None:
-        """Used for a member of another pool from now on."""
-        self._balancer.closed(self.member)
-        self.member = member
-        self._balancer.opened(member)
-
-    def _carried(self, received: int, sent: int) -> None:
-        for tally in self._balancer.tallies(self.member):
-            tally.carried(sent, received)
-
-    def close(self) -> None:
-        self._closed()
-        self.stream.close()
-
-    def abort(self) -> None:
-        self._closed()
-        self.raw.abort()
-
-    def _closed(self) -> None:
-        if self._open:
-            self._open = False
-            self._balancer.closed(self.member)
-
-
 class ServerSide:
     """Makes server-side connections of one client connection."""
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow, self.plane, self.store = flow, flow.plane, flow.plane.store
+    def __init__(self, flow: Connection) -> None:
+        self.flow, self.shared, self.store = flow, flow.shared, flow.shared.store
 
     async def connect(self, pool: str | None, head: Head | None) -> Server:
         """A new connection to a member of a pool. Raises: NoServer, Reset, TLSFailure, Unsupported."""
@@ -88,7 +39,7 @@ class ServerSide:
             if chosen is None and (queue_s := self._queue_s(pool, tried)) is not None:
                 now = asyncio.get_running_loop().time()
                 queued_until = queued_until or now + queue_s
-                if await self.plane.balancer.freed(queued_until - now if queue_s < math.inf else None):
+                if await self.shared.balancer.freed(queued_until - now if queue_s < math.inf else None):
                     continue
             if chosen is None:
                 raise NoServer("no member available" if pool else "no pool")
@@ -96,7 +47,7 @@ class ServerSide:
             flow.fire("LB_SELECTED")
             # what is not looked into as HTTP never goes into a connection that others have used
             reuses = flow.virtual.one_connect and head is not None
-            idle = self.plane.idle.take(flow.virtual.path, chosen) if reuses else None
+            idle = self.shared.idle.take(flow.virtual.path, chosen) if reuses else None
             if idle is not None:
                 return idle
             try:
@@ -124,13 +75,13 @@ class ServerSide:
             members = balancing.members(self.store, pool)
             tries = int(item.fields.get("reselectTries", 0))
             method, least = item.fields["loadBalancingMode"], int(item.fields.get("minActiveMembers", 0))
-            persist = self.flow.persistence()
+            persist = persistence.in_force(self.store, self.flow.virtual, self.flow.state)
         forced = self.flow.state.forced_member
         if forced is not None:
             return next((member for member in members if forced in (member.short, member.name)), None), 0
         kept = self._persistent(members, persist, pool, head) if not tried else None
         return (
-            kept or self.plane.balancer.choose(members, method=method, least_active=least, not_these=tried),
+            kept or self.shared.balancer.choose(members, method=method, least_active=least, not_these=tried),
             tries,
         )
 
@@ -142,10 +93,10 @@ class ServerSide:
                 return None
             usable = (member for member in balancing.members(self.store, pool)
                       if member.enabled and not member.down and member.name not in tried)
-            if not any(map(self.plane.balancer.full, usable)):
+            if not any(map(self.shared.balancer.full, usable)):
                 return None
             limit_ms = int(item.fields.get("queueTimeLimit", 0))
-        return limit_ms / 1000 / self.plane.speed if limit_ms else math.inf
+        return limit_ms / 1000 / self.shared.clock.speed if limit_ms else math.inf
 
     def _persistent(
         self, members: list[Member], persist: tuple[str, dict] | None, pool: str, head: Head | None
@@ -157,15 +108,15 @@ class ServerSide:
             name = persistence.cookie_name(pool, str(fields.get("cookieName", "none")))
             return persistence.by_cookie(members, head.cookie(name) if head else None)
         client = self._client(fields)
-        timeout_s = config.seconds(fields.get("timeout")) / self.plane.speed
-        now = self.plane.now()
-        kept = self.plane.sources.find(self.flow.virtual.path, client, now=now, timeout_s=timeout_s)
+        timeout_s = config.seconds(fields.get("timeout")) / self.shared.clock.speed
+        now = self.shared.clock.now()
+        kept = self.shared.sources.find(self.flow.virtual.path, client, now=now, timeout_s=timeout_s)
         return next((member for member in members if member.key == kept and not member.down), None)
 
     def keep(self, member: Member, fields: dict) -> None:
         """Remember the member of a client, or of a key that an iRule gave."""
         client = self._client(fields)
-        self.plane.sources.keep(self.flow.virtual.path, client, member, now=self.plane.now())
+        self.shared.sources.keep(self.flow.virtual.path, client, member, now=self.shared.clock.now())
 
     def _client(self, fields: dict) -> str:
         """Key of a persistence record."""
@@ -175,15 +126,15 @@ class ServerSide:
 
     async def _dial(self, member: Member) -> Server:
         """Raises: OSError: refused, or nobody answers."""
-        port = self.plane.pods.lookup(member.address, member.port)
+        port = self.shared.pods.lookup(member.address, member.port)
         if port is None:
             raise ConnectionRefusedError(f"{member.name} refuses connections")
         if port == 0:
-            await asyncio.sleep(SYN_S / self.plane.speed)
+            await asyncio.sleep(SYN_S / self.shared.clock.speed)
             raise TimeoutError(f"{member.name} does not answer")
         _, raw = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", port)
         wire.no_delay(raw.transport)
-        return Server(member, raw, self.plane.balancer)
+        return Server(member, raw, self.shared.balancer)
 
     async def _prepare(self, server: Server) -> None:
         """SERVER_CONNECTED, then TLS if the virtual server or an iRule wants it."""
@@ -200,7 +151,7 @@ class ServerSide:
                 return
             if self.store.get("ltm/profile/server-ssl", profile) is None:
                 raise Reset(f"the profile {profile} is gone")
-            context = self.plane.contexts.server_side(profile)
+            context = self.shared.contexts.server_side(profile)
             fields = selection.profile_fields(self.store, profile)
         name = str(fields.get("serverName") or "none")
         server.stream = TLSWire(
@@ -216,6 +167,3 @@ class ServerSide:
         certificate = server.stream.object.getpeercert(binary_form=True)
         if server.verified and wanted != "none" and not contexts.is_named(certificate, wanted):
             raise TLSFailure(f"the member's certificate is not for {wanted}")
-
-
-__all__ = ["Closed", "NoServer", "Reset", "Server", "ServerSide"]

@@ -1,9 +1,10 @@
-"""Decisions of iRules and policies about a connection and its request so far."""
+"""A connection and its request so far: decisions of iRules and policies, and the record that stays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mocks.bigip.dataplane import http
 from mocks.bigip.dataplane.balancing import Member
 from mocks.bigip.dataplane.http import Head
 from mocks.bigip.matching import Effect
@@ -15,6 +16,13 @@ class Response:
 
     head: Head
     body: bytes
+
+    @classmethod
+    def redirect(cls, location: str, code: int) -> Response:
+        """The device's own redirect (bigip-behaviour.md B11)."""
+        headers = [(b"Location", location.encode("latin-1")), (b"Server", b"BigIP"),
+                   (b"Connection", b"Keep-Alive")]
+        return cls(*http.reply(code or 302, headers))
 
 
 @dataclass
@@ -72,3 +80,32 @@ class State:
         self.request, self.answer, self.response = head, None, None
         self.effect, self.reselect, self.detach = Effect(), False, False
         self.forced_member, self.node, self.request_pool = None, None, None
+
+
+@dataclass
+class Served:
+    """A request, or a whole connection without HTTP; fields are filled as it proceeds."""
+
+    virtual: str
+    client: tuple[str, int]
+    sni: str | None = None
+    client_ssl: str | None = None
+    """Full path of the client-ssl profile; None: TLS was not ended here."""
+    method: str = ""
+    host: str = ""
+    target: str = ""
+    rule: str | None = None
+    """Policy and Rule that decided."""
+    pool: str | None = None
+    member: str | None = None
+    """Name such as 10.0.0.1:8080."""
+    server_ssl: str | None = None
+    """Full path of the server-ssl profile used; None: clear text to the member."""
+    verified: bool = False
+    """True if the member's certificate was checked."""
+    snat: str = "none"
+    """none, automap or the full path of a SNAT pool."""
+    status: int = 0
+    """Status of the response; 0: none was sent."""
+    outcome: str = ""
+    """served, redirected, responded, reset or tunnelled; with the reason after a colon."""

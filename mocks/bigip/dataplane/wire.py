@@ -7,6 +7,7 @@ import contextlib
 import socket
 import struct
 from collections.abc import Callable
+from typing import Protocol
 
 HIGH = 256 * 1024
 """Unread bytes at which reading from the socket pauses."""
@@ -171,3 +172,29 @@ class Wire(asyncio.Protocol):
 
 def no_delay(transport: asyncio.BaseTransport) -> None:
     transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+class Stream(Protocol):
+    """A Wire or a TLSWire."""
+
+    async def read(self) -> bytes: ...
+    def write(self, data: bytes) -> None: ...
+    async def drain(self) -> None: ...
+    def end(self) -> None: ...
+
+
+async def carry(client: Stream, server: Stream) -> None:
+    """Copy until both sides have sent FIN. Raises: Closed, TLSFailure: one was reset."""
+    ways = [asyncio.ensure_future(_copy(client, server)), asyncio.ensure_future(_copy(server, client))]
+    try:
+        await asyncio.gather(*ways)
+    finally:
+        for way in ways:
+            way.cancel()
+
+
+async def _copy(source: Stream, target: Stream) -> None:
+    while data := await source.read():
+        target.write(data)
+        await target.drain()
+    target.end()

@@ -152,7 +152,7 @@ def test_a_client_that_ends_in_the_body(net: Net):
     with net.connect(VS) as client:
         client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab")
         until(lambda: pod.connections)
-    until(lambda: not pod.connections and not net.plane.balancer.connections)
+    until(lambda: not pod.connections and not net.plane.shared.balancer.connections)
 
 
 def test_http_1_0(net: Net):

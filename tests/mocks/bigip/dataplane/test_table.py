@@ -25,7 +25,7 @@ def shared() -> Iterator[Net]:
 def net(shared: Net) -> Iterator[Net]:
     for subtable, key in list(shared.plane.table.live()):
         shared.plane.table.delete(subtable, key)
-    shared.plane.clock = DeviceClock()
+    shared.plane.clock.time_of_day = DeviceClock()
     yield shared
     assert shared.errors() == []
 
@@ -96,13 +96,13 @@ def test_entries_expire(net: Net, run: Run, script, later, expected):
     run(script)
     answers = []
     for seconds in (100, 100, 200):
-        net.plane.clock.now += seconds
+        net.plane.clock.time_of_day.now += seconds
         answers.append(run(later))
     assert answers == expected
 
 
 def test_the_clock_of_the_table_is_that_of_rules(net: Net, run: Run):
-    net.plane.clock.now = 5000.5
+    net.plane.clock.time_of_day.now = 5000.5
     assert run("clock seconds") == "5000"
 
 

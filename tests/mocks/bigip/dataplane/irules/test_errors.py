@@ -21,11 +21,11 @@ ERRORS = [
 @pytest.mark.parametrize(("text", "message"), ERRORS)
 def test_an_error_resets_and_is_recorded(net: Net, text, message):
     if message == "too many":
-        net.plane.interpreter().limit_s = 0.2
+        net.plane.shared.engine.interpreter().limit_s = 0.2
         message = "r"
     vs = with_rule(net, f"when HTTP_REQUEST {{ {text} }}", more=())
     answer = net.ask(vs)
-    net.plane.interpreter().limit_s = 2.0
+    net.plane.shared.engine.interpreter().limit_s = 2.0
     assert answer.ended == RESET
     (error,) = net.errors()
     assert message in error
