@@ -9,6 +9,8 @@ from tests.builders import identity
 
 CROWD = "crowd"
 CHILD_ROUTES = 100
+KEYS = 16
+"""So many RSA keys are made, each for many certificates: most certificates are RSA, but keys take long."""
 
 
 def service() -> Iterator[dict]:
@@ -30,15 +32,15 @@ def mixed(count: int) -> Iterator[dict]:
         yield from manifests.service(space, name, pods=tuple(
             f"10.{net}.{high}.{low}" for net in (128, 129, 130)))
         host = f"{name}.crowd.test"
-        tls = pair(host, number) if number % 10 in SECURED else {}
+        tls = pair(host, number % KEYS, "rsa") if number % 10 in SECURED else {}
         yield manifests.route(
             name, namespace=space, host=host, service=name, path="/shop" if kind == "path" else "",
             kind="" if kind == "path" else kind, **tls)
 
 
-def pair(host: str, number: int) -> dict[str, str]:
-    """Certificate and key of a host, as a Route has them. Args: number: another one for each pair."""
-    own = identity(host, serial=number + 1)
+def pair(host: str, number: int, algorithm: str = "ec") -> dict[str, str]:
+    """Certificate and key of a host, as a Route has them. Args: number: for each another key."""
+    own = identity(host, serial=number + 1, algorithm=algorithm)
     return {"certificate": own.certificate, "key": own.key}
 
 

@@ -53,6 +53,7 @@ def leading(settings: Settings) -> Iterator[Row]:
 
 
 def _answers(place: Site, where: tuple[str, int], tries: int, name: str) -> Iterator[Row]:
+    first = Row("a plain Route is added: its first write", name)
     added = Row("a plain Route is added and answers", name)
     moved = Row("an endpoint changes and answers", name)
     for number in range(tries):
@@ -61,13 +62,14 @@ def _answers(place: Site, where: tuple[str, int], tries: int, name: str) -> Iter
         place.device.expect(rule(TENANT, f"fresh{number}"))
         begin = place.cluster.apply(manifests.route(f"fresh{number}", host=host, service="moving"))
         place.device.seen(rule(TENANT, f"fresh{number}"), LIMIT_S)
+        first.add(begin, place.device.first_write())
         added.add(begin, answered(where, host, PODS[number % 2]))
         time.sleep(APART_S)
         pod = PODS[(number + 1) % 2]
         begin = place.cluster.apply(manifests.endpoints(TENANT, "moving", (pod,)))
         place.device.pool_written(pod, LIMIT_S)
         moved.add(begin, answered(where, "moving.shop.test", pod))
-    yield from (added, moved)
+    yield from (first, added, moved)
 
 
 def burst(place: Site, count: int) -> Iterator[Row]:

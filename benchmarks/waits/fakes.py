@@ -101,6 +101,7 @@ class Device:
         self._pools: list[tuple[float, str]] = []
         self._expected: dict[str, bool] = {}
         self._seen: dict[str, float] = {}
+        self._first: float | None = None
         self._big.on_write = self._note
         self.respond()
 
@@ -124,6 +125,7 @@ class Device:
     def _note(self, entry: LoggedRequest) -> None:
         now = time.monotonic()
         with self._noted:
+            self._first = self._first or now
             if "/ltm/pool" in entry.path:
                 self._pools.append((now, str(entry.body)))
             if "/ltm/policy" in entry.path or "/data-group" in entry.path:
@@ -148,6 +150,7 @@ class Device:
         """Note from now on when these rules, or hosts of passthrough Routes, are there or are gone."""
         now = time.monotonic()
         with self._noted:
+            self._first = None
             self._expected = dict.fromkeys(names, True) | dict.fromkeys(gone, False)
             self._seen = {name: now for name, there in self._expected.items()
                           if self._serves(name) == there}
@@ -155,6 +158,10 @@ class Device:
     def seen(self, name: str, limit_s: float) -> float | None:
         """When this was so first; None if not in time."""
         return self._wait(limit_s, lambda: self._seen.get(name))
+
+    def first_write(self) -> float | None:
+        """When the first write after `expect` came, whatever it was for."""
+        return self._first
 
     def _wait(self, limit_s: float, time_of: Callable[[], float | None]) -> float | None:
         end = time.monotonic() + limit_s
