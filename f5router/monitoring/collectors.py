@@ -42,8 +42,8 @@ EXPIRES = {"within_7_days": timedelta(days=7), "within_30_days": timedelta(days=
 
 WATCHES_OF = {
     LISTS: ("f5router_kube_lists", "Complete lists of a resource from the Kubernetes API."),
-    WATCHES: ("f5router_kube_watches", "Watches of a resource that the Kubernetes API has accepted."),
-    FAILURES: ("f5router_kube_watch_failures", "Lists and watches of a resource that failed, or broke."),
+    WATCHES: ("f5router_kube_watches", "Watches of a resource that the Kubernetes API accepted."),
+    FAILURES: ("f5router_kube_watch_failures", "Failed lists and watches of a resource."),
 }
 
 
@@ -66,7 +66,7 @@ class Sources:
     held: Callable[[], tuple[int, int]] = lambda: (0, 0)
     """Deletes that are held back, and how many ever were."""
     kept: Callable[[], int] = lambda: 0
-    """Pools that keep members which the settings take away."""
+    """Pools that keep members which the settings would remove."""
     astray: Callable[[], int] = lambda: 0
     """Pods that the ways of the BIG-IP do not reach."""
     unreadable: Callable[[], Mapping[str, int]] = dict
@@ -80,7 +80,7 @@ class Sources:
     request_times: Callable[[], Sequence[Mapping[tuple[str, str], Durations]]] = tuple
     """Durations of requests to each unit of the BIG-IP, by method and collection."""
     status_rate: Callable[[], float] = float
-    """Status writes per second that the router allows itself now."""
+    """Current limit of status writes per second."""
     leader: Callable[[], tuple[bool, int] | None] = lambda: None
     """True if this replica leads, and how often that has changed; None without leader election."""
     objects: Callable[[], Mapping[Ref, object]] = dict
@@ -96,7 +96,7 @@ class Sources:
     times: ChangeTimes | None = None
     """Times from events to writes."""
     drift: DriftCounts | None = None
-    """Drift that was found, and fixed."""
+    """Drift that was found and fixed."""
     watches: Callable[[], Mapping[tuple[str, str], int]] = dict
     """Lists, watches and failures of either by what it was and resource."""
 
@@ -139,7 +139,7 @@ class ReadCounts(Collector):
         yield requests
         yield from _request_times(self._sources.request_times())
         queues = GaugeMetricFamily(
-            "f5router_queue_length", "What waits to be written to the cluster, or to be handled.",
+            "f5router_queue_length", "Items that wait in a queue of the router.",
             labels=["queue"])
         for name, length in self._sources.queues.items():
             queues.add_metric([name], length())
@@ -153,38 +153,39 @@ class ReadCounts(Collector):
             "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
             value=self._sources.contended())
         yield GaugeMetricFamily(
-            "f5router_status_rate", "Status writes per second that the router allows itself now.",
+            "f5router_status_rate", "Current limit of status writes per second.",
             value=self._sources.status_rate())
         held, ever = self._sources.held()
         yield GaugeMetricFamily(
             "f5router_deletes_held_back", "Deletes that wait for a second list of the cluster, because they "
-            "would take away more than half of what serves requests.", value=held)
+            "would remove more than half of the serving objects.", value=held)
         yield CounterMetricFamily(
-            "f5router_mass_deletes_held_back", "Deletes that were held back since the start.", value=ever)
+            "f5router_mass_deletes_held_back", "Deletes held back since the start.", value=ever)
         yield GaugeMetricFamily(
-            "f5router_pools_kept", "Pools that keep members which the settings take away.",
+            "f5router_pools_kept", "Pools that keep members which the settings would remove.",
             value=self._sources.kept())
         yield GaugeMetricFamily(
-            "f5router_pods_not_reached", "Pods of Services that are in no Node's network, or on another Node "
-            "than the static route or the subnet says.", value=self._sources.astray())
+            "f5router_pods_not_reached", "Pods of Services outside of every Node's network, or on another "
+            "Node than their static route or subnet names.", value=self._sources.astray())
         unreadable = GaugeMetricFamily(
-            "f5router_unreadable", "Kinds of the cluster that cannot be read, 1 for each; for Secrets their "
+            "f5router_unreadable", "1 for each kind of the cluster that cannot be read; for Secrets, their "
             "number.", labels=["kind"])
         for kind, count in self._sources.unreadable().items():
             unreadable.add_metric([kind], count)
         yield unreadable
         yield from _state_of_cluster(self._sources)
         yield _state(
-            "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",
+            "f5router_bigip_reached",
+            "1 if the BIG-IP answered and no pass has been cut short since, 0 if not.",
             self._sources.reached())
         if (leader := self._sources.leader()) is not None:
             yield _state("f5router_leader", "1 if this replica leads and writes, 0 if it follows.", leader[0])
             yield CounterMetricFamily(
-                "f5router_leader_transitions", "How often this replica has begun or ceased to lead.",
+                "f5router_leader_transitions", "How often this replica became or stopped being the leader.",
                 value=leader[1])
         yield _state(
             "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
-            "absent if it does not tell.", self._sources.active())
+            "absent if its state is unknown.", self._sources.active())
         units = GaugeMetricFamily(
             "f5router_bigip_unit_active", "1 if this unit of a pair is active, 0 if not; absent while it "
             "does not answer, and with one address.", labels=["unit"])
@@ -194,7 +195,7 @@ class ReadCounts(Collector):
         yield units
         yield _state(
             "f5router_bigip_config_in_sync", "1 if the other units of the BIG-IP's device group had its "
-            "configuration when it was last asked, 0 if not; absent without a group.",
+            "configuration at the last check, 0 if not; absent without a group.",
             self._sources.in_sync())
 
 
@@ -209,13 +210,13 @@ def _state_of_cluster(sources: Sources) -> Iterator[Metric]:
         "f5router_refused_objects", "Objects whose last write the BIG-IP refused.", value=sources.refused())
     if sources.times is not None:
         yield GaugeMetricFamily(
-            "f5router_oldest_change_age_seconds", "Age of the oldest change of the cluster that is not on "
-            "the BIG-IP yet; 0 if there is none.", value=sources.times.oldest_s())
+            "f5router_oldest_change_age_seconds", "Age of the oldest change of the cluster that is not yet "
+            "on the BIG-IP; 0 if there is none.", value=sources.times.oldest_s())
         yield _change_times(sources.times.seconds)
     if sources.drift is not None:
         for name, text, counts in (
-                ("f5router_drift_found", "Objects that somebody else had changed.", sources.drift.detected),
-                ("f5router_drift_fixed", "Objects of these that the router has put right.",
+                ("f5router_drift_found", "Objects found changed by others.", sources.drift.detected),
+                ("f5router_drift_fixed", "Objects found changed by others that the router has fixed.",
                  sources.drift.fixed)):
             drift = CounterMetricFamily(name, text, labels=["kind"])
             for kind, count in sorted(counts.copy().items()):
@@ -254,7 +255,8 @@ def _certificates(routes: Sequence[EvaluatedRoute], default: TLSKeyPair | None) 
     yield family
     first = GaugeMetricFamily(
         "f5router_certificate_expiry_timestamp_seconds", "When the next certificate expires, in seconds "
-        "since the epoch: of a Route, or the default one. Absent without one.", labels=["certificate"])
+        "since the epoch: a Route's, or the default certificate. Absent without a certificate.",
+        labels=["certificate"])
     if to_come := [end for end in ends if end > now]:
         first.add_metric(["route"], min(to_come).timestamp())
     if default is not None and default.validity is not None:
@@ -272,10 +274,10 @@ def _expires(left: timedelta) -> str:
 def _request_times(units: Sequence[Mapping[tuple[str, str], Durations]]) -> Iterator[Metric]:
     """Build the metrics of requests by collection, the units of a pair together."""
     seconds = HistogramMetricFamily(
-        "f5router_bigip_request_seconds", "Durations of requests to the BIG-IP, without waits for a turn.",
+        "f5router_bigip_request_seconds", "Durations of requests to the BIG-IP, without queueing.",
         labels=["method", "collection"])
     replies = CounterMetricFamily(
-        "f5router_bigip_replies", "Replies of the BIG-IP by HTTP status; 0 for none.",
+        "f5router_bigip_replies", "Replies of the BIG-IP by HTTP status; 0 for a request without a reply.",
         labels=["method", "collection", "status"])
     for key in sorted({key for unit in units for key in unit}):
         each = [unit[key] for unit in units if key in unit]

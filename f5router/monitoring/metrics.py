@@ -63,22 +63,22 @@ class _Counted(Collector):
         yield from self._of_routes()
         yield from self._of_objects()
         yield SummaryMetricFamily(
-            "template_router_reload_seconds", "Duration of passes: the name of OpenShift's router for the "
-            "time in which it takes up changes.", count_value=self.passes, sum_value=self.pass_s)
+            "template_router_reload_seconds", "Duration of passes, under the name of OpenShift's router.",
+            count_value=self.passes, sum_value=self.pass_s)
         yield GaugeMetricFamily(
-            "template_router_reload_failure", "1 if the last pass ended early, 0 if not: the name of "
-            "OpenShift's router.", value=self.has_failed)
+            "template_router_reload_failure", "1 if the last pass was cut short, 0 if not, under the name "
+            "of OpenShift's router.", value=self.has_failed)
 
     def _of_routes(self) -> Iterator[Metric]:
         """Routes without a verdict are those that no pass has come to: they count from the first list on."""
         counts = {verdict: self.routes[verdict] for verdict in VERDICTS}
         counts[PENDING] = max(0, len(self._sources.routes()) - sum(counts.values()))
-        routes = GaugeMetricFamily("f5router_routes", "Routes.", labels=["verdict"])
+        routes = GaugeMetricFamily("f5router_routes", "Routes, by verdict.", labels=["verdict"])
         for verdict, count in counts.items():
             routes.add_metric([verdict], count)
         yield routes
         reasons = GaugeMetricFamily(
-            "f5router_route_rejections", "Routes that are not admitted, by the reason in their status.",
+            "f5router_route_rejections", "Routes that are not admitted, by the reason in the status.",
             labels=["reason"])
         for reason, count in sorted(self.reasons.copy().items()):
             reasons.add_metric([reason], count)
@@ -93,12 +93,12 @@ class _Counted(Collector):
             objects.add_metric([kind], counts[kind])
         yield objects
         writes = CounterMetricFamily(
-            "f5router_writes", "Writes of objects that the BIG-IP has confirmed.", labels=["kind", "verb"])
+            "f5router_writes", "Object writes that the BIG-IP confirmed.", labels=["kind", "verb"])
         for key, count in sorted(self.written.copy().items()):
             writes.add_metric(key, count)
         yield writes
         refused = CounterMetricFamily(
-            "f5router_writes_refused", "Writes of objects that the BIG-IP has refused.", labels=["kind"])
+            "f5router_writes_refused", "Object writes that the BIG-IP refused.", labels=["kind"])
         for kind, count in sorted(self.refused.copy().items()):
             refused.add_metric([kind], count)
         yield refused
@@ -124,13 +124,13 @@ class Metrics:
             registry.register(IngressRouteCounts(sources.ingress_routes))
         self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)
         self._failures = Total(
-            "f5router_reconcile_failures", "Passes that ended early; what was refused of single objects "
-            "is not counted.", registry=registry)
+            "f5router_reconcile_failures", "Passes that were cut short; refused writes of single objects "
+            "are not counted.", registry=registry)
         self._seconds = Histogram(
             "f5router_reconcile_seconds", "Duration of passes.", buckets=SECONDS, registry=registry)
         self._success = Gauge(
-            "f5router_last_success_timestamp_seconds", "End of the last pass that was not cut short; 0 for "
-            "nunit.", registry=registry)
+            "f5router_last_success_timestamp_seconds", "End of the last pass that was not cut short; 0 if "
+            "there was none.", registry=registry)
         Gauge("f5router_build_info", "Always 1.", ["version", "python"], registry=registry).labels(
             __version__, platform.python_version()).set(1)
 

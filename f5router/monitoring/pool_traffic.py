@@ -40,8 +40,8 @@ class TrafficCounts(Collector):
         read_at.add_metric([newest.unit], newest.read_at)
         yield read_at
         threshold = GaugeMetricFamily(
-            "f5router_statistics_pools", "Pools with statistics, and the number up to which each has its own "
-            "series.", labels=["type"])
+            "f5router_statistics_pools", "Pools with statistics, and the maximum number of pools with series "
+            "of their own.", labels=["type"])
         threshold.add_metric(["current"], len(newest.pools))
         threshold.add_metric(["limit"], self._most_pools)
         yield threshold
@@ -61,14 +61,14 @@ class TrafficCounts(Collector):
             members = {labels[path]: [pool] for path, pool in newest.pools.items()}
         yield from _families("pool", "a pool", ("unit", "namespace", "pool"), by_labels)
         states = GaugeMetricFamily(
-            "f5router_pool_members", "Pool members by what the BIG-IP's monitors report; unchecked without a "
+            "f5router_pool_members", "Pool members by state of the BIG-IP's monitors; unchecked without a "
             "monitor.", labels=["unit", "namespace", "pool", "state"])
         for key, pools in members.items():
             for state, count in _states(pools).items():
                 states.add_metric([*key, state], count)
         yield states
         dead = GaugeMetricFamily(
-            "f5router_pools_down", "Pools that have members, and none of them is up.", labels=["unit"])
+            "f5router_pools_down", "Pools with members of which none is up.", labels=["unit"])
         dead.add_metric([newest.unit], sum(
             pool.is_checked and bool(pool.members) and not pool.active for pool in newest.pools.values()))
         yield dead

@@ -23,6 +23,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.monitors import TYPES, TCPMonitor
 from f5router.views import chain
+from tests.project import scraped
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mocks/README.md")
@@ -121,6 +122,16 @@ def test_every_metric_is_explained():
     assert [name for name in sorted(metrics) if not any(
         each in (name, f"{name}_total") or (each.startswith("_") and f"{name}_total".endswith(each))
         for each in named)] == []
+
+
+def test_help_of_metrics_is_a_sentence_in_the_words_of_the_pages():
+    """A word that no page has is a slip: a search and replace once made "nunit" of "none" in one of them."""
+    known = {"epoch", *re.findall(r"[a-z]+", "\n".join(path.read_text() for path in PAGES).lower())}
+    texts = [text for name, text in re.findall(r"^# HELP (\w+) (.*)$", scraped.page().decode(), re.MULTILINE)
+             if name.startswith(("f5router_", "template_router_"))]
+    assert len(texts) > 40
+    assert [text for text in texts if not re.fullmatch(r"[A-Z0-9].*\.", text)
+            or not known.issuperset(re.findall(r"[a-z]+", text.lower()))] == []
 
 
 NS = Key("<ns>", "<svc>")
