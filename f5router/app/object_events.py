@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 MOST = 10
 """Problems of one object with an Event each; further ones are counted."""
 
-NOT_SERVED, NOTICED = "not served as asked for", "warning about an object"
+NOT_SERVED, NOTICED = "not served as asked for", "served, with a warning"
 
 
 class ObjectEvents:

@@ -110,7 +110,7 @@ class Health:
         return not self._unreached
 
     def failed(self, error: Exception) -> None:
-        """Record a pass that ended early."""
+        """Record a pass that was cut short."""
         self._unreached = str(error) or type(error).__name__
 
     def live(self) -> list[CheckResult]:

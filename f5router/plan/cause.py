@@ -45,7 +45,7 @@ def _owner_of_file(stem: str) -> str:
     """Return the Route of a file, or the Secret of which the files of virtual Routes are made."""
     owner = _route(stem)
     kind = names.virtual_kind(stem)
-    return f"Secret {owner.rpartition('/')[2]} of {kind}s in {names.rule_namespace(stem)}" if kind else owner
+    return f"Secret {names.rule_namespace(stem)}/{owner.rpartition('/')[2]}" if kind else owner
 
 
 def _host(path: str) -> str:

@@ -27,7 +27,7 @@ def explain(source: IngressRoutes, key: Key) -> list[str]:
                 return [*lines, f"... more than {MOST_LINES} lines"]
             lines.append(line)
     if not roots:
-        lines += ["", f"No root delegates to it. Its own {len(source.objects[key].routes)} routes:"]
+        lines += ["", f"No root delegates to it. It has {len(source.objects[key].routes)} routes:"]
         lines += [f"  {_own(entry)}" for entry in source.objects[key].routes]
     return lines
 
@@ -53,7 +53,7 @@ def _visit(source: IngressRoutes, graph: Graph, visit: Visit, indent: str,
             continue
         if error := graph.visits.get(at, ""):
             yield f"{indent}invalid: {error}"
-            yield f"{indent}nothing of it is served"
+            yield f"{indent}no part of it is served"
             continue
         if at in shown:
             yield f"{indent}as above"

@@ -6,7 +6,7 @@ As with Routes, a mistake never gives a Host to another tenant.
 from f5router.model import names
 from f5router.model.cluster import Key, Origin, PathMatch, Route
 
-REFUSAL = "nothing of it is served on this host, which it keeps"
+REFUSAL = "no part of it can be served; the host stays reserved for it"
 """Why such a Route is not admitted; the reasons are those of its object."""
 
 _PATH = "?"

@@ -22,7 +22,7 @@ from f5router.model.ingress import (
     IngressBackend,
     IngressPath,
 )
-from f5router.model.problem import Problem
+from f5router.model.problem import PATH_IS_TEXT, UNUSED_ANNOTATION, UNUSED_TLS_HOST, Problem
 from f5router.sources import foreign_warnings, host_holding, path_text
 from f5router.sources.ingress_tls import IngressTLSChoice
 
@@ -35,9 +35,6 @@ UNSUPPORTED = "NotSupported"
 DUPLICATE = "DuplicatePath"
 INVALID = "InvalidIngress"
 OWNED = "ServedByRoute"
-UNUSED = "UnusedTLSHost"
-UNUSED_AUTHORITY = "UnusedAnnotation"
-TEXT = "PathIsText"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
 REDIRECT = 302
@@ -131,7 +128,7 @@ class _Conversion:
                                    f"must be one of {', '.join(TERMINATIONS)}; the Ingress is not served")
             return
         if self._termination != "reencrypt" and self._annotations.get(DESTINATION_CA):
-            self._problem(UNUSED_AUTHORITY, f"metadata.annotations: {DESTINATION_CA} has no effect without "
+            self._problem(UNUSED_ANNOTATION, f"metadata.annotations: {DESTINATION_CA} has no effect without "
                                             f"{TERMINATION} reencrypt")
         for number, rule in enumerate(ingress.rules):
             where = f"spec.rules[{number}]"
@@ -274,7 +271,8 @@ class _Conversion:
         if unused:
             more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
             self._problem(
-                UNUSED, f"spec.tls: no rule has the host {quote(unused[0])}{more}; it has no effect")
+                UNUSED_TLS_HOST,
+                f"spec.tls: no rule has the host {quote(unused[0])}{more}; it has no effect")
 
     def _find_expressions(self) -> None:
         """Report paths that look like regular expressions: those who wrote them expect other requests."""
@@ -285,7 +283,7 @@ class _Conversion:
         if meant:
             (field, first), *others = meant
             more = f"; so are {len(others)} more" if others else ""
-            self._problem(TEXT, f"{field}: {quote(first)} {path_text.WARNING}{more}")
+            self._problem(PATH_IS_TEXT, f"{field}: {quote(first)} {path_text.WARNING}{more}")
 
     def _annotated(self, termination: str) -> AnnotatedOptions:
         if termination not in self._options:

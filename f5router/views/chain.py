@@ -1,4 +1,4 @@
-"""The chain of a Route from its admission to the pods, as steps of which the first broken one is marked."""
+"""The chain of a Route from its admission to its pods, as steps; the first broken step is marked."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,34 +10,35 @@ from f5router.views.nodes import NodeView
 from f5router.views.routes import DOWN, Link, MemberView, RouteView, Status
 
 MOST_MEMBERS = 20
-"""Members that are listed; the others are counted."""
+"""Maximum number of members that are listed; further members are counted."""
 
-NOWHERE = "without members: the Route is not served over HTTP"
-"""Meaning of a Rule that keeps redirects of other Routes of the host off a Route."""
+NOWHERE = "503 on purpose: this Route is not served over HTTP"
+"""Meaning of a Rule that shields a Route from redirects of other Routes of its host."""
 
 TO_DO = {
     Link.ROUTE: "{remedy} (docs/routes.md#{anchor})",
     Link.VIRTUAL_SERVER: "create it, or name another with --f5-http-vserver and --f5-https-vserver; "
                          "`f5router doctor` checks it",
-    Link.CERTIFICATE: "renew the certificate, or let the Route name one for its host",
-    Link.RULE: "`f5router plan` shows what the router would write, and `f5router doctor` why it does not",
+    Link.CERTIFICATE: "renew the certificate, or use one that has {host} among its names",
+    Link.RULE: "a running router writes it within a minute; if it does not, see its log: kubectl logs "
+               "deployment/f5router",
     Link.POOL: "oc get endpointslices -n {namespace}: the Service needs pods that are ready",
     Link.MEMBER: "check the pod, its port, and the monitor of the pool",
     Link.NODE: "`f5router explain node NAME` shows the way to the pods of the Node",
 }
-"""How a broken link is fixed, apart from what its text has."""
+"""How to fix a broken link, in addition to its text."""
 
 REMEDIES = {
     "NoHostValue": "set spec.host, or ask the administrator for --hostname-template",
     "InvalidHost": "correct the field that is named",
     "HostAlreadyClaimed": "use another host or path, or have the other Route removed",
-    "RouteNotAdmitted": "change the field that is named, or ask the administrator, whose settings exclude it",
+    "RouteNotAdmitted": "correct the field that is named, or ask the administrator to allow it",
     "ExtendedValidationFailed": "correct the field that is named",
     "ExternalCertificateValidationFailed": "create or correct the Secret that is named",
-    "DeviceRejected": "change what the BIG-IP refuses; `f5router doctor` checks what is not in the Route",
-    "DevicePending": "the router tries again by itself; `f5router doctor` has the cause if it goes on",
+    "DeviceRejected": "change what the BIG-IP refuses; `f5router doctor` checks everything outside the Route",
+    "DevicePending": "the router retries by itself; if it keeps failing, `f5router doctor` shows the cause",
 }
-"""How a Route is fixed, by the reason in its status; docs/routes.md says more of each."""
+"""How to fix a Route, by the reason in its status; docs/routes.md has more on each reason."""
 _ANY_REASON = "reasons-in-the-status"
 
 
@@ -51,30 +52,30 @@ class Step:
 
 
 def steps(route: RouteView) -> list[Step]:
-    """Return the steps of a Route, from the client to the pods, each with what is broken there."""
+    """Return the steps of a Route from the client to the pods, each with its problems."""
     return [Step(name, text, tuple(problem.text for problem in route.problems
                                    if problem.link in links and problem.text.startswith(subject)))
             for name, text, subject, links in _parts(route)]
 
 
 def to_do(route: RouteView) -> str:
-    """Return what to do about the first broken link; "" if none is known to be broken."""
+    """Return how to fix the first broken link; "" if no link is known to be broken."""
     if not route.problems:
         return ""
     first = route.problems[0]
     known = route.reason in REMEDIES
     return TO_DO[first.link].format(
-        namespace=route.namespace, anchor=route.reason.lower() if known else _ANY_REASON,
-        remedy=REMEDIES[route.reason] if known else "see each reason, and what to do")
+        namespace=route.namespace, host=route.host, anchor=route.reason.lower() if known else _ANY_REASON,
+        remedy=REMEDIES[route.reason] if known else "see the reason, and what to do about it")
 
 
 def first_broken(chain: Iterable[Step]) -> int | None:
-    """Return the number of the first broken step; None if none is."""
+    """Return the index of the first broken step; None without a broken step."""
     return next((number for number, step in enumerate(chain) if step.problems), None)
 
 
 _Part = tuple[str, str, str, tuple[Link, ...]]
-"""Name, text, with what the text of its problems begins, and their links."""
+"""Name, text, prefix of the texts of its problems, and their links."""
 
 
 def _parts(route: RouteView) -> Iterator[_Part]:
@@ -116,7 +117,7 @@ def _paths(route: RouteView) -> str:
 
 
 def _members(members: tuple[MemberView, ...]) -> Iterator[_Part]:
-    """Yield the members, the broken ones first, and then the Nodes that are."""
+    """Yield the members, broken members first, and then the broken Nodes."""
     ordered = sorted(members, key=_is_well)
     for member in ordered[:MOST_MEMBERS]:
         yield "member", _member(member), f"{member.address} port {member.port} ", (Link.MEMBER,)
@@ -138,16 +139,16 @@ def _member(member: MemberView) -> str:
 
 
 def of_node(node: NodeView) -> list[Step]:
-    """Return the steps of a Node: what it is, and each way to its pods."""
+    """Return the steps of a Node: its addresses, and each way to its pods."""
     ready = "ready" if node.ready else "not ready"
     chain = [Step("Node", f"{node.name}, {', '.join(node.addresses) or 'no address'}, {ready}",
                   () if node.ready else ("it is not ready",)),
-             Step("pods", ", ".join(node.networks) or "no network of its own is known")]
+             Step("pods", ", ".join(node.networks) or "no pod network is known")]
     chain += [Step(way.kind, f"{way.name} -> {way.target}, {way.state.value}",
                    () if way.state == State.IN_PLACE else (way.problem or f"it {_verb(way.state)}",))
               for way in node.ways]
     if not node.ways:
-        chain.append(Step("way", "the router makes none: the BIG-IP has its own, or uses node ports"))
+        chain.append(Step("way", "the router provides none: the BIG-IP has its own, or uses node ports"))
     return chain
 
 

@@ -235,7 +235,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
     evaluated, known = record.evaluated, record.known
     route = evaluated.route
     kind, name = _source(route)
-    verdict = known.verdict or replace(PENDING, message=record.waits_for or "it is not programmed yet")
+    verdict = known.verdict or replace(PENDING, message=record.waits_for or "waiting for the BIG-IP")
     pool = _pool(record, locator or Locator(()), health or {})
     if pool is not None and connections is not None:
         pool = replace(pool, connections=connections[0], opened=connections[1])

@@ -99,7 +99,8 @@ def _rights(connection: Connection, needed: list[rights.Right]) -> Iterator[Chec
         yield warning(AREA, "rights", f"{unknown} of {len(needed)} rights are not known: the API server "
                                       "answers no SelfSubjectAccessReview of this account", fixes.REVIEWS)
     elif granted:
-        yield ok(AREA, "rights", f"{granted} of the {len(needed)} that these settings need are granted")
+        total = "all" if granted == len(needed) else f"{granted} of"
+        yield ok(AREA, "rights", f"{total} {len(needed)} rights are granted")
 
 
 def is_granted(connection: Connection, right: rights.Right) -> bool | None:

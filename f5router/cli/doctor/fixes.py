@@ -54,7 +54,7 @@ SETTINGS = Fix("correct or leave out what is named; all settings are listed by",
 # --- the cluster -------------------------------------------------------------------------
 
 API_CLOCK = Fix("let both follow the same time servers; on the machine of the API server",
-                 "timedatectl set-ntp true")
+                "timedatectl set-ntp true")
 API_CLOCK_HIDDEN = Fix("compare it with that of the machine of the API server", "date --utc")
 KINDS = Fix("see what the API server serves, and what it answers", "kubectl api-resources")
 REVIEWS = Fix(
@@ -64,19 +64,19 @@ REVIEWS = Fix(
 
 _NOT_SERVED = {
     "routes": Fix("choose others with --sources if the cluster has no Routes; on OpenShift see why not",
-                   "kubectl get apiservice v1.route.openshift.io"),
+                  "kubectl get apiservice v1.route.openshift.io"),
     "ingressroutes": Fix(command="kubectl apply -f docs/deploy/40-ingressroutes.yaml"),
 }
 
 
 def kube_login(server: str) -> Fix:
     return Fix(f"in a pod, apply {SHIPPED} if its service account is gone; elsewhere renew the login",
-                f"oc login {quoted(server)}")
+               f"oc login {quoted(server)}")
 
 
 def no_api_server(server: str) -> Fix:
     return Fix("check --config, --context and --master, and the network to it",
-                f"curl --insecure {quoted(server + '/version')}")
+               f"curl --insecure {quoted(server + '/version')}")
 
 
 def not_served(resource: str) -> Fix:
@@ -93,37 +93,37 @@ def not_listed(text: str) -> Fix:
 # --- one BIG-IP --------------------------------------------------------------------------
 
 RESTART = Fix("wait until the BIG-IP has started; if that does not help, restart its REST service on it",
-               "bigstart restart restjavad")
+              "bigstart restart restjavad")
 NOT_LOADED = Fix("wait until its phase is `running`; else see what keeps it", "tmsh show sys mcp-state")
 UNSUPPORTED = Fix("name the management address of a BIG-IP with --f5-host; if it is one, upgrade it",
-                   "tmsh show sys version")
+                  "tmsh show sys version")
 REMOTE_ROLE = Fix(f"see that its directory group has the role {rights.ADMIN} in all partitions",
-                   "tmsh list auth remote-role")
+                  "tmsh list auth remote-role")
 LICENCE_HIDDEN = Fix("read it on the BIG-IP", "tmsh show sys license")
 NO_LICENCE = Fix(command="tmsh install sys license registration-key KEY")
 RENEWAL = Fix("renew it with F5, then install it", NO_LICENCE.command)
 NO_SDN = Fix(f"add SDN Services to it; {vxlan_checks.RAMP}",
-              "tmsh install sys license registration-key KEY add-on-keys { ADD_ON_KEY }")
+             "tmsh install sys license registration-key KEY add-on-keys { ADD_ON_KEY }")
 MODULES_HIDDEN = Fix("read them on the BIG-IP", "tmsh list sys provision")
 NO_LTM = Fix(command="tmsh modify sys provision ltm level nominal")
 CLOCK = Fix("let both follow the same time servers", "tmsh modify sys ntp servers add { NTP_SERVER }")
 CLOCK_HIDDEN = Fix("compare it by hand", "tmsh show sys clock")
 HOST_KEY = Fix("compare the fingerprint with that of the BIG-IP's own files, then put the key into "
-                "--f5-ssh-known-hosts, or the fingerprint into --f5-ssh-host-key; on the BIG-IP",
-                "for key in /config/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done")
+               "--f5-ssh-known-hosts, or the fingerprint into --f5-ssh-host-key; on the BIG-IP",
+               "for key in /config/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done")
 TUNNELS = Fix(f"exclude them on each unit ({PAIRS})",
-               "tmsh modify sys db iptunnel.configsync value disable")
+              "tmsh modify sys db iptunnel.configsync value disable")
 TUNNELS_HIDDEN = Fix("read it on the unit", "tmsh list sys db iptunnel.configsync value")
 FAILOVER_HIDDEN = Fix("read it on the unit", "tmsh show cm failover-status")
 NOT_ACTIVE = Fix("give both units of the pair with --f5-host, or the address of the active one; each shows "
-                  "its state with", FAILOVER_HIDDEN.command)
+                 "its state with", FAILOVER_HIDDEN.command)
 OFFLINE = Fix("if it is meant to serve, release it", "tmsh run sys failover online")
 NO_ACTIVE = Fix("see on each unit why not exactly one of them is active", FAILOVER_HIDDEN.command)
 
 
 def no_address(name: str) -> Fix:
     return Fix(f"check --f5-host {printable(name)}, its name in DNS, and the network to it",
-                f"curl --insecure {quoted(f'https://{name}/mgmt/tm/sys/version')}")
+               f"curl --insecure {quoted(f'https://{name}/mgmt/tm/sys/version')}")
 
 
 def certificate(name: str, step: str = "give the file of its CA with --f5-ca-bundle") -> Fix:
@@ -138,7 +138,7 @@ def login(user: str, text: str) -> tuple[str, Fix]:
     if command:
         return tokens, Fix(f"wait, or free all as user {printable(user)}", command)
     return text, Fix("give the router the right one, or set it again on the BIG-IP",
-                      f"tmsh modify auth user {quoted(user)} prompt-for-password")
+                     f"tmsh modify auth user {quoted(user)} prompt-for-password")
 
 
 def role(user: str, version: tuple[int, ...]) -> Fix:
@@ -154,17 +154,17 @@ def failover(status: str, user: str, version: tuple[int, ...]) -> Fix:
 
 def ssh_keys(settings: SSHSettings) -> Fix:
     return Fix("fetch the host key, compare its fingerprint with that on the BIG-IP's console, and name the "
-                "file with --f5-ssh-known-hosts", f"{no_ssh(settings).command} >known_hosts")
+               "file with --f5-ssh-known-hosts", f"{no_ssh(settings).command} >known_hosts")
 
 
 def ssh_login(settings: SSHSettings) -> Fix:
     return Fix("see --f5-private-key and the authorized_keys of this user, who needs the shell bash",
-                f"tmsh modify auth user {quoted(settings.username)} shell bash")
+               f"tmsh modify auth user {quoted(settings.username)} shell bash")
 
 
 def no_ssh(settings: SSHSettings) -> Fix:
     return Fix("check --f5-ssh-port and the network to it",
-                f"ssh-keyscan -p {settings.port} {quoted(settings.host)}")
+               f"ssh-keyscan -p {settings.port} {quoted(settings.host)}")
 
 
 # --- what the settings name --------------------------------------------------------------
@@ -187,8 +187,8 @@ def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Fix:
     of_f5 = _OF_F5.issuperset(facts.client_ssl) and not facts.sni_defaults
     if "a client SSL profile is missing" in text or ("sni-default" in text and of_f5):
         return Fix("add one with sni-default true, which serves Routes without a certificate of their own",
-                    f"{_NEW_CLIENT_SSL}; tmsh modify ltm virtual {path} profiles add "
-                    f"{{ {_DEFAULT_CLIENT_SSL} {{ context clientside }} }}")
+                   f"{_NEW_CLIENT_SSL}; tmsh modify ltm virtual {path} profiles add "
+                   f"{{ {_DEFAULT_CLIENT_SSL} {{ context clientside }} }}")
     if "sni-default" in text and (profiles := facts.sni_defaults[1:] or facts.client_ssl[:1]):
         wanted = "false" if facts.sni_defaults else "true"
         return Fix(command=" && ".join(
@@ -210,7 +210,7 @@ def _no_virtual(path: str, *, https: bool) -> Fix:
     create = (f"tmsh create ltm virtual {path} destination ADDRESS:{port} ip-protocol tcp profiles add "
               f"{{ tcp http{profile} }} source-address-translation {{ type automap }}")
     return Fix(f"correct {flag} and --f5-partition-path, or create it",
-                f"{_NEW_CLIENT_SSL}; {create}" if https else create)
+               f"{_NEW_CLIENT_SSL}; {create}" if https else create)
 
 
 def translation(path: str) -> Fix:
@@ -244,7 +244,7 @@ def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Fix:
 
 def no_group(folder: str) -> Fix:
     return Fix(f"add the folder to the device group of the pair ({PAIRS})",
-                f"tmsh modify sys folder {quoted(folder)} device-group GROUP")
+               f"tmsh modify sys folder {quoted(folder)} device-group GROUP")
 
 
 def sync(group: str, *, waits: bool, mine: bool) -> Fix:
@@ -262,11 +262,11 @@ NAMESPACES = Fix("correct the setting, or label one", "kubectl get namespaces --
 
 
 NODES = Fix("a pool may use nodes of its own partition and of /Common: let controllers that share pods put "
-             "theirs there (--f5-node-partition; CIS: --share-nodes); see all nodes", "tmsh list ltm node")
+            "theirs there (--f5-node-partition; CIS: --share-nodes); see all nodes", "tmsh list ltm node")
 
 
 SECRETS = Fix("grant the router's account get, list and watch on these Secrets; to see what it may do",
-               "kubectl auth can-i list secrets -A --as=system:serviceaccount:f5router:f5router")
+              "kubectl auth can-i list secrets -A --as=system:serviceaccount:f5router:f5router")
 
 
 def more_secrets(flag: str, limit: int) -> Fix:
@@ -274,21 +274,21 @@ def more_secrets(flag: str, limit: int) -> Fix:
 
 
 NO_NETWORK_KIND = Fix("let the account read them, if the cluster has some (a cluster of openshift-sdn)",
-                       "oc apply -f docs/deploy/15-sdn-reader.yaml")
+                      "oc apply -f docs/deploy/15-sdn-reader.yaml")
 
 
 NO_PODS = Fix("see the pods of the Services; `f5router get routes` shows which Routes lack pods",
-               "f5router get routes")
+              "f5router get routes")
 EMPTY = {
     node_ports.UNPUBLISHED: Fix(
         "set --pool-member-type=cluster, or let the Services have node ports",
         """kubectl patch service NAME -n NAMESPACE -p '{"spec":{"type":"NodePort"}}'"""),
     node_ports.UNSELECTED: Fix("label some, or correct --node-label-selector",
-                                "kubectl get nodes --show-labels"),
+                               "kubectl get nodes --show-labels"),
 }
 """Remedies where a setting leaves pools no member, by the setting."""
 ASTRAY = Fix("compare the networks of the Nodes with the addresses of the pods",
-              "kubectl get pods --all-namespaces -o wide")
+             "kubectl get pods --all-namespaces -o wide")
 MEMBERS = Fix("read it on the BIG-IP", "tmsh show ltm pool")
 ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route")
 
@@ -308,13 +308,13 @@ def missing_way(plugin: str) -> Fix:
     """Return what gives the BIG-IP a way to the pods. Args: plugin: see network_plugin.detect."""
     step = _WAYS.get(plugin, "set --f5-static-routes, VxLAN or a ramp node, as the cluster's network needs")
     return Fix(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
-                "as by BGP, nothing is missing", ROUTES.command)
+               "as by BGP, nothing is missing", ROUTES.command)
 
 
 def members(pool: str) -> Fix:
     """Return what shows the members of a pool. Args: pool: its full path."""
     return Fix("see its members and their monitor; all pools at once are down if the way to the pods is",
-                f"tmsh show ltm pool {quoted(pool)} members")
+               f"tmsh show ltm pool {quoted(pool)} members")
 
 
 def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts],
@@ -328,14 +328,14 @@ def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts
             return text.partition("; set ")[0], _return(text, facts)
     if near := re.match(r"Node ([^,: ]+): (?:none of its addresses|its address )", text):
         return text, Fix("give the BIG-IP a self IP in a network of the Nodes, or name the right one with "
-                          f"{static_routes.NETWORKS}; the Node's addresses are shown by",
-                          f"kubectl get node {quoted(near[1])} -o wide")
+                         f"{static_routes.NETWORKS}; the Node's addresses are shown by",
+                         f"kubectl get node {quoted(near[1])} -o wide")
     if text.startswith("the BIG-IP has no self IP of IPv"):
         return text, Fix("create one in the Nodes' network",
-                          "tmsh create net self NAME address ADDRESS/BITS vlan VLAN allow-service none")
+                         "tmsh create net self NAME address ADDRESS/BITS vlan VLAN allow-service none")
     if node := re.match(r"Nodes? ([^,: ]+)", text):
         return text, Fix("correct its addresses and pod networks, which it shows with",
-                          f"kubectl get node {quoted(node[1])} -o yaml")
+                         f"kubectl get node {quoted(node[1])} -o yaml")
     if text.startswith("no Node "):
         return text, Fix("label some, or correct --node-label-selector", "kubectl get nodes --show-labels")
     if " of the BIG-IP cannot be read (" in text:
@@ -348,14 +348,14 @@ def _return(text: str, facts: VirtualFacts) -> Fix:
         if PAIRS in text:
             return Fix(f"set up the pair without them ({PAIRS})", "tmsh list net self floating")
         return Fix("give it a SNAT pool with the gateway",
-                    f"tmsh create ltm snatpool openshift-gateway members add {{ {floating[1]} }}; "
-                    f"tmsh modify ltm virtual {quoted(facts.path)} source-address-translation "
-                    "{ type snat pool openshift-gateway }")
+                   f"tmsh create ltm snatpool openshift-gateway members add {{ {floating[1]} }}; "
+                   f"tmsh modify ltm virtual {quoted(facts.path)} source-address-translation "
+                   "{ type snat pool openshift-gateway }")
     gateway = re.search(r"does not hold ([0-9.]+)", text)
     if gateway is None:
         return translation(facts.path)
     return Fix("take automap, or add the gateway",
-                f"tmsh modify ltm snatpool {quoted(facts.snat_pool)} members add {{ {gateway[1]} }}")
+               f"tmsh modify ltm snatpool {quoted(facts.snat_pool)} members add {{ {gateway[1]} }}")
 
 
 def _of_vxlan(text: str, vxlan: Sequence[VxlanConfig]) -> Fix:

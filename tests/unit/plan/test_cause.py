@@ -24,7 +24,7 @@ def rule(name: str) -> Rule:
     (Record("/Common/ssl_passthrough_servername_dg", ".example.com", "/Common/p"), "host *.example.com"),
     (CertFile("/Common/openshift_route_shop_web-https-cert-0123456789abcdef.crt", "x"), "Route shop/web"),
     (KeyFile("/a/openshift_route_shop_-c-1.w-https-key-0123456789abcdef.key", "x"),
-     "Secret w of IngressRoutes in shop"),
+     "Secret shop/w"),
     (KeyFile("/Common/openshift_client-https-key-0123456789abcdef.key", "x"), ""),
     (Record("/Common/openshift_server_names_dg", "www.example.com", ""), "host www.example.com"),
     (Record("/Common/openshift_server_names_dg", names.STRICT, "1"), ""),

@@ -62,14 +62,14 @@ def test_a_rule_that_leads_nowhere_on_purpose():
     rule = RuleView("r", "/Common/openshift_insecure_routes", "", "pool /Common/openshift_nowhere",
                     State.IN_PLACE)
     (step,) = [step for step in chain.steps(view(rules=(rule,))) if step.name == "rule"]
-    assert step.text.endswith("openshift_nowhere, without members: the Route is not served over HTTP")
+    assert step.text.endswith("openshift_nowhere, 503 on purpose: this Route is not served over HTTP")
 
 
 @rows(("problem", "number", "to_do"), [
     ((Link.ROUTE, "X: y"), 1, "docs/routes.md"),
     ((Link.VIRTUAL_SERVER, "/Common/v is not there"), 2, "--f5-http-vserver"),
-    ((Link.RULE, "r in /Common/policy: it differs on the BIG-IP"), 3, "f5router plan"),
-    ((Link.RULE, "r-1 in /Common/policy: it differs on the BIG-IP"), 4, "f5router plan"),
+    ((Link.RULE, "r in /Common/policy: it differs on the BIG-IP"), 3, "kubectl logs"),
+    ((Link.RULE, "r-1 in /Common/policy: it differs on the BIG-IP"), 4, "kubectl logs"),
     ((Link.POOL, "/Common/p has no members"), 5, "-n shop"),
     ((Link.MEMBER, "10.1.1.1 port 80 is not on the BIG-IP"), 6, "check the pod"),
 ])
@@ -92,7 +92,7 @@ def test_what_to_do_about_a_reason():
 def test_the_first_of_several():
     route = view((Link.RULE, "r in /Common/policy: gone"), (Link.POOL, "/Common/p: gone"))
     assert chain.first_broken(chain.steps(route)) == 3
-    assert "f5router plan" in chain.to_do(route)
+    assert "kubectl logs" in chain.to_do(route)
 
 
 def test_a_rejected_route_ends_there():
