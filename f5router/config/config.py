@@ -268,8 +268,8 @@ def _check_interval_s(reader: Reader) -> int:
     interval_s = monitors.interval_s(reader.value("backend-check-interval") or 0)
     chosen = OPTIONS["f5-pool-monitor"].default
     if interval_s and reader.text("f5-pool-monitor") != chosen:
-        reader.problem("the interval is that of a monitor of the router's own, which would take the place of "
-                       "the chosen one: set the interval in that monitor instead",
+        reader.problem("the interval is for a monitor that the router creates, which would replace the "
+                       "chosen one: set the interval in the chosen monitor instead",
                        "backend-check-interval", "f5-pool-monitor")
     return interval_s
 

@@ -36,16 +36,17 @@ class BigIPPaths:
 def hosts(reader: Reader) -> tuple[parsers.Host, ...]:
     """Return the hosts of the BIG-IP's units, one that cannot be reached after a problem."""
     files.check_directory(reader, "f5-credentials-dir")
-    hosts, _ = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    hosts, _ = files.sourced(
+        reader, "the BIG-IP's management address", "f5-host", {"f5-credentials-dir": "url"})
     return hosts if isinstance(hosts, tuple) else (parsers.Host("bigip.invalid", "bigip.invalid"),)
 
 
 def bigip(reader: Reader, host: parsers.Host) -> tuple[ClientSettings, BigIPPaths]:
     """Return the settings of the connection, and where those are that may change."""
     username, username_path = files.sourced(
-        reader, "F5 username", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
+        reader, "the user name", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
     password, password_path = files.sourced(
-        reader, "F5 password", "f5-password", {"f5-password-file": "", "f5-credentials-dir": "password"})
+        reader, "the password", "f5-password", {"f5-password-file": "", "f5-credentials-dir": "password"})
     verify: bool | str = True
     bundle = reader.text("f5-ca-bundle")
     if bundle and files.certificates(reader, "f5-ca-bundle"):
@@ -95,7 +96,7 @@ def places(reader: Reader) -> tuple[str, str | None, str | None]:
     folder = reader.value("f5-partition-path")
     if not folder:
         folder = OPTIONS["f5-partition-path"].default
-        reader.warn(f"it is empty; {folder} is used", "f5-partition-path")
+        reader.warn(f"it is empty; using {folder}", "f5-partition-path")
     names = ("f5-http-vserver", "f5-https-vserver")
     bare = [reader.value(name) for name in names]
     if not any(bare):

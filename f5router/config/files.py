@@ -92,7 +92,8 @@ def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> 
         name, value = next(iter(values.items()))
         return value, "" if name == plain else _path(reader, name, files[name])
     directory = [name for name in given if files.get(name)]
-    reader.problem(f"{what} must be specified", plain, *directory)
+    hint = next((f"; it may also come from --{name}" for name, inside in files.items() if inside), "")
+    reader.problem(f"{what} is missing{hint}", plain, *directory)
     return "", ""
 
 

@@ -17,7 +17,7 @@ _SERVICE_HOST, _SERVICE_LINK = "_SERVICE_HOST", re.compile(r"_SERVICE_HOST|_SERV
 """Endings of what the kubelet sets for each Service of the namespace, such as one named "router". Source:
 kubernetes.io, Accessing the Service, Environment variables; pkg/kubelet/envvars/envvars.go."""
 
-_DEVICE = "the BIG-IP serves without the router, and goes on when it ends"
+_DEVICE = "the BIG-IP serves without the router, and keeps serving when it ends"
 _RELOAD = "nothing is reloaded: changes are written as they come, see --hold-off"
 _HAPROXY = "part of HAProxy's router"
 _HTTP2 = "clients are served by HTTP/1.1, see limits.md"
@@ -28,9 +28,9 @@ _POLICY_MODEL = "the TMOS version and the policies that are there decide how LTM
 
 WITHOUT_MEANING = {
     "ROUTER_SERVICE_NAMESPACE": "the router does not look for its own Service",
-    "UPGRADE_VALIDATION": "there are no rules of the kind any more",
-    "DEBUG_UPGRADE_VALIDATION_FORCE_ADD_CONDITION": "there are no rules of the kind any more",
-    "DEBUG_UPGRADE_VALIDATION_FORCE_REMOVE_CONDITION": "there are no rules of the kind any more",
+    "UPGRADE_VALIDATION": "there are no such rules any longer",
+    "DEBUG_UPGRADE_VALIDATION_FORCE_ADD_CONDITION": "there are no such rules any longer",
+    "DEBUG_UPGRADE_VALIDATION_FORCE_REMOVE_CONDITION": "there are no such rules any longer",
     "RELOAD_INTERVAL": _RELOAD,
     "COMMIT_INTERVAL": _RELOAD,
     "MAX_RELOAD_WAIT_TIME": _RELOAD,
@@ -47,9 +47,9 @@ WITHOUT_MEANING = {
     "ROUTER_METRICS_HAPROXY_EXPORTED": _CACHE,
     "ROUTER_METRICS_HAPROXY_SCRAPE_URI": _CACHE,
     "ROUTER_METRICS_HAPROXY_PID_FILE": _CACHE,
-    "ROUTER_METRICS_READY_HTTP_URL": "readiness is asked at /readyz, see operations.md",
-    "ROUTER_METRICS_TLS_CURVES": "metrics over TLS take the curves that OpenSSL chooses",
-    "ROUTER_METRICS_AUTHENTICATOR_CA_FILE": "metrics know user and password, no tokens",
+    "ROUTER_METRICS_READY_HTTP_URL": "readiness is at /readyz, see operations.md",
+    "ROUTER_METRICS_TLS_CURVES": "metrics over TLS use the curves that OpenSSL chooses",
+    "ROUTER_METRICS_AUTHENTICATOR_CA_FILE": "metrics are protected by user and password, not by tokens",
     "ROUTER_HAPROXY_CONFIG_MANAGER": "every change is made without a reload",
     "ROUTER_BLUEPRINT_ROUTE_NAMESPACE": "every change is made without a reload",
     "ROUTER_BLUEPRINT_ROUTE_LABELS": "every change is made without a reload",

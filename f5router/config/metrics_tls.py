@@ -69,7 +69,7 @@ def _limits(reader: Reader) -> tuple[str, str]:
     """Return the oldest version, and the ciphers of TLS 1.2."""
     minimum = reader.value(MINIMUM)
     if minimum < LOWEST:
-        reader.warn(f"TLS {LOWEST} is the oldest that is served", MINIMUM)
+        reader.warn(f"TLS {LOWEST} is the minimum", MINIMUM)
         minimum = LOWEST
     names = [_openssl(name) for name in re.split(r"[:,\s]+", reader.text(CIPHERS)) if name]
     served = _served() if names else {}
@@ -123,4 +123,4 @@ def reason(exc: OSError) -> str:
         return f"a file cannot be read: {exc.strerror or type(exc).__name__}"
     if exc.reason == "KEY_VALUES_MISMATCH":
         return "the key does not match the certificate"
-    return f"OpenSSL does not take them: {(exc.reason or 'unknown').lower().replace('_', ' ')}"
+    return f"OpenSSL refuses them: {(exc.reason or 'unknown').lower().replace('_', ' ')}"

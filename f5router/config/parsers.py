@@ -194,8 +194,10 @@ def host(text: str) -> Host:
         raise ValueError("user name and password do not belong here")
     scheme, separator, rest = text.rpartition("://")
     if separator and scheme.lower() != "https":
-        raise ValueError(f"{text!r} begins with {scheme}://; only https is spoken")
+        raise ValueError(f"{text!r} begins with {scheme}://; only https is supported")
     rest = rest.removesuffix("/")
+    if "/" in rest:
+        raise ValueError(f"{text!r} has a path; give HOST or HOST:PORT")
     bare, port = _split_port(rest, text)
     if port is not None and not (port.isascii() and port.isdigit() and 1 <= int(port[:9]) <= 65535):
         raise ValueError(f"{text!r} has a port that is not between 1 and 65535")
@@ -305,7 +307,7 @@ def partition(text: str) -> str:
 def virtual_server(text: str) -> str:
     """Name of a virtual server, without its folder; "" for none."""
     if "/" in text:
-        raise ValueError(f"{text!r} must be a name only; its folder is that of --f5-partition-path")
+        raise ValueError(f"{text!r} must be a name without a folder; the folder is --f5-partition-path")
     if text and not _BIGIP_NAME.fullmatch(text):
         raise ValueError(f"{text!r} may hold letters, digits, '_', '.' and '-' only")
     return text

@@ -35,9 +35,9 @@ def load(reader: Reader) -> TLSSettings:
     if certificates == "none":
         for name in ("mutual-tls-auth-ca", "mutual-tls-auth-crl", "mutual-tls-auth-filter"):
             if reader.text(name):
-                reader.warn("not used: no certificates are asked of clients", name)
+                reader.warn("not used: clients are not asked for certificates", name)
     elif not reader.text("mutual-tls-auth-ca"):
-        reader.warn("it is not set: certificates of every public authority are taken", "mutual-tls-auth-ca")
+        reader.warn("it is not set: certificates of every public CA are accepted", "mutual-tls-auth-ca")
     all_13 = tuple(cipher_suites.TLS13)
     settings = TLSSettings(ciphers, (ciphers_13 or all_13) if ciphers else (), minimum, maximum)
     if certificates == "none":
@@ -51,7 +51,7 @@ def strict_sni(reader: Reader, files: TLSFiles) -> bool:
     strict = bool(reader.value("strict-sni"))
     if strict and files.default_certificate is None:
         reader.warn("not used without a default certificate of the router, such as DEFAULT_CERTIFICATE_PATH: "
-                    "the names in that of the virtual server are not known", "strict-sni")
+                    "the names in the virtual server's own certificate are unknown", "strict-sni")
     return strict
 
 
@@ -66,5 +66,5 @@ def _suites(reader: Reader, name: str, parse: Parse) -> tuple[str, ...]:
         reader.problem(str(exc), name)
         return ()
     if unknown:
-        reader.warn(f"left out, no cipher suite of a BIG-IP is called so: {', '.join(unknown)}", name)
+        reader.warn(f"left out, the BIG-IP has no cipher suite of this name: {', '.join(unknown)}", name)
     return suites

@@ -46,7 +46,7 @@ def doctor(flags: Mapping[str, str | None], environ: Mapping[str, str], *, outpu
 
 def _settings(config: Config) -> Iterator[Check]:
     for text in config.warnings:
-        yield warning(SETTINGS, "settings", text, fixes.SETTINGS)
+        yield warning(SETTINGS, "settings", text, fixes.setting(text))
     if not config.warnings:
         yield ok(SETTINGS, "settings", "they fit together")
 

@@ -49,7 +49,17 @@ def split(text: str, fix: Fix) -> tuple[str, Fix]:
     return (text[: remedy.start()], Fix(remedy[1], fix.command)) if remedy else (text, fix)
 
 
-SETTINGS = Fix("correct or leave out what is named; all settings are listed by", "f5router run --help-all")
+SETTINGS = Fix("correct the setting that is named, or leave it out; all settings are listed by",
+               "f5router run --help-all")
+_DESTINATION_CA = Fix("set it to a copy of service-ca.crt, or to none to serve these Routes without "
+                      "verification")
+
+
+def setting(text: str) -> Fix:
+    """Return how to fix a setting. Args: text: the problem, which begins with its name."""
+    is_unset = text.startswith("--default-destination-ca-path ") and ": not set" in text
+    return _DESTINATION_CA if is_unset else SETTINGS
+
 
 # --- the cluster -------------------------------------------------------------------------
 

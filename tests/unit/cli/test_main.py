@@ -32,6 +32,8 @@ PASSWORD = "s3cr3t-word"
 ENV = {HOST + "HOSTNAME": "bigip.example.com", HOST + "USERNAME": "admin", HOST + "PASSWORD": PASSWORD}
 COMMANDS = pytest.mark.parametrize("command", ["run", "plan", "adopt", "uninstall"])
 
+MISSING = "is missing; it may also come from --f5-credentials-dir"
+
 
 class Controller:
     """Stands in for f5router.app.launch; keeps what it was called with."""
@@ -211,7 +213,7 @@ def test_problems(f5router, command):
     result = f5router(command, "--f5-host=", "--f5-timeout=x", "--labels=a=b,", controller=controller)
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified",
+        f"--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: the BIG-IP's management address {MISSING}",
         "--f5-timeout / ROUTER_F5_TIMEOUT: 'x' is not a number of seconds",
         "--labels / ROUTE_LABELS: there is nothing before or after a comma",
     ]
@@ -402,9 +404,9 @@ def test_module_problems():
     result = process("run", env={})
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified",
-        "--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: F5 username must be specified",
-        "--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: F5 password must be specified",
+        f"--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: the BIG-IP's management address {MISSING}",
+        f"--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: the user name {MISSING}",
+        f"--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: the password {MISSING}",
     ]
 
 

@@ -223,10 +223,10 @@ def test_metrics_login(env, flags, expected):
 
 
 @pytest.mark.parametrize(("env", "label"), [
-    ({"STATS_USERNAME": "a"}, "--stats-password / STATS_PASSWORD: the password for the metrics must be"),
+    ({"STATS_USERNAME": "a"}, "--stats-password / STATS_PASSWORD: the password for the metrics is missing"),
     (LOGIN | {"STATS_PASSWORD_FILE": "/word"},
      "--stats-password-file / STATS_PASSWORD_FILE, --stats-password / STATS_PASSWORD: their values differ"),
-    ({"STATS_PASSWORD": "a"}, "--stats-user / STATS_USERNAME: the user for the metrics must be"),
+    ({"STATS_PASSWORD": "a"}, "--stats-user / STATS_USERNAME: the user for the metrics is missing"),
     (LOGIN | {"STATS_PASSWORD_FILE": "/none"}, "--stats-password-file / STATS_PASSWORD_FILE: cannot read"),
 ], ids=["user only", "two passwords", "password only", "no file"])
 def test_half_a_metrics_login(env, label):

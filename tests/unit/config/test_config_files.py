@@ -113,7 +113,7 @@ def test_credentials_directory_incomplete():
         load({}, {HOST + "CREDENTIALS_DIR": "/d", HOST + "HOSTNAME": "a"}, files(d_username="u"))
     assert caught.value.problems == (
         f"{OPTIONS['f5-password'].label}, {OPTIONS['f5-credentials-dir'].label}: "
-        "F5 password must be specified",)
+        "the password is missing; it may also come from --f5-credentials-dir",)
 
 
 def test_host_and_url_of_the_directory():

@@ -1,5 +1,7 @@
 """Settings that are missing, contradict each other or cannot be read."""
 
+import re
+
 import pytest
 
 from f5router.config import parsers
@@ -8,24 +10,28 @@ from f5router.model.errors import ConfigError
 from tests.rows import rows
 from tests.unit.config.loading import HOST, LOGIN, config, problems
 
+MISSING = "is missing; it may also come from --f5-credentials-dir"
+
 
 @pytest.mark.parametrize(("env", "problem"), [
-    ({HOST + "HOSTNAME": ""}, "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified"),
+    ({HOST + "HOSTNAME": ""},
+     f"--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: the BIG-IP's management address {MISSING}"),
     ({HOST + "USERNAME": None},
-     "--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: F5 username must be specified"),
+     f"--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: the user name {MISSING}"),
     ({HOST + "PASSWORD": ""},
-     "--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: F5 password must be specified"),
+     f"--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: the password {MISSING}"),
 ], ids=["host", "username", "password"])
 def test_required(env, problem):
-    """Required settings, in the words of the original router."""
+    """Required settings, and where else they may be."""
     assert problems(env) == (problem,)
 
 
-@pytest.mark.parametrize("name", ["f5-host", "f5-username", "f5-password"])
-def test_required_blanked(name):
-    """An empty flag goes before the variable, and is nothing."""
-    assert problems(**{name: ""}) == (
-        f"{OPTIONS[name].label}: F5 {name.removeprefix('f5-')} must be specified",)
+@pytest.mark.parametrize(("name", "what"), [
+    ("f5-host", "the BIG-IP's management address"), ("f5-username", "the user name"),
+    ("f5-password", "the password")])
+def test_required_blanked(name, what):
+    """An empty flag takes precedence over the variable, and is nothing."""
+    assert problems(**{name: ""}) == (f"{OPTIONS[name].label}: {what} {MISSING}",)
 
 
 def test_both_vservers_blank():
@@ -53,8 +59,8 @@ def test_all_problems_at_once():
         f5_http_vserver="", f5_https_vserver="", f5_partition_path="/a/../b", namespace="A",
     )
     kept = [problem.rpartition(": ")[2] for problem in refusals]
-    assert [text for text in kept if "must" in text or "both" in text] == [
-        "F5 host must be specified", "F5 username must be specified", "F5 password must be specified",
+    assert [text for text in kept if re.search("missing|must|both", text)] == [
+        f"the BIG-IP's management address {MISSING}", f"the user name {MISSING}", f"the password {MISSING}",
         "F5 HTTP and HTTPS vservers cannot both be blank",
         "For VxLAN setup, both internal-address and gateway-cidr must be specified",
     ]

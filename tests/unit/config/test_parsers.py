@@ -165,3 +165,9 @@ def test_virtual_server_path():
 def test_listen(text, expected):
     """As Go's net.Listen takes it."""
     assert parsers.listen(text) == expected
+
+
+def test_a_host_with_a_path_is_named_so():
+    """Not as a port out of range: the address was copied with its path."""
+    with pytest.raises(ValueError, match="'https://bigip:8443/mgmt' has a path; give HOST or HOST:PORT"):
+        parsers.host("https://bigip:8443/mgmt")

@@ -26,14 +26,15 @@ def test_settings(env, settings):
 def test_client_certificates():
     settings = config({"ROUTER_MUTUAL_TLS_AUTH": "optional", "ROUTER_MUTUAL_TLS_AUTH_FILTER": "^/CN=x"})
     assert settings.client_tls == TLSSettings(client_certificates="optional", client_filter="^/CN=x")
-    assert [line for line in settings.warnings if "every public authority" in line]
+    assert [line for line in settings.warnings if "every public CA" in line]
     unused = config({"ROUTER_MUTUAL_TLS_AUTH_FILTER": "x", "ROUTER_MUTUAL_TLS_AUTH_CA": "/missing"})
     assert (unused.client_tls, bool(unused.tls_paths)) == (TLSSettings(), False)
-    assert len([line for line in unused.warnings if "no certificates are asked of clients" in line]) == 2
+    assert len([line for line in unused.warnings if "clients are not asked for certificates" in line]) == 2
 
 
 @pytest.mark.parametrize(("env", "words"), [
-    ({"ROUTER_CIPHERS": f"{RSA}:X"}, "ROUTER_CIPHERS: left out, no cipher suite of a BIG-IP is called so: X"),
+    ({"ROUTER_CIPHERS": f"{RSA}:X"},
+     "ROUTER_CIPHERS: left out, the BIG-IP has no cipher suite of this name: X"),
     ({"ROUTER_CIPHERSUITES": "TLS_AES_128_GCM_SHA256"}, "ROUTER_CIPHERSUITES: not used"),
 ])
 def test_warnings(env, words):

@@ -196,10 +196,10 @@ def test_rotation_as_kubelet_does_it(tmp_path):
 
 @pytest.mark.parametrize(("cert", "key", "reason"), [
     (TWO.certificate, ONE.key, "the key does not match the certificate"),
-    (TWO.certificate[:200], ONE.key, "OpenSSL does not take them: "),
-    ("", "", "OpenSSL does not take them: "),
+    (TWO.certificate[:200], ONE.key, "OpenSSL refuses them: "),
+    ("", "", "OpenSSL refuses them: "),
     (TWO.certificate, None, "a file cannot be read: No such file or directory"),
-    (ONE.certificate, encrypted(ONE.key), "OpenSSL does not take them: "),
+    (ONE.certificate, encrypted(ONE.key), "OpenSSL refuses them: "),
 ], ids=["mismatch", "half-written", "empty", "missing", "passphrase"])
 def test_a_pair_that_cannot_be_used_keeps_the_one_before(files, caplog, cert, key, reason):
     """Told once, however many connections come; the whole pair is served when it is there."""

@@ -91,11 +91,11 @@ def test_a_key_that_openssl_finds_too_weak(files):
     cert = builders.signed("weak", weak.public_key(), "weak", weak)
     write(files, builders.Identity(cert.public_bytes(Encoding.PEM).decode(), weak.private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()))
-    assert problems(variables(files)) == (BOTH + "OpenSSL does not take them: ee key too small",)
+    assert problems(variables(files)) == (BOTH + "OpenSSL refuses them: ee key too small",)
 
 
 
-OLD = "TLS 1.2 is the oldest that is served"
+OLD = "TLS 1.2 is the minimum"
 
 
 @pytest.mark.parametrize(("more", "expected", "warning"), [

@@ -78,6 +78,16 @@ def test_the_way_to_the_pods(text, message, words):
     assert str(fix).endswith(words)
 
 
+@rows(("text", "words"), [
+    ("--default-destination-ca-path / DEFAULT_DESTINATION_CA_PATH: not set, and /x does not exist",
+     "service-ca.crt"),
+    ("--default-destination-ca-path / DEFAULT_DESTINATION_CA_PATH: pods are not verified", "--help-all"),
+    ("--f5-insecure / X: not set", "--help-all"),
+])
+def test_a_setting(text, words):
+    assert words in str(fixes.setting(text))
+
+
 @rows(("facts", "text", "command"), [
     (VirtualFacts("/Common/v", client_ssl=PROFILES), "sni-default",
      "tmsh modify ltm profile client-ssl /Common/a sni-default true"),
