@@ -52,9 +52,10 @@ def add_virtuals(big: "FakeBigIP") -> None:
         "name": "default", "partition": "Common", "defaultsFrom": "/Common/clientssl",
         "sniDefault": "true",
     })
-    big.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
+    snat = {"sourceAddressTranslation": {"type": "automap"}}
+    big.add_virtual("/Common/ose-vserver", "10.0.0.1:80", **snat)
     big.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443",
-                    profiles=("/Common/tcp", "/Common/http", "/Common/default"))
+                    profiles=("/Common/tcp", "/Common/http", "/Common/default"), **snat)
 
 
 def _serve(pipe, dataplane: bool, call_s: float) -> None:

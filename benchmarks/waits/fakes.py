@@ -74,6 +74,12 @@ class Cluster:
         if self._flood is not None:
             self._flood.join()
 
+    def statuses(self) -> int:
+        """Count the statuses that were written since the last call of this."""
+        count = sum(entry.path.endswith("/status") for entry in self._kube.log)
+        self._kube.clear_log()
+        return count
+
     def holder(self) -> tuple[str, float]:
         """Return the leader, and when this was looked at."""
         lease = self._kube.get("Lease", "default", "f5router-public")
@@ -98,6 +104,7 @@ class Device:
         add_virtuals(self._big)
         self._latency_s = latency_s
         self._noted = threading.Condition()
+        self._written_at = 0.0
         self._pools: list[tuple[float, str]] = []
         self._expected: dict[str, bool] = {}
         self._seen: dict[str, float] = {}
@@ -126,6 +133,7 @@ class Device:
         now = time.monotonic()
         with self._noted:
             self._first = self._first or now
+            self._written_at = now
             if "/ltm/pool" in entry.path:
                 self._pools.append((now, str(entry.body)))
             if "/ltm/policy" in entry.path or "/data-group" in entry.path:
@@ -181,6 +189,14 @@ class Device:
         entries = list(self._big.log)
         self._big.clear_log()
         return dict(Counter(entry.method for entry in entries if entry.changes or entry.method == "GET"))
+
+    def last_write(self) -> float:
+        """When something was written last."""
+        return self._written_at
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the process."""
+        return time.process_time()
 
     def quiet(self, still_s: float, limit_s: float) -> None:
         """Wait until nothing has been written for so long."""

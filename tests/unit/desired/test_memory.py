@@ -5,22 +5,21 @@ import tracemalloc
 from dataclasses import replace
 
 from benchmarks.cluster import SECURED
-from benchmarks.scale import Size, cluster
+from benchmarks.mixed import Size, cluster
 from f5router.desired.engine import Engine
 from f5router.model.ltm import Pool, Rule
-from tests.builders import FACTS, Settings, identity
+from tests.builders import FACTS, Settings
 
-ROUTES = 200
+ROUTES, NODES = 200, 5
 MOST = 6500
 """Bytes of a Route with its pool, without those of the cluster's own objects."""
 
 
 def test_memory_of_a_route():
     """Also after everything was built anew, because the BIG-IP was read."""
-    tls = identity("own.example.com").tls
     engine = Engine(Settings())
-    engine.apply(cluster(Size(20, 0, ()), tls))  # what is there once for all Routes
-    everything = cluster(Size(ROUTES, 0, ()), tls)
+    engine.apply(cluster(Size(20, NODES, ())))  # what is there once for all Routes
+    everything = cluster(Size(ROUTES, NODES, ()))
     gc.collect()
     tracemalloc.start()
     try:
@@ -38,7 +37,7 @@ def test_memory_of_a_route():
 def test_objects_that_are_built_anew():
     """An object that is as it was before stays the same one, and with it what the device holds of it."""
     engine = Engine(Settings())
-    engine.apply(cluster(Size(20, 0, SECURED), identity("own.example.com").tls))
+    engine.apply(cluster(Size(20, NODES, SECURED)))
     engine.set_facts(FACTS)
     before = {id(ref): obj for ref, obj in engine.objects.items()}
     engine.set_facts(replace(FACTS, version=(15, 1)))
