@@ -87,7 +87,7 @@ def route(obj: JSON) -> Route:
     name = fields.namespaced_key(obj)
     metadata = fields.mapping(obj["metadata"])
     spec = obj.get("spec")
-    if not isinstance(spec, Mapping):
+    if not isinstance(spec, dict):
         raise DecodeError(str(name), "spec")
     path = spec.get("path")
     if not (path is None or isinstance(path, str)):
@@ -146,7 +146,7 @@ def _alternates(items: object) -> tuple[Backend, ...]:
 def _tls(name: Key, tls: object) -> RouteTLS | None:
     if tls is None:
         return None
-    if not isinstance(tls, Mapping):
+    if not isinstance(tls, dict):
         raise DecodeError(str(name), "spec.tls")
     return RouteTLS(
         termination=intern(fields.text(tls.get("termination"))),

@@ -9,7 +9,7 @@ reply is in memory, however large the reply is.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from f5router.model.json_types import JSON
@@ -35,6 +35,8 @@ _ITEMS = re.compile(rb'(?<!\\)"items"\s*:\s*\[\Z')
 _KEY_SIZE = 64
 """Maximum size of a key with its colon and the blanks around it, in bytes."""
 _NOTHING_BETWEEN = b", \t\r\n"
+_NEXT = re.compile(r"[, \t\r\n]*(?=[{\[])")
+"""Text that may be between two documents."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -50,9 +52,13 @@ class Document:
     """Only the beginning, if it is too large."""
     problem: str = ""
     """Why it cannot be used; "" if no reason is known."""
+    value: object = field(default=None, repr=False)
+    """The value, if it is decoded already."""
 
     def load(self) -> object:
         """Return the value. Raises: UnreadableDocument; ValueError: it is no JSON."""
+        if self.value is not None:
+            return self.value
         if self.problem:
             raise UnreadableDocument(self.problem)
         return loads(self.text)
@@ -85,6 +91,27 @@ def loads(text: bytes) -> object:
     return value
 
 
+def _decoded(text: str, at: int) -> Generator[Document, None, int]:
+    """Yield the documents from here on without looking for their ends first, which takes longer.
+
+    Returns: the position up to which that is possible; not where one is cut off, or may be unusable.
+    """
+    begin = at
+    while True:
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            return at
+        brackets = text.count("{", begin, end) + text.count("[", begin, end)
+        if brackets > MOST_LEVELS or end - begin > MOST_BYTES or text.find("\\u", begin, end) >= 0:
+            return at
+        yield Document(text[begin:end].encode(), "", value)
+        at = end
+        if (following := _NEXT.match(text, at)) is None:
+            return at
+        begin = following.end()
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
@@ -113,11 +140,16 @@ class Splitter:
     def feed(self, chunk: bytes) -> Iterator[Document]:
         """Yield the documents that a chunk completes. Raises: ValueError: no JSON of the expected form."""
         kept, at = 0, self._next_bracket(chunk, 0)
+        text = chunk.decode() if chunk.isascii() else ""  # a position in one is the same in the other
         while at < len(chunk):
             if chunk[at] in _OPENING:
                 if self._depth == self._base:
                     self._between.add(chunk[kept:at])
                     yield from self._stray()
+                    end = yield from _decoded(text, at)
+                    if end > at:
+                        kept, at = end, self._next_bracket(chunk, end)
+                        continue
                     kept, self._deepest = at, 0
                 self._depth += 1
                 self._deepest = max(self._deepest, self._depth)

@@ -1,7 +1,6 @@
 """Fields of API objects, read without trust: a field of a wrong type counts as absent."""
 
 import re
-from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
@@ -87,8 +86,8 @@ def uid(obj: object) -> str:
 
 
 def mapping(value: object) -> JSON:
-    """Return the value if it is an object, else an empty one."""
-    return value if isinstance(value, Mapping) else _NOTHING
+    """Return the value if it is an object, as json has it, else an empty one."""
+    return value if isinstance(value, dict) else _NOTHING
 
 
 def items(value: object) -> list[Any]:
@@ -98,7 +97,7 @@ def items(value: object) -> list[Any]:
 
 def objects(value: object) -> list[JSON]:
     """Return the objects in a list."""
-    return [item for item in items(value) if isinstance(item, Mapping)]
+    return [item for item in items(value) if isinstance(item, dict)]
 
 
 def text(value: object, most: int = MOST_TEXT) -> str:

@@ -42,6 +42,30 @@ def test_list(items, before, after, ascii_only, sizes):
     assert splitter.around() == whole | {"items": []}
 
 
+UNUSABLE = (b'{"a":"\\ud800"}', b'{"a":[1e999999]}', b'{"a":NaN}', b"[" * 101 + b"]" * 101, b'{"a":}', b"{a}",
+            b'"text"', b"1")
+BETWEEN = st.sampled_from((b",", b" ,\n", b"\t", b",,"))
+ANYTHING = OBJECTS.map(lambda value: json.dumps(value).encode()) | st.sampled_from(UNUSABLE)
+
+
+@given(st.lists(ANYTHING, max_size=6), BETWEEN, SIZES, st.booleans())
+def test_documents_that_arrive_together(texts, between, sizes, items):
+    """They are the same as in small chunks, with the same problems."""
+    text = between.join(texts)
+    whole = b'{"items":[' + text + b"]}" if items else text
+    together, apart = (split(Splitter(items=items), whole, given) for given in ([1 << 16], sizes))
+    assert [document.text for document in together] == [document.text for document in apart]
+    assert list(map(result, together)) == list(map(result, apart))
+
+
+def result(document: Document) -> object:
+    """The value, or why there is none."""
+    try:
+        return document.load()
+    except ValueError as exc:
+        return type(exc), str(exc)
+
+
 @given(st.lists(OBJECTS, max_size=5), SIZES)
 def test_stream(values, sizes):
     text = "".join(json.dumps(value) + "\n" for value in values).encode()
