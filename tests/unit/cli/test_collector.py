@@ -28,3 +28,21 @@ def test_threads_share_one_heap():
     """As glibc lists its heaps."""
     listed = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True)
     assert listed.stdout.count("<heap nr=") == 1
+
+
+CYCLE = """
+from f5router.cli import collector
+collector.relieve()
+class Tenant:
+    def __init__(self):
+        self.cluster = {"tenant": self}
+    def __del__(self):
+        print("freed")
+Tenant()
+"""
+
+
+def test_nothing_is_freed_at_the_end():
+    """Neither objects that refer to each other: looking for them takes long where there are many."""
+    ended = subprocess.run([sys.executable, "-c", CYCLE], capture_output=True, text=True, check=True)
+    assert ended.stdout == ""
