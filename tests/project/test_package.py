@@ -30,17 +30,19 @@ from setuptools import build_meta
 folder = Path(sys.argv[1])
 (folder / build_meta.prepare_metadata_for_build_wheel(str(folder))).rename(folder / "f5router.dist-info")
 """
+TOP_LEVEL = {"f5router", "f5router_fakes", "ghost_hostsubnet"}
+"""Packages of the wheel: names that no other distribution has."""
 FAKES = """
 import sys
 from pathlib import Path
 
 import requests
 
-import mocks
-from mocks.bigip import FakeBigIP
-from mocks.kube import FakeKube
+import f5router_fakes
+from f5router_fakes.bigip import FakeBigIP
+from f5router_fakes.kube import FakeKube
 
-assert Path(mocks.__file__).is_relative_to(sys.argv[1]), mocks.__file__
+assert Path(f5router_fakes.__file__).is_relative_to(sys.argv[1]), f5router_fakes.__file__
 with FakeBigIP("14.1.2.1") as big, FakeKube() as kube, requests.Session() as session:
     session.trust_env = False
     pools = session.get(f"https://{big.address}/mgmt/tm/ltm/pool", auth=(big.username, big.password),
@@ -48,6 +50,7 @@ with FakeBigIP("14.1.2.1") as big, FakeKube() as kube, requests.Session() as ses
     pools.raise_for_status()
     kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     print(pools.json()["kind"], kube.get("Namespace", None, "shop")["metadata"]["name"])
+assert not {name for name in sys.modules if name.partition(".")[0] == "mocks"}
 """
 
 
@@ -84,6 +87,10 @@ def test_what_is_in_the_archives(built):
     with zipfile.ZipFile(wheel) as file:
         inside = set(file.namelist())
         (described,) = [file.read(name).decode() for name in inside if name.endswith("/METADATA")]
+        (packages,) = [file.read(name).decode().split() for name in inside
+                       if name.endswith("/top_level.txt")]
+    assert set(packages) == TOP_LEVEL
+    assert {name.partition("/")[0] for name in inside if ".d" not in name.partition("/")[0]} == TOP_LEVEL
     assert any(name.endswith("/LICENSE") for name in inside)
     assert inside >= {"f5router/py.typed", "f5router/cli/uninstall.py",
                       "f5router/desired/irules/openshift_request_irule.tcl"}
