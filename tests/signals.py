@@ -1,8 +1,12 @@
-"""Signals at moments that a test chooses."""
+"""Signals at moments that a test chooses, and programs that handle signals, in the process of a test."""
 
 import os
+import signal
 import sys
 import threading
+
+import click
+from click.testing import CliRunner, Result
 
 
 def signal_in_wait(event: threading.Event, number: int, *, timeout_s: float) -> bool:
@@ -20,3 +24,13 @@ def signal_in_wait(event: threading.Event, number: int, *, timeout_s: float) -> 
         return event.wait(timeout_s)
     finally:
         sys.setprofile(None)
+
+
+def command_line(program: click.Command, *arguments: str) -> Result:
+    """Run a program that ends by itself, such as one with wrong arguments; signals are handled as before."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        return CliRunner().invoke(program, arguments)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

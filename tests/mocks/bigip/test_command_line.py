@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from mocks.bigip.__main__ import main
+from tests.signals import command_line
 from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
@@ -58,12 +60,6 @@ def test_serves_until_a_signal(tmp_path, number):
 
 @pytest.mark.parametrize("arguments", [("--quirk", "guess"), ("--fault", "guess"), ("--tmos-version", "x")])
 def test_bad_arguments(arguments):
-    process = subprocess.run(
-        [sys.executable, "-m", "mocks.bigip", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=DEADLINE_S,
-    )
-    assert process.returncode == 2
-    assert "Usage" in process.stderr
+    result = command_line(main, *arguments)
+    assert result.exit_code == 2
+    assert "Usage" in result.stderr

@@ -14,7 +14,9 @@ import pytest
 import requests
 import yaml
 
+from mocks.kube.__main__ import main
 from mocks.kube.services import node_object, service_objects
+from tests.signals import command_line
 from tests.waiting import DEADLINE_S
 
 from .objects import admitted, route
@@ -264,9 +266,7 @@ class TestCommandLine:
         """A clear error, no traceback."""
         path = tmp_path / "bad.yaml"
         path.write_text("kind: [")
-        with self.start("--load", str(path)) as process:
-            _, errors = process.communicate(timeout=DEADLINE_S)
-        errors = errors.decode()
-        assert process.returncode == 1
-        assert errors.startswith(f"Error: {path}: document 1: ")
-        assert "Traceback" not in errors
+        result = command_line(main, "--load", str(path))
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"Error: {path}: document 1: ")
+        assert "Traceback" not in result.stderr

@@ -8,8 +8,10 @@ import sys
 import pytest
 import requests
 
+from mocks.bigip.__main__ import main
 from mocks.bigip.dataplane.control import Control
 from tests.mocks.bigip.dataplane.conftest import Net, until
+from tests.signals import command_line
 from tests.waiting import DEADLINE_S
 
 
@@ -74,9 +76,8 @@ def test_the_command_prints_where_it_listens():
 
 @pytest.mark.parametrize("pod", ["10.1.0.1", "10.1.0.1:x", "nowhere"])
 def test_a_pod_without_a_port_is_refused(pod):
-    command = [sys.executable, "-m", "mocks.bigip", "--dataplane", "--pod", pod]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
-    assert ended.returncode == 2
+    ended = command_line(main, "--dataplane", "--pod", pod)
+    assert ended.exit_code == 2
     assert "not ADDRESS:PORT" in ended.stderr
 
 
