@@ -37,7 +37,7 @@ help:
 	@echo 'make dist         both archives of a release, with manual pages, in dist'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
-	@echo 'make explore      the properties of the tests with other examples; stops at the first that fails'
+	@echo 'make explore      all examples of the properties, with a random seed; stops at the first that fails'
 	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make sbom         list the locked packages of the image, in dist/f5router.cdx.json (CycloneDX)'
@@ -88,7 +88,7 @@ attack: $(READY)
 	@$(BIN)/python -m benchmarks.attacks hostile --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks soak --seed $(SEED)
 
-# RUNS=100 make explore: more of them. A failure prints how to repeat it.
+# RUNS=100 make explore: more seeds. A failure prints how to repeat it.
 explore: environment
 	@for run in $$(seq $(RUNS)); do \
 	  $(BIN)/pytest --numprocesses $$(nproc) -m hypothesis --hypothesis-profile explore --maxfail 1 || exit 1; \

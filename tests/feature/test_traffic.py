@@ -18,6 +18,7 @@ from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import strategies
 from tests.builders import endpoints, identity, route
+from tests.examples import examples
 
 VIRTUALS = {False: "/Common/ose-vserver", True: "/Common/https-ose-vserver"}
 ONE, TWO, CA = identity(serial=1), identity(serial=2), identity().issuer
@@ -294,7 +295,7 @@ def test_nothing_is_left_of_a_record_that_another_route_gets(direct):
     assert list(direct.reconciler.plan(full=True)) == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EVENTS, min_size=1, max_size=5))
 def test_no_request_reaches_another_namespace(direct, batches):
     """After every write: a Host's requests go to the namespace that owns it, before or after the event.

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from f5router.model import names
 from tests import manifests, strategies
 from tests.builders import endpoints, identity, route
+from tests.examples import examples
 from tests.feature.hand import Hand
 
 ONE, TWO = identity("*.example.com", serial=1), identity("www.example.com", serial=2)
@@ -362,7 +363,7 @@ def owners(engine) -> dict[str, set[str]]:
     return {host: held.get(host, set()) | held.get(f"*.{host.partition('.')[2]}", set()) for host in HOSTS}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example([
     [(route("r1", namespace="bank"), True)],
     [(route("r1", namespace="bank", host="api.example.com", kind="edge", external_certificate="tls"), True)],

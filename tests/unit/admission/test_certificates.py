@@ -15,6 +15,7 @@ from f5router.admission.certificates import Certificates, Texts
 from f5router.model.steps import finish
 from tests import bombs
 from tests.builders import authority, identity
+from tests.examples import examples
 from tests.rows import rows
 
 ID = identity()
@@ -177,7 +178,7 @@ def greedy(certs, authorities) -> bool:
     return False
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(LINKS, min_size=1, max_size=6), st.lists(LINKS, min_size=1, max_size=6))
 def test_the_verdict_is_that_of_trying_everything(certs, authorities):
     """Cross-signed loops, names of several keys, wrong key identifiers; what was admitted before is."""

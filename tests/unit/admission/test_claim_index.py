@@ -15,6 +15,7 @@ from f5router.admission.admission import AdmissionPolicy
 from f5router.model.cluster import Key
 from tests import builders, strategies
 from tests.builders import route
+from tests.examples import examples
 from tests.rows import rows
 
 WILD = AdmissionPolicy(wildcards=True)
@@ -144,7 +145,7 @@ STEPS = st.lists(
 """Routes, whether they are there, and whether what changed is looked at now."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(STEPS, st.sampled_from([WILD, FREE, DENYING, AdmissionPolicy(), AdmissionPolicy(ownership=False)]),
        st.randoms())
 def test_the_order_of_events_does_not_matter(steps, policy, random):

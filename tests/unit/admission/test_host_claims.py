@@ -10,6 +10,7 @@ from f5router.admission import admission, host_claims
 from f5router.admission.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, AdmissionPolicy
 from tests import strategies
 from tests.builders import route
+from tests.examples import examples
 from tests.rows import rows
 
 WILD = AdmissionPolicy(wildcards=True)
@@ -341,7 +342,7 @@ def test_the_owner_of_a_subdomain(ownership, routes, owner):
     assert host_claims.resolve([admission.check(r, WILD) for r in routes], ownership=ownership).owner == owner
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(strategies.contenders(), max_size=12, unique_by=lambda r: r.key))
 def test_nobody_gets_a_host_of_another(routes):
     """With ownership, what is admitted in a subdomain with a wildcard is of one namespace."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import CLAIMED, AdmissionPolicy
 from tests.builders import route
+from tests.examples import examples
 from tests.rows import rows
 from tests.unit.admission.test_host_claims import FREE, WILD
 
@@ -225,7 +226,7 @@ def test_upstream(rows, policy, number):
     compare(rows[: number + 1], policy)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from([(OWNED, WILD), (SHARED, FREE), (VALID, WILD)]), st.data())
 def test_upstream_whatever_is_there(table, data):
     rows, policy = table

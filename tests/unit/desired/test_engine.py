@@ -46,6 +46,7 @@ from tests.builders import (
     service,
     snapshot,
 )
+from tests.examples import examples
 from tests.reference.full_build import ClusterSnapshot, allocation, build, snapshot_of
 
 OBJECTS = st.one_of(
@@ -118,7 +119,7 @@ LISTED = st.builds(
     st.sampled_from(["", "max-age=1", "max-age=2"]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.lists(st.tuples(LISTED, st.booleans()), min_size=1, max_size=3), max_size=12),
        st.integers(0, 3), st.sampled_from([0, 30, 1000]))
 def test_routes_beyond_the_limits_of_a_namespace(steps, most, http):
@@ -134,7 +135,7 @@ def test_routes_beyond_the_limits_of_a_namespace(steps, most, http):
         assert engine.objects == built.objects
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(STEPS, st.integers(0, 25), CONFIGS, st.sampled_from([OTHER_FACTS, OLD_FACTS]), st.integers(0, 25))
 def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
     """After every event, not only at the end; also when the device's facts change on the way."""
@@ -197,7 +198,7 @@ def rules(engine: Engine) -> dict:
     return {ref: obj for ref, obj in engine.objects.items() if isinstance(obj, Rule)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(OBJECTS, st.just(True)), max_size=12), st.randoms())
 def test_order_does_not_matter(steps, random):
     """Equal snapshots give equal Desired in any order."""
@@ -211,7 +212,7 @@ def test_order_does_not_matter(steps, random):
     assert engine.objects == other.objects
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(STEPS, CONFIGS, st.lists(st.integers(0, 12), min_size=25, max_size=25))
 def test_certificates_that_are_checked_later(steps, config, turns):
     """An unchecked Route has no part in Desired; later all is as if it had been checked at once."""
@@ -292,7 +293,7 @@ ADMITTED_BY = st.one_of(strategies.any_routes(), strategies.contenders(), strate
 """What decides who is admitted. A Route whose labels are not selected any more is one that is gone."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(ADMITTED_BY, st.sampled_from([True, True, False])), max_size=30), CONFIGS,
        st.booleans(), st.data())
 def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data):

@@ -11,6 +11,7 @@ from f5router.desired import match_conditions
 from f5router.model import priority
 from f5router.model.cluster import PathMatch
 from tests.builders import route
+from tests.examples import examples
 
 SEGMENTS, TEXT, EXACT = PathMatch.SEGMENTS, PathMatch.TEXT, PathMatch.EXACT
 KINDS = st.sampled_from(PathMatch)
@@ -55,7 +56,7 @@ def test_covers(path, other, covers):
     assert match_conditions.covers(of(path), of(other)) is covers
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(PATHS, PATHS, PATHS, KINDS, KINDS)
 @example("/a", "/a", "/ab", SEGMENTS, TEXT)
 @example("/a/", "/a/", "/a/b", SEGMENTS, TEXT)
@@ -68,7 +69,7 @@ def test_a_path_covers_all_requests_of_another_one_or_none(path, other, request_
         assert not (is_for(path, request_, kind) and is_for(other, request_, other_kind))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(PATHS, PATHS, KINDS)
 @example("/a", "/a/b", EXACT)
 @example("/a", "/ab", TEXT)

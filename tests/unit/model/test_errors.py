@@ -27,6 +27,7 @@ from f5router.model.errors import (
     error_for,
     redact_keys,
 )
+from tests.examples import examples
 from tests.rows import rows
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "errors"
@@ -262,7 +263,7 @@ QUOTES = ('01070712:3: cannot read "{}" of the file', "{}", "<html><title>{}</ti
 SEPARATORS = ("", "\n", "\r\n", " ", "\\n", ",", '", "', "/", "-", "_", "\t", "&#10;", "\x00", "=")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from(KEYS), st.integers(1, 80), st.sampled_from(SEPARATORS), st.sampled_from(QUOTES),
        st.booleans(), st.integers(0, 3000), st.integers(1, 3000))
 def test_no_part_of_a_key_is_shown(pem, chunk, separator, quote, whole_lines, start, length):

@@ -8,6 +8,7 @@ from f5router.model.cluster import Delta, Key, Namespace
 from f5router.model.selection import NamespaceFilter, Selection, selected
 from tests import strategies
 from tests.builders import FACTS, Settings, route
+from tests.examples import examples
 from tests.reference.full_build import ClusterSnapshot, build, snapshot_of
 
 SHOP, BANK = Key("", "shop"), Key("", "bank")
@@ -94,7 +95,7 @@ STEPS = st.lists(st.one_of(
 CUTS = st.sets(st.integers(0, 24))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(STEPS, CUTS)
 def test_equals_the_definition(steps, cuts):
     """Whatever comes in whatever order, several changes to a Delta, against everything from scratch."""

@@ -25,6 +25,7 @@ from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import HEAD_BYTES, Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
+from tests.examples import examples
 from tests.waiting import DEADLINE_S, until
 
 LOCAL = Address("127.0.0.1", 0)
@@ -255,7 +256,7 @@ BYTES = st.lists(WORDS | st.binary(max_size=20), max_size=15).map(b"".join)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None,
-          max_examples=150)
+          max_examples=examples(150))
 @given(BYTES, st.booleans())
 def test_any_bytes_get_an_answer_or_none(served, caplog, sent, secure):
     """Over HTTP and inside of TLS; nothing above debug in the log."""

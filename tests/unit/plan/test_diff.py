@@ -32,6 +32,7 @@ from f5router.plan.diff import diff, with_early_deletes
 from f5router.reconcile.undetermined import Undetermined
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
+from tests.examples import examples
 from tests.reference.full_build import build
 from tests.serving import Request, answer
 
@@ -77,7 +78,7 @@ def step(state: dict, cluster, config) -> tuple[dict, Plan]:
     return built.objects, Undetermined.of(built.undetermined, built.objects, state).split(changes, state)[0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CLUSTERS, CLUSTERS, CONFIGS)
 def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, config):
     """At every intermediate step each object finds what it needs, and the second Plan is empty.
@@ -152,7 +153,7 @@ def changes(draw):
     return before, after
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(changes(), CONFIGS, st.data())
 def test_a_plan_never_leads_a_request_astray(clusters, config, data):
     """After every write, and after every write of the Plan that follows a crash in between: who is served

@@ -13,10 +13,11 @@ from f5router.model.ltm import (
 from f5router.plan.change import CREATE, UPDATE
 from f5router.plan.diff import diff
 from tests.builders import endpoints, route
+from tests.examples import examples
 from tests.unit.plan.test_diff import CLUSTERS, CONFIGS, POLICY, applied, built, owns, step
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(CLUSTERS, CLUSTERS, CONFIGS)
 def test_ordinals_are_unique_and_in_their_band(before, after, config):
     state = applied({}, step({}, before, config)[1])

@@ -16,6 +16,7 @@ from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.undetermined import Undetermined
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, route, snapshot
+from tests.examples import examples
 from tests.reference.full_build import build
 from tests.unit.plan.test_diff import CLUSTERS, CONFIGS, WILD, answers, applied, changes, holders, owns, step
 
@@ -76,7 +77,7 @@ def check_references(state) -> None:
         assert not missing, (obj, missing)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(CLUSTERS, CLUSTERS, CLUSTERS, CONFIGS, st.data())
 def test_portions_lead_to_desired_and_never_break_references(first, second, third, config, data):
     """Whatever their size, wherever they are preempted, and though events come in between."""
@@ -110,7 +111,7 @@ def test_what_stays_keeps_what_it_needs(size):
                 check_references(router.state)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(changes(), CONFIGS, st.data())
 def test_portions_never_lead_a_request_astray(clusters, config, data):
     """After every write: who is served before and after is served, in the same way if that is so; and nobody

@@ -26,6 +26,7 @@ from f5router.model.route_options import RouteOptions
 from f5router.plan.change import DELETE, Change
 from f5router.reconcile.reconciler import Reconciler
 from tests.builders import FACTS, Settings, endpoints, route, service
+from tests.examples import examples
 from tests.unit.desired.test_engine import STEPS, delta
 
 PASSES_AT_ONCE = 30
@@ -112,7 +113,7 @@ def passes(reconciler: Reconciler, clock: Clock) -> None:
     raise AssertionError("it does not sleep")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=5), st.integers(0, 2**32), st.integers(0, 3))
 def test_it_sleeps_whatever_was_refused(parts, seed, later):
     """After every event, and after every retry; when the device is well again, nothing is left to do."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.model.cluster import Key, PathMatch
 from f5router.sources import delegation_walk, graph_parts
+from tests.examples import examples
 from tests.unit.sources.contour_objects import (
     HOST,
     LATER,
@@ -278,7 +279,7 @@ OBJECTS = st.one_of(
                      delegation("bank", "tls", "shop"), delegation("bank", "tls", "other")]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(OBJECTS, st.booleans()), max_size=14), st.booleans(),
        st.sampled_from([1, 3, 10_000]))
 def test_changes_give_what_the_whole_cluster_gives(events, ownership, most_routes):

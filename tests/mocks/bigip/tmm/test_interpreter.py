@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mocks.bigip import language
 from mocks.bigip.tmm import Connection, Interpreter, RuleError, TclError, Unsupported
+from tests.examples import examples
 
 
 class Tmm:
@@ -360,7 +361,7 @@ class TestBytes:
         }
         assert run(tcl, "set x [echo \\u20ac\\u00e5]")["x"] == "\u20ac\u00e5".encode()
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.binary(max_size=400), cut=st.integers(0, 400))
     def test_round_trip(self, tcl, data, cut):
         """Through a command, a variable, a cut and a join, and out again."""

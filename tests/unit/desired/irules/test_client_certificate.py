@@ -15,6 +15,7 @@ from f5router.desired.irules import client_certificate
 from mocks.bigip import rulecheck
 from mocks.bigip.tmm import Interpreter, TclError
 from tests.builders import EPOCH
+from tests.examples import examples
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 SHORT = {
@@ -146,7 +147,7 @@ ANY = certificate(ALICE)
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(name=st.lists(st.tuples(st.sampled_from(sorted(SHORT, key=str)), VALUES), max_size=6))
 def test_every_name(interpreter, name):
     """The header has OpenSSL's form of it, control characters as %XX, and no command of it runs."""
@@ -160,7 +161,7 @@ def test_every_name(interpreter, name):
     assert len(actions) == 11
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(data=st.data())
 def test_spoiled_certificates(interpreter, data):
     """They end in an answer or a rejection, never in an error of the iRule or an endless loop."""

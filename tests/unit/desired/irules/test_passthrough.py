@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from f5router.desired import irules
+from tests.examples import examples
 from tests.unit.desired.irules import hello as h
 from tests.unit.desired.irules.tmm import CLIENT, Connection, Tmm
 
@@ -29,7 +30,7 @@ OUTCOMES = {
 }
 
 property_test = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.desired import irules
 from mocks.bigip.dataplane.session_table import SessionTable
+from tests.examples import examples
 from tests.unit.desired.irules.tmm import SENT, Tmm
 
 FOLDER = "/P/sub"
@@ -204,7 +205,7 @@ def test_a_bound_of_clients(device, monkeypatch):
     assert big.connect(client="10.0.1.1")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(2, 6), st.lists(st.integers(0, 4), min_size=1, max_size=12))
 def test_a_rate_is_never_far_from_that_of_a_sliding_window(tmm, limit, pauses):
     """No more than twice the limit gets in within 3 s; whoever stays below half of it always does."""

@@ -11,6 +11,7 @@ from f5router.model import http_options, names, path_rewrite
 from f5router.model.forwarded_headers import NEVER
 from f5router.model.path_rewrite import PathRewrite
 from f5router.model.route_options import RouteOptions
+from tests.examples import examples
 from tests.unit.desired.irules.tmm import Tmm
 
 FOLDER = "/Common"
@@ -61,7 +62,7 @@ PIECES = st.text(st.sampled_from("/ab?%$[]{}\\;\"#. *"), max_size=8)
 PATHS = PIECES.map(lambda text: f"/{text.replace('?', '').replace('#', '')}") | st.just("")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.builds(PathRewrite, st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=9).map(
     lambda text: f"/{text}"), st.booleans(), st.booleans()), PATHS, PIECES, st.booleans())
 def test_any_target(tmm, rewrite, path, rest, below):

@@ -19,6 +19,7 @@ from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
+from tests.examples import examples
 
 DOWNLOADS, PARTIAL, TMP = FOLDERS
 DATA = b"-----BEGIN PRIVATE KEY-----\n"
@@ -248,7 +249,7 @@ FAULTS = st.lists(st.tuples(
     max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(FAULTS)
 def test_nothing_stays_after_any_faults(device, faults):
     """Six uploads among faults; when they are over, one full pass leaves nothing on the disk."""
@@ -304,7 +305,7 @@ def test_a_file_in_use_stays(big, client, clock):
     assert list(big.store.disk) == [path]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.text(st.characters(min_codepoint=32, exclude_characters="/", codec="utf-8"), min_size=1,
                         max_size=60), unique=True, max_size=8))
 def test_no_other_file_is_touched(device, others):

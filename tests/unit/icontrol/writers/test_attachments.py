@@ -15,6 +15,7 @@ from f5router.model.errors import NotFound
 from f5router.model.ltm import Attachment, ClientSSL, HTTPCompression, IRule, Policy, ServerSSL
 from f5router.plan.change import CREATE, DELETE, Change
 from mocks.bigip import FakeBigIP
+from tests.examples import examples
 
 VIRTUAL = "/Common/https-ose-vserver"
 PROFILE = Attachment(VIRTUAL, "profiles", "/Common/openshift_host_a.com-client-ssl-profile", ClientSSL.KIND)
@@ -82,7 +83,7 @@ def device():
         yield big
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(OURS), st.booleans(), st.booleans()), max_size=12),
        st.permutations(OURS + ADMINS), st.integers(0, 6), st.permutations(OURS))
 def test_irules_have_one_order_after_any_history(device, history, there, count, missing):

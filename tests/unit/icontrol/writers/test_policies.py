@@ -17,6 +17,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import Conflict, DeviceTimeout, NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Condition, Forward, Policy, Rule
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
+from tests.examples import examples
 
 POLICY = Policy("/Common/openshift_secure_routes")
 DRAFT = "/Common/Drafts/openshift_secure_routes"
@@ -137,7 +138,7 @@ def situations(draw):
     return old, changes, bad, draw(st.integers(1, 120)), draw(st.booleans())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(situations())
 def test_whatever_is_refused_the_rest_is_written(situation):
     """However long a list may be, and whether it replaces the Rules or is merged into them."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from f5router.kube.lease.elector import NO_LEASE, UNKNOWN, Elector, Read, Write
 from f5router.kube.lease.record import Lease, LeaseRecord, decode, encode, micro_time
 from f5router.kube.settings import ElectionTiming
+from tests.examples import examples
 
 TIMING = ElectionTiming(15.0, 10.0, 2.0)
 OTHERS = Lease(LeaseRecord("other", 15.0, "then", "then", 3), "7", "u")
@@ -240,7 +241,7 @@ ACTIONS = ("ask",) * 12 + ("answer late", "answer late", "serve late", "lose", "
 DELAYS_S = (0.0, 0.1, 1.0, 2.0, 2.0, 4.0, 6.0, 11.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(seed=st.integers(0, 1 << 32), count=st.integers(2, 3),
        rates=st.lists(st.floats(0.85, 1.2), min_size=3, max_size=3))
 def test_there_are_never_two_leaders(seed, count, rates):
