@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.desired.contributions import Contributions
-from f5router.model.ltm import CertFile, Object, ServerSSL
+from f5router.model.ltm import CertFile, Object, Record, ServerSSL
 from f5router.model.objects import Ref
 
 PARTS = [0, 1, 2, 3]
@@ -59,3 +59,18 @@ def test_a_part_without_news():
     assert objects == old
     assert union.swap(old, {}) == old.keys()
     assert not objects
+
+
+def test_an_object_that_needs_something_else_is_another_version():
+    """It is equal on the device, and must wait for other objects."""
+    objects: dict[Ref, Object] = {}
+    union = Contributions(objects)
+    old, new = (contribution(Record("/Common/dg", "a", "b", extra_dependencies=frozenset({file.ref})))
+                for file in (OLD, NEW))
+    union.swap({}, old)
+    assert union.swap(old, new) == new.keys()
+    assert [obj.dependencies for obj in objects.values()] == [obj.dependencies for obj in new.values()]
+    union.swap({}, old)
+    assert [obj.dependencies for obj in objects.values()] == [obj.dependencies for obj in old.values()]
+    union.swap(old, {})
+    assert [obj.dependencies for obj in objects.values()] == [obj.dependencies for obj in new.values()]

@@ -15,6 +15,7 @@ from tests.builders import FACTS, Settings, endpoints, route, service
 from tests.unit.desired.test_engine import delta
 
 LONG = "x" * 63
+SHARED = PoolKey(Key("shop", "web"), "", "")
 TIMEOUT = RouteOptions(timeout_ms=5000)
 OWN = {"route": "a"}
 TWO = {"weight": 50, "alternates": (Backend("canary", 50),)}
@@ -112,3 +113,16 @@ def test_a_dropped_pool_keeps_its_services():
     assert services_of(engine, pool) == {"web", "canary"}
     for name in ("web", "canary"):
         assert list(engine.dropped_pools(Key("shop", name))) == [pool.ref]
+
+
+@pytest.mark.parametrize(("numbers", "services"), [((0, 0), {"web"}), ((2, 1), {"canary"})],
+                         ids=["all equal", "in an order of their own"])
+def test_a_pool_whose_numbers_nothing_shows(numbers, services):
+    """Where its members had some, they keep them: only those whose pods are gone leave."""
+    engine = cluster_with(namespace="shop")
+    addresses = sorted(member.address for member in observed(SHARED).members)
+    pool = replace(observed(SHARED), members=frozenset(
+        PoolMember(address, 8080, priority_group=number)
+        for address, number in zip(addresses, numbers, strict=True)))
+    engine.set_dropped_pools({pool.ref})
+    assert services_of(engine, pool) == services

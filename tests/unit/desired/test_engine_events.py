@@ -6,9 +6,11 @@ from dataclasses import replace
 from f5router.admission.admission import AdmissionPolicy
 from f5router.desired.engine import Engine
 from f5router.model.cluster import (
+    CA_CRT,
     Backend,
     Delta,
     Key,
+    PodAuthority,
     RouteTLS,
     ServicePort,
 )
@@ -77,6 +79,18 @@ def test_a_route_and_its_secret_at_once():
     assert (engine.route(new.key).host, engine.rejection(new.key)) == ("new.test", None)
     engine.apply(delta((new, False), (read, False)))
     assert engine.routes() == {}
+
+
+def test_a_route_that_waits_for_the_authorities_of_its_pods():
+    """Its newest version counts, not the one that was checked last: that names the Secret to be read."""
+    engine = Engine(Settings())
+    authority = PodAuthority(Key("shop", "ca"), CA_CRT, "field")
+    asking = replace(route("a", kind="reencrypt"), pod_authority=authority)
+    for version in (route("a"), asking, replace(asking, host="new.test")):
+        engine.apply(delta((version, True)))
+        assert engine.route(version.key) == version
+        assert list(engine.undecided()) == []
+    assert engine.pending_secret(asking.key).key == authority.secret
 
 
 def test_an_endpoint_event_touches_one_object():

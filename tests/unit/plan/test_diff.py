@@ -337,6 +337,29 @@ def test_a_host_and_a_passthrough_wildcard(before, after, order):
     assert texts == order
 
 
+def test_a_wildcard_that_comes_waits_for_the_hosts_which_it_must_not_take():
+    """One that is there does not: such a Host is as much its own as before."""
+    config, excluded = Settings(admission=WILD), record_ref(
+        f"/Common/{names.PASSTHROUGH_GROUP}", "www.example.com")
+    for before, verb in ([ENDED], CREATE), ([COVER, ENDED], UPDATE):
+        state = applied({}, step({}, before, config)[1])
+        (wildcard,) = (change for change in step(state, [replace(COVER, service="api"), ENDED], config)[1]
+                       if getattr(change.obj, "name", "") == ".example.com")
+        assert wildcard.verb == verb
+        assert (excluded in wildcard.new.dependencies) == (verb == CREATE)
+
+
+def test_a_refusal_of_unknown_names_that_comes_waits_for_all_names():
+    """One that is there has them, whatever else of it changes."""
+    group = f"/Common/{names.SERVER_NAME_GROUP}"
+    known, strict = Record(group, "a.example.com", names.CERTIFICATE), Record(group, names.STRICT, "on")
+    for observed, needs in (
+            ({}, {known.ref}), ({strict.ref: replace(strict, data="off")}, set())):
+        *_, last = diff({obj.ref: obj for obj in (known, strict)}, observed, owns)
+        assert last.ref == strict.ref
+        assert last.new.extra_dependencies == needs
+
+
 NARROW = [route("www", host="www.example.com", age=1),
           route("path", host="www.example.com", path="/a", age=2)]
 WIDE = [route("all", host="any.example.com", wildcard=True)]
@@ -389,7 +412,13 @@ def test_early_deletes_are_first_of_their_stage():
     pool = Pool("/Common/openshift_a_b")
     late = Change(DELETE, replace(insecure, name="openshift_route_a_c"), None)
     lost = Change(DELETE, rules[1], None)
+    early = Change(DELETE, rules[0], None, early=True)
+    irule = f"/Common/{names.CLIENT_CERTIFICATE_IRULE}"
+    check = Change(DELETE, Attachment("/Common/v", "rules", irule, IRule.KIND), None)
+    assert [change.is_late_delete for change in (late, early, check)] == [True, False, True]
     for plan, place in (
+        ((Change(CREATE, None, pool), early, Change(CREATE, None, insecure), late), 1),
+        ((check, Change(CREATE, None, pool), late), 2), ((check,), 1),
         ((Change(CREATE, None, pool), Change(CREATE, None, rules[0]), late), 1),
         ((Change(CREATE, None, pool), Change(CREATE, None, insecure), late), 1),
         ((Change(CREATE, None, pool), late), 1), ((late,), 0), ((), 0),
