@@ -12,6 +12,8 @@ from tests.builders import identity
 from tests.traffic.original import Original
 from tests.waiting import DEADLINE_S, until
 
+pytestmark = pytest.mark.bare
+
 HTTPS = "ltm/virtual/~Common~https-ose-vserver"
 STEM = "openshift_route_shop_edge"
 PAIR = identity("edge.example.com")

@@ -16,6 +16,8 @@ from tests.feature.running import Running
 from tests.feature.test_loop import admitted, pool
 from tests.waiting import DEADLINE_S, until
 
+pytestmark = pytest.mark.bare
+
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
 PODS = {"10.1.1.1:8080", "10.1.1.2:8080"}

@@ -20,6 +20,8 @@ from tests import manifests
 from tests.builders import identity
 from tests.waiting import DEADLINE_S, until
 
+pytestmark = pytest.mark.bare
+
 ONE = identity()
 KINDS = {
     "plain": {},

@@ -2,9 +2,13 @@
 
 import re
 
+import pytest
+
 from f5router.model.descriptions import KINDS
 from tests import manifests
 from tests.feature.test_device import serve
+
+pytestmark = pytest.mark.bare
 
 OWNER = "managed by f5router public (router.example.com)"
 FLAGS = {"router_canonical_hostname": "router.example.com", "backend_check_interval": "7s"}

@@ -10,6 +10,8 @@ from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.waiting import until
 
+pytestmark = pytest.mark.bare
+
 ONE, TWO = identity(algorithm="rsa"), identity(serial=2)
 CERT = {"certificate": ONE.certificate, "key": ONE.key, "caCertificate": ONE.issuer}
 ALL_KINDS = (

@@ -74,6 +74,7 @@ def test_a_standby_is_no_failure(lab):
     assert (served.missing(), served.metric("f5router_bigip_active")) == (set(), 1)
 
 
+@pytest.mark.bare
 def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
     """The pass ends: at most the writes that were under way are still made."""
     lab.bigip.join_group("pair")

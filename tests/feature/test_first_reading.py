@@ -10,6 +10,8 @@ from tests.builders import identity
 from tests.feature.test_loop import admitted, pool
 from tests.waiting import until
 
+pytestmark = pytest.mark.bare
+
 ONE = identity()
 
 

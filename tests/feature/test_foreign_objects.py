@@ -1,9 +1,13 @@
 """Objects of others on the BIG-IP stay as they are; a drift of ours is repaired."""
 
 
+import pytest
+
 from tests import legacy_policies, manifests
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.test_device import NAMES, serve
+
+pytestmark = pytest.mark.bare
 
 
 def test_others_objects_stay(lab):

@@ -15,6 +15,8 @@ from tests.feature.test_replicas import LEASE, Forwarder, holder
 from tests.feature.test_replicas import replicas as replicas
 from tests.waiting import DEADLINE_S, until
 
+pytestmark = pytest.mark.bare
+
 COUNT = 6
 FEW = {"f5_max_in_flight": "2"}
 

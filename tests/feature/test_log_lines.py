@@ -4,9 +4,13 @@ import io
 import json
 from collections import Counter
 
+import pytest
+
 from f5router.logs import log_output
 from tests import manifests
 from tests.builders import identity
+
+pytestmark = pytest.mark.bare
 
 MANY = 50
 ONE = identity()

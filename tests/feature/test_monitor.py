@@ -124,6 +124,7 @@ def test_a_device_that_answers_is_reached(lab, serve):
     assert served.metric("f5router_bigip_reached") == 1
 
 
+@pytest.mark.bare
 def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
     """All that was to be written at first must have been tried; what comes later does not prolong it."""
     served = serve()

@@ -14,6 +14,8 @@ from tests import manifests
 from tests.builders import identity
 from tests.feature.test_loop import admitted, pool
 
+pytestmark = pytest.mark.bare
+
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
 

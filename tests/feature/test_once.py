@@ -8,6 +8,8 @@ from f5router.app import launch
 from tests import manifests
 from tests.feature.conftest import HTTPS
 
+pytestmark = pytest.mark.bare
+
 NO = "01070151:3: the device does not like it"
 
 

@@ -193,6 +193,7 @@ def test_no_unit_answers(lab, joined):
     assert served.missing() == set()
 
 
+@pytest.mark.bare
 def test_a_load_stops_when_both_become_active(lab, joined):
     """Units that do not hear each other: what was under way is all that is still written."""
     lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com") for number in range(20)))

@@ -14,6 +14,8 @@ from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.terminal import own_log, pseudo_terminal
 
+pytestmark = pytest.mark.bare
+
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
 

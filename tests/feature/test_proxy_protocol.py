@@ -6,6 +6,8 @@ from f5router.model import names
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
 
+pytestmark = pytest.mark.bare
+
 ON = {"use_proxy_protocol": "true"}
 PROXY, REQUEST, PASSTHROUGH = (f"~Common~{name}" for name in (
     names.PROXY_IRULE, names.REQUEST_IRULE, names.PASSTHROUGH_IRULE))

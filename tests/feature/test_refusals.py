@@ -8,6 +8,8 @@ from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.waiting import DEADLINE_S
 
+pytestmark = pytest.mark.bare
+
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
 

@@ -9,6 +9,8 @@ import pytest
 from tests import manifests
 from tests.feature.conftest import QUICK
 
+pytestmark = pytest.mark.bare
+
 OLD, NEW = "the old password", "the new password"
 AT = 5
 """Number of the write of a load during which something changes."""

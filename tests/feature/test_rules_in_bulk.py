@@ -10,6 +10,8 @@ from mocks.bigip.listener import Outcome
 from tests import manifests
 from tests.feature.conftest import Lab
 
+pytestmark = pytest.mark.bare
+
 POLICY = "ltm/policy/~Common~openshift_insecure_routes"
 DRAFT = "ltm/policy/~Common~Drafts~openshift_insecure_routes$"
 COUNT = 16

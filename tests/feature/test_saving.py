@@ -9,6 +9,8 @@ from tests.feature.running import Running
 from tests.feature.test_loop import admitted, pool
 from tests.waiting import until
 
+pytestmark = pytest.mark.bare
+
 SAVE = "sys/config"
 
 

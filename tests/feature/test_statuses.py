@@ -112,6 +112,7 @@ def test_a_refusal_by_the_device(lab):
     assert events(lab, "b") == [("DeviceRejected", 2)]
 
 
+@pytest.mark.bare
 def test_statuses_of_a_load(lab):
     """They are reported as Routes become served: what a portion has served, before the next one begins."""
     lab.timing = replace(lab.timing, portion=5, load_portion=5)

@@ -12,6 +12,8 @@ from tests.feature.test_pair import joined
 from tests.feature.test_replicas import Forwarder, admitted, replicas
 from tests.waiting import until
 
+pytestmark = pytest.mark.bare
+
 __all__ = ["joined", "replicas"]
 
 LONG = {"leader_elect_lease_duration": "200s", "leader_elect_renew_deadline": "100s"}

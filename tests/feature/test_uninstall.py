@@ -17,6 +17,8 @@ from tests.feature.test_device import serve
 from tests.feature.test_saving import saves
 from tests.waiting import DEADLINE_S, until
 
+pytestmark = pytest.mark.bare
+
 OWN_MONITOR = {"backend_check_interval": "7s"}
 
 
