@@ -185,7 +185,7 @@ def _not_found(config: BaselineSettings, page: ErrorPage) -> list[Object]:
 
 
 def timeouts(config: BaselineSettings) -> list[Object]:
-    """Build what gives pools time-outs of their own, without the records: only for Routes that ask for it."""
+    """Build the objects for time-outs of pools, without records: only if a Route asks for time-outs."""
     group = DataGroup(names.full_path(config.folder, names.TIMEOUT_GROUP))
     path = names.full_path(config.folder, names.TIMEOUT_IRULE)
     irule = IRule(path, irules.timeout_irule(config.folder), extra_dependencies=frozenset({group.ref}))
@@ -198,7 +198,7 @@ def _everywhere(config: BaselineSettings, irule: str) -> list[Attachment]:
 
 
 def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
-    """Build what makes a virtual server choose TLS towards pods by pool.
+    """Build the objects by which a virtual server chooses TLS towards pods for each pool.
 
     That is the iRule and, unless the administrator gave a server SSL profile, one of ours with a record by
     which the iRule recognises it. Neither of the two is attached before both are there: the device refuses

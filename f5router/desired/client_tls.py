@@ -1,4 +1,4 @@
-"""BIG-IP objects for TLS towards clients that are the same for all Routes."""
+"""BIG-IP objects for TLS towards clients that all Routes share."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -88,7 +88,7 @@ def minimum_fault(config: ClientTLSSettings, facts: DeviceFacts, minimum: str, *
 
 
 def checks(config: ClientTLSSettings) -> frozenset[Ref]:
-    """Return what must be in place before a request with TLS is led to pods.
+    """Return the objects that must exist before a request with TLS reaches pods.
 
     Without a profile that asks for certificates the iRule would refuse every request of a Route whose status
     says that it is served.
@@ -186,7 +186,7 @@ def _properties(inherited: TLSProperties, settings: TLSSettings,
 
 def _with_certificates(properties: TLSProperties, config: ClientTLSSettings,
                        files: TLSFiles) -> TLSProperties:
-    """Add what asks clients for certificates, at every handshake: a session must not outlive a revocation.
+    """Set the request for client certificates, at every handshake: no session may outlive a revocation.
 
     `request` lets a certificate pass that is not valid, which the iRule refuses. The device's own bundle is
     not sent to clients: it would make the handshake long. Source: clouddocs, tmsh reference, ltm profile

@@ -1,4 +1,4 @@
-"""Paths that nobody may get: those of Routes that ask for a protection, where they are not served.
+"""Paths that stay closed: paths of unserved Routes that ask for a protection.
 
 Without a Rule of its own, requests for such a path come to a less specific Route of the host, or of its
 wildcard, perhaps to the same pods: a Route / beside a Route /admin that restricts its clients.
@@ -54,5 +54,5 @@ def in_clear_text(route: Route, above: Collection[EvaluatedRoute], around: Colle
 
 
 def _length(evaluated: EvaluatedRoute) -> tuple[int, Key]:
-    """Rank a Route among those that cover the same requests; the longest path is the most specific."""
+    """Rank a Route among the Routes that cover its requests; the longest path is the most specific."""
     return len(evaluated.route.path.rstrip("/")), evaluated.route.key

@@ -63,7 +63,7 @@ class ClusterState:
     # --- inputs --------------------------------------------------------------------------
 
     def put_nodes(self, delta: Delta) -> bool:
-        """Take Nodes and their networks; returns True if every pool may have other members."""
+        """Update Nodes and their networks; returns True if the members of every pool may have changed."""
         newly_listed = delta.slices_listed and not self.slices_listed
         self.nodes_listed = self.nodes_listed or delta.nodes_listed
         self.sources_unread, self.undecided = delta.sources_unread, delta.undecided
@@ -76,7 +76,7 @@ class ClusterState:
             self._put_candidates(delta.nodes, self._nodeport) or newly_listed)
 
     def put_pod_networks(self, delta: Delta) -> set[Key]:
-        """Take networks of pods; returns the Nodes that they belong to, or did."""
+        """Update networks of pods; returns the Nodes to which they belong or belonged."""
         nodes = set()
         for kind, known, changes in (("calico", self.block_affinities, delta.block_affinities),
                                      ("cilium", self.cilium_nodes, delta.cilium_nodes)):
@@ -92,7 +92,7 @@ class ClusterState:
         return nodes
 
     def pod_networks(self, node: str) -> tuple[str, ...]:
-        """Return the networks that a network plug-in gave to a Node: those of Calico, else of Cilium."""
+        """Return the pod networks of a Node by its network plug-in: Calico, else Cilium."""
         known = sorted(self._pod_networks.get(node, {}).items())
         kinds = {kind for (kind, _), _ in known}
         chosen = [each for (kind, _), each in known if kind == min(kinds)]
@@ -110,12 +110,12 @@ class ClusterState:
         return differs
 
     def put_services(self, delta: Delta) -> None:
-        """Take Services and Secrets."""
+        """Update Services and Secrets."""
         _update(self.services, delta.services)
         _update(self.secrets, delta.secrets)
 
     def put_slices(self, delta: Delta) -> set[Key]:
-        """Take endpoints; returns the Services that they belong to, or did."""
+        """Update endpoints; returns the Services to which they belong or belonged."""
         return set().union(*(self._put_slice(key, new) for key, new in delta.slices.items()))
 
     def _put_slice(self, key: Key, new: EndpointSlice | None) -> set[Key]:
@@ -133,7 +133,7 @@ class ClusterState:
         return services
 
     def put_secret_user(self, key: Key, route: Route | None) -> None:
-        """Take the Secrets that a Route names; None if the Route is gone."""
+        """Update the Secrets that a Route names; None if the Route is gone."""
         for secret in dict.fromkeys(self._secrets_of.pop(key, ())):
             users = self._secret_users[secret]
             del users[key]
@@ -158,7 +158,7 @@ class ClusterState:
     # --- look-ups ------------------------------------------------------------------------
 
     def secret_users(self, secrets: Iterable[Key]) -> dict[Key, Route]:
-        """Return the Routes that name one of these Secrets."""
+        """Return the Routes that name any of the Secrets."""
         return {key: route for secret in secrets
                 for key, route in self._secret_users.get(secret, {}).items()}
 
@@ -177,7 +177,7 @@ class ClusterState:
         return self._addresses[namespace]
 
     def view(self, service: Key, own_addresses: frozenset[str], doubt: Doubt) -> ServiceEndpoints:
-        """Return what decides about the members of a Service.
+        """Return the endpoints and addresses that determine the members of a Service.
 
         Args: own_addresses, doubt: those of the BIG-IP, and where it may have others.
         """
@@ -186,7 +186,7 @@ class ClusterState:
 
 
 def _update(known: dict[Key, V], changes: Mapping[Key, V | None]) -> None:
-    """Take the new values; None stands for a removed object."""
+    """Apply new values; None removes an object."""
     for key, value in changes.items():
         if value is None:
             known.pop(key, None)

@@ -22,7 +22,7 @@ class Contributions:
         """Versions of objects that differ between parts, the newest last, each with the number of parts."""
 
     def swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> set[Ref]:
-        """Replace what a part contributes; returns the refs of objects that now differ."""
+        """Replace the objects of a part; returns the refs of objects that have changed."""
         objects, changed = self._objects, set[Ref]()
         for ref, obj in new.items():
             current = objects.get(ref)
@@ -83,5 +83,5 @@ def _less(versions: list[tuple[Object, int]], obj: Object) -> list[tuple[Object,
 
 
 def is_same(obj: Object, other: Object) -> bool:
-    """True if two objects are equal, and need the same others."""
+    """True if two objects are equal, dependencies included."""
     return obj is other or (obj == other and obj.dependencies == other.dependencies)

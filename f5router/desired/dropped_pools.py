@@ -1,4 +1,4 @@
-"""Pools that no Route wants any more. While they are on the device, requests may still come to them."""
+"""Pools that no Route uses any longer. Requests may still reach a pool until it is deleted."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -32,7 +32,7 @@ class DroppedPools:
         return self._of_service.get(service, set()) | unknown
 
     def put(self, path: str, pool: tuple[PoolKey, PoolSettings] | None) -> None:
-        """Take a pool, as it was wanted last."""
+        """Add a pool in its last desired form."""
         self.discard(path)
         self._known[path] = pool
         for service in self._services(path):
@@ -53,7 +53,7 @@ class DroppedPools:
         return pools.services_of(*pool) if pool else {Key(names.pool_namespace(path), "")}
 
     def start_over(self, paths: Collection[str], routes: Callable[[], Iterable[EvaluatedRoute]]) -> None:
-        """Take the pools that the device has and no Route wants; all others are forgotten.
+        """Keep only the pools that the device has and no Route uses.
 
         A pool from before a restart is recognised by its name, and by the Route to which it belonged.
 

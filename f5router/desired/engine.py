@@ -44,7 +44,7 @@ class Engine:
     """Not thread-safe: one thread applies Deltas and reads the results."""
 
     def __init__(self, config: route_objects.DesiredSettings, checks: CheckQueue | None = None):
-        """Args: checks: one that checks at once if None is given."""
+        """Args: checks: certificate checks; None for checks that run at once."""
         self._config, self.folder = config, config.folder
         self.checks = checks or CheckQueue()
         self.cluster = ClusterState(config.nodeport)
@@ -140,7 +140,7 @@ class Engine:
         return {host} if shared else {host, *self._claim_index.hosts(host[2:])}
 
     def closure(self, refs: Iterable[Ref]) -> set[Ref]:
-        """Return objects, and all that they need in turn."""
+        """Return objects with all their dependencies."""
         seen, stack = set[Ref](), list(refs)
         while stack:
             ref = stack.pop()
@@ -169,11 +169,11 @@ class Engine:
         return frozenset(member for member in pool.members if member.address in known)
 
     def dropped_pools(self, service: Key) -> Iterable[Ref]:
-        """Return the pools that no Route wants any more and that may have members of a Service."""
+        """Return the unused pools that may have members of a Service."""
         return (Ref(Pool.KIND, path) for path in self._dropped.of_service(service))
 
     def set_dropped_pools(self, refs: Iterable[Ref]) -> None:
-        """Take the pools that the device has and no Route wants."""
+        """Replace the unused pools that the device has."""
         self._dropped.start_over({ref.path for ref in refs}, self.routes().values)
 
     def keep_pods(self, present: Mapping[str, Collection[PoolMember]]) -> None:
@@ -190,7 +190,7 @@ class Engine:
         return self._pools.empty(self.objects)
 
     def forget_pool(self, ref: Ref) -> None:
-        """Take a pool that is not on the device any more."""
+        """Drop a pool that is no longer on the device."""
         self._dropped.discard(ref.path)
 
     def option_problems(self, key: Key) -> str:
@@ -202,14 +202,14 @@ class Engine:
         return self._claims_by_host[host][0].keys() if host in self._claims_by_host else ()
 
     def warnings(self, key: Key) -> tuple[Problem, ...]:
-        """Return what the team should know about a Route that is served."""
+        """Return the warnings about a served Route."""
         route, objects = self.route(key), self._objects_of(key)
         pool = objects.pool_of.get(key)
         of_services = self._pools.warnings(route, pool, served=key in objects.uses) if route else ()
         return (*objects.warnings.get(key, ()), *of_services)
 
     def network_findings(self) -> Findings:
-        """Return what is wrong between settings, device, Nodes and cluster network."""
+        """Return the problems between settings, device, Nodes and cluster network."""
         if self._findings is None:
             self._findings = findings.network(
                 self._config, self.cluster, self._facts) + self.ways.findings()
@@ -222,7 +222,7 @@ class Engine:
     # --- inputs --------------------------------------------------------------------------
 
     def set_facts(self, facts: DeviceFacts) -> None:
-        """Take new facts about the device; everything is built anew if they differ."""
+        """Apply new facts about the device, and rebuild everything if they differ."""
         if facts == self._facts:
             return
         if (facts.own_addresses, facts.doubt) != (self._facts.own_addresses, self._facts.doubt):
@@ -237,12 +237,12 @@ class Engine:
         self._findings = None
 
     def set_tls_files(self, files: TLSFiles) -> None:
-        """Take the new content of the administrator's files for TLS towards clients."""
+        """Apply the new content of the administrator's files for TLS towards clients."""
         self.tls_files = files
         self._rebuild_baseline()
 
     def set_default_destination_ca(self, certificates: str) -> Steps[None]:
-        """Take renewed authorities for pods, and build anew the Hosts of Routes that need them."""
+        """Apply a renewed default CA for pods, and rebuild the Hosts of the Routes that need it."""
         self._config = self._config.with_default_destination_ca(certificates)
         for host, (checked, claims) in list(self._claims_by_host.items()):
             if any(evaluated.needs_default_ca for evaluated in checked.values()):
@@ -250,11 +250,11 @@ class Engine:
                 yield
 
     def apply(self, delta: Delta) -> None:
-        """Take changes of the cluster."""
+        """Apply changes of the cluster."""
         finish(self.apply_in_steps(delta))
 
     def apply_endpoints(self, delta: Delta) -> None:
-        """Take changes of endpoints alone, also between two steps of `apply_in_steps`.
+        """Apply changes of endpoints only, also between two steps of `apply_in_steps`.
 
         Some of their pools are built at once, the others by `rebuild_pools`.
         """
@@ -278,7 +278,7 @@ class Engine:
         return self._pools.are_marked
 
     def apply_in_steps(self, delta: Delta) -> Steps[None]:
-        """Take changes of the cluster. Between two steps each Host is as it was, or as it is to be."""
+        """Apply changes of the cluster in steps. Between two steps each Host is in its old or its new form."""
         everywhere = self._apply_nodes(delta)
         moved = self.places.set_locator(self.ways.locator()) if (
             delta.nodes or delta.host_subnets or delta.block_affinities or delta.cilium_nodes) else set[Key]()
@@ -304,7 +304,7 @@ class Engine:
             self._mark_users(pool_key)
 
     def _apply_nodes(self, delta: Delta) -> bool:
-        """Take Nodes and their network; returns True if every pool may have other members."""
+        """Apply Nodes and their networks; returns True if the members of every pool may have changed."""
         everywhere = self.cluster.put_nodes(delta)
         networks = self.cluster.put_pod_networks(delta)
         self._dirty |= self.ways.update(delta.nodes, delta.host_subnets, networks)
@@ -323,7 +323,7 @@ class Engine:
         self._claim_index.put(key, None)
 
     def _evaluate(self, key: Key, route: Route) -> None:
-        """Take a Route as it is now. Its last checked version stays until new certificates are checked."""
+        """Apply a new version of a Route. The last checked one stays until new certificates are checked."""
         checked = admission.check(route, self._config.admission, self.cluster.secrets,
                                   functools.partial(self.checks.ask, key, claimant=route.claim_namespace),
                                   refusal=self._limits.refusal(key))

@@ -17,7 +17,7 @@ class NetworkSettings(vxlan.VxlanSettings, Protocol):
 
 
 def network(config: NetworkSettings, cluster: ClusterState, facts: DeviceFacts) -> Findings:
-    """Report what is wrong between settings, device, Nodes and cluster network."""
+    """Report the problems between settings, device, Nodes and cluster network."""
     view = vxlan_checks.ClusterNetworkView(cluster.nodes, cluster.host_subnets, cluster.networks)
     return (vxlan_checks.check(config, facts, view)
             + node_ports.findings(cluster.candidates, config.nodeport)

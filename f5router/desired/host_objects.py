@@ -35,7 +35,7 @@ class HostObjects:
     checked yet."""
 
     def sharing(self, before: "HostObjects") -> "HostObjects":
-        """Return the same, with whatever is as it was before taken from there: one copy stays in memory."""
+        """Return equal objects, reusing unchanged ones from before, so that one copy stays in memory."""
         if not before.objects:
             return self
         return HostObjects(

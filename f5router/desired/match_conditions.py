@@ -43,7 +43,7 @@ def root() -> frozenset[Condition]:
 
 
 def covers(route: Route, other: Route) -> bool:
-    """True if the conditions of a Route's path match every request for that of another Route too.
+    """True if the path conditions of a Route match every request that another Route's path matches.
 
     One of two paths covers the other, or no request matches both.
     """

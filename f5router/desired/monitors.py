@@ -47,7 +47,7 @@ def of_check(folder: str, check: HealthCheck) -> HealthMonitor:
 def of_pool(
     config: MonitorSettings, check: HealthCheck | None, interval_s: int,
 ) -> HealthMonitor | None:
-    """Build the monitor of a pool by what its Route asks for; None without one of its own."""
+    """Build the monitor that a Route asks for; None if the Route asks for none."""
     if check is not None:
         return of_check(config.folder, check)
     return tcp(config.folder, interval_s) if interval_s else None

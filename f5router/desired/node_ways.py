@@ -40,7 +40,7 @@ class NodeWays:
         """Networks in which the BIG-IP reaches Nodes."""
 
     def set_facts(self, facts: DeviceFacts) -> set[Ref]:
-        """Take new facts about the device; returns the objects that may have changed."""
+        """Apply new facts about the device; returns the objects that may have changed."""
         self._facts = facts
         near = node_addresses.near(self._config.static_route_networks, facts.networks)
         moved, self._near = near != self._near, near
@@ -48,7 +48,7 @@ class NodeWays:
         return dirty | self._allocate(self._cluster.nodes) if moved else dirty
 
     def update(self, nodes: Iterable[Key], subnets: Iterable[Key], networks: Iterable[Key]) -> set[Ref]:
-        """Take Nodes that have changed, or whose HostSubnets or networks of pods have.
+        """Update Nodes that have changed, themselves or in their HostSubnets or pod networks.
 
         Returns: the objects that may have changed.
         """
@@ -81,7 +81,7 @@ class NodeWays:
             route.gateway in networks.addresses for networks in self._node_networks.values()))
 
     def locator(self) -> PodLocator:
-        """Return what finds the Node to which packets for a pod go, by static routes or openshift-sdn."""
+        """Return the finder of the Node that gets packets for a pod, by static routes or openshift-sdn."""
         cluster = self._cluster
         ways = [(route.network, route.node) for route in self.routes()]
         if self._config.vxlan:
@@ -106,7 +106,7 @@ class NodeWays:
         return dirty
 
     def _allocate(self, changed: Iterable[Key]) -> set[Ref]:
-        """Decide anew which Node gets which network of pods, if one of them has changed its claims."""
+        """Re-assign pod networks to Nodes if a Node's claims have changed."""
         if not self._config.static_routes:
             return set()
         before = {key: self._node_networks.pop(key, None) for key in changed}

@@ -51,7 +51,7 @@ def timeouts(evaluated: EvaluatedRoute, pool: str, config: baseline.BaselineSett
 
 
 def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], frozenset[Ref]]:
-    """Build what enforces the limits of a pool on a virtual server.
+    """Build the objects that enforce the limits of a pool on a virtual server.
 
     Returns: the objects, and all that must be in place before requests are sent to the pool.
     """
@@ -94,7 +94,7 @@ def _root_problem(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute])
 
 def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], config: baseline.BaselineSettings,
              facts: DeviceFacts) -> list[Problem]:
-    """List the options of a Route that have no effect, or not the one that they have elsewhere.
+    """List the options of a Route that have no effect, or a different effect than elsewhere.
 
     Args: admitted: all Routes of the Host.
     """

@@ -8,7 +8,7 @@ from f5router.network.pod_places import PodLocator
 
 
 class PodPlaces:
-    """Not thread-safe, but for `count`."""
+    """Not thread-safe, except `count`."""
 
     def __init__(self, cluster: ClusterState):
         self._cluster, self._locator = cluster, PodLocator()
@@ -18,14 +18,14 @@ class PodPlaces:
         """Number of pods that are not reached; one that several Services have counts for each."""
 
     def set_locator(self, locator: PodLocator) -> set[Key]:
-        """Take other ways; returns the Services whose problems differ."""
+        """Replace the ways to pods; returns the Services whose problems differ."""
         if locator == self._locator:
             return set()
         self._locator = locator
         return self.update([*self._cluster.slices, *self._problems])
 
     def update(self, services: Iterable[Key]) -> set[Key]:
-        """Look at the pods of Services again; returns those whose problems differ."""
+        """Re-check the pods of Services; returns the Services whose problems differ."""
         if not self._locator.spans and not self._problems:
             return set()
         return {service for service in dict.fromkeys(services) if self._update(service)}

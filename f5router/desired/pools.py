@@ -186,7 +186,7 @@ def with_one_service(route: Route) -> Route:
 
 
 def algorithm(route: Route, termination: str, defaults: balancing.Defaults) -> str:
-    """Return how the pods of a Route share its connections: one of balancing.ALGORITHMS, or BY_NODE."""
+    """Return the load-balancing algorithm of a Route's pool, of balancing.ALGORITHMS, or BY_NODE."""
     balance = "" if ignores_weights(route) else route.options.balance
     return balance or defaults.of(termination, several=is_divided(route))
 
@@ -311,7 +311,7 @@ class PoolBuilder:
 
     def _build_members(self, key: PoolKey, weights_of: Mapping[Target, int], limit: int,
                        numbers: Mapping[str, int], of_nodes: bool) -> BuiltMembers:
-        """Build members. Pods that are ending, and those of a Service with weight 0, get no new sessions.
+        """Build members. Terminating pods, and pods of a Service with weight 0, get no new sessions.
 
         An address and port that two Services have is one member, with both their shares. It is verified by
         the name of the first one with a weight.
@@ -345,7 +345,7 @@ class PoolBuilder:
 
 
 def share_room(wanted: Mapping[Target, int], most: int) -> dict[Target, int]:
-    """Share the room in a pool: small Services get all that they want, the others equal parts of the rest.
+    """Divide the members of a pool: small Services get all their pods, larger ones equal parts of the rest.
 
     Args:
         wanted: number of members by Service.

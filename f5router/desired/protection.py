@@ -17,7 +17,7 @@ from f5router.model.objects import Ref, shared
 
 def needs(config: baseline.BaselineSettings, facts: DeviceFacts, files: TLSFiles, policy: str, *,
           answers: bool = False, certified: bool = False) -> frozenset[Ref]:
-    """Return what must be in place before a Rule of a policy; Rules with the same needs share one set.
+    """Return the dependencies of a Rule of a policy; Rules with equal dependencies share one set.
 
     Args:
         policy: name of the policy.

@@ -74,7 +74,7 @@ def host_objects(
     host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
     facts: DeviceFacts,
 ) -> Steps[HostObjects]:
-    """Build all that the Routes of one Host need, some Routes in each step.
+    """Build the objects of one Host's Routes in steps of some Routes each.
 
     A rejected Route adds its reason, and where it lacks a protection what keeps its requests from others.
     """
@@ -324,7 +324,7 @@ class _HostBuilder:
         return refs
 
     def _taken_over(self) -> frozenset[Ref]:
-        """Return our passthrough iRule, for what would not work with that of the original router."""
+        """Return our passthrough iRule, for features that the original router's iRule lacks."""
         if not self.facts.original.irule or self.config.https_virtual is None:
             return frozenset()
         path = self._full(names.PASSTHROUGH_IRULE)
@@ -377,7 +377,7 @@ class _HostBuilder:
         return self._add_all([*records, *baseline.pod_tls(self.config, virtual)])
 
     def _add_client_limits(self, virtual: str, pool: str) -> frozenset[Ref]:
-        """Add what keeps clients from a pool; returns what must be in place before requests are led there."""
+        """Add the objects that enforce a pool's limits; returns the dependencies of rules that lead there."""
         objects, required = option_objects.client_limits(self.config.folder, virtual, pool)
         self._add_all(objects)
         return required

@@ -83,7 +83,7 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
 
 
 def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> Problem | None:
-    """Return what the team of a Route should know about the verification of its pods; None for nothing."""
+    """Return the warning about the verification of a Route's pods; None without a warning."""
     options = evaluated.route.options
     if named_profile(evaluated, config):
         return None if options.verify_pods is None else Problem(OPTION_WITHOUT_EFFECT, (

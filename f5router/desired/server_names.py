@@ -41,7 +41,7 @@ def record(folder: str, host: str, *needs: Ref) -> Record:
 
 
 def build(config: StrictSettings, facts: DeviceFacts, files: TLSFiles) -> list[Object]:
-    """Build the data-group, the records of names that are no Host's own, and the one that refuses others."""
+    """Build the data-group, the records of names beyond the Hosts, and the record that refuses the rest."""
     virtual, folder = config.https_virtual, config.folder
     if not config.strict_sni or virtual is None:
         return []

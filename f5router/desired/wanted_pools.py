@@ -53,7 +53,7 @@ class WantedPools:
     # --- which pools -------------------------------------------------------------------------
 
     def use(self, key: PoolKey, settings: PoolSettings, host: str) -> bool:
-        """Take a pool that a Host uses; returns True if it must be built anew."""
+        """Add a use of a pool by a Host; returns True if the pool must be rebuilt."""
         self._users.add(key, host)
         if self._settings.get(key) == settings:
             return False
@@ -61,7 +61,7 @@ class WantedPools:
         return True
 
     def drop(self, key: PoolKey, host: str) -> PoolSettings | None:
-        """Take a pool that a Host uses no longer; returns its settings if no other does."""
+        """Remove a use of a pool by a Host; returns the pool's settings if it was the last use."""
         self._users.discard(key, host)
         if key in self._users:
             return None
@@ -72,7 +72,7 @@ class WantedPools:
         return settings
 
     def _put_settings(self, key: PoolKey, settings: PoolSettings | None) -> None:
-        """Take the settings of a pool, and follow its Services; None if it is not wanted any more."""
+        """Update the settings of a pool, and follow its Services; None if the pool is no longer used."""
         if (old := self._settings.pop(key, None)) is not None:
             for service in pools.services_of(key, old):
                 self._of_service.discard(service, key)
@@ -105,13 +105,13 @@ class WantedPools:
     # --- their members -----------------------------------------------------------------------
 
     def set_own_addresses(self, addresses: frozenset[str], doubt: Doubt) -> None:
-        """Take the addresses of the BIG-IP as read, which are no pool members, and where it may have others.
+        """Update the BIG-IP's addresses, which are no pool members, and the networks where it may have more.
         """
         self._own_addresses, self._doubt = self._of_units | addresses, doubt
         self.mark(self.services())
 
     def mark(self, services: Iterable[Key]) -> None:
-        """Take Services that have changed: their pools must be built anew."""
+        """Mark changed Services: their pools must be rebuilt."""
         self._builder = self._new_builder()
         for service in services:
             for key in self.of_service(service):
@@ -152,7 +152,7 @@ class WantedPools:
         return built, not full or _compared(before) != _compared(built.shares)
 
     def keep_pods(self, present: Mapping[str, Collection[PoolMember]]) -> list[PoolKey]:
-        """Let pools that would have no node port keep their pods, and follow these as ever.
+        """Keep the pods of pools that would have no node port, and keep following the pods.
 
         A pool of the device whose members are pods of its Services serves requests; that they are no Nodes
         is the doing of the settings. Where it is not known which pods there are, no address is kept.
@@ -186,7 +186,7 @@ class WantedPools:
         return empty
 
     def _emptied_by(self, key: PoolKey) -> str:
-        """Return the setting that leaves an empty pool no member; "" if none of its pods is ready."""
+        """Return the setting that leaves a pool without members; "" if the reason is that no pod is ready."""
         services = pools.services_of(key, self._settings[key])
         views = [self._cluster.view(service, self._own_addresses, self._doubt) for service in services]
         if any(share.left_out.refused for share in self._shares[key].values()):
@@ -201,7 +201,7 @@ class WantedPools:
         return self._builder.build(key, settings).pool.members
 
     def warnings(self, route: Route, key: PoolKey | None, *, served: bool) -> Iterator[Problem]:
-        """Yield warnings about the Services of a Route; one of weight 0 may be without pods.
+        """Yield warnings about the Services of a Route; a Service of weight 0 may lack pods.
 
         Args:
             key: pool of the Route; None if it has none.
@@ -242,5 +242,5 @@ class WantedPools:
 
 
 def _compared(shares: Mapping[Target, Share] | None) -> dict[Target, tuple[bool, LeftOut]]:
-    """Return what warnings depend on."""
+    """Return the values on which warnings depend."""
     return {target: (share.members > 0, share.left_out) for target, share in (shares or {}).items()}

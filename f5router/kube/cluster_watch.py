@@ -118,7 +118,7 @@ class ClusterWatcher:
                     thread.start()
 
     def stop(self) -> None:
-        """End the threads, within a second; one that is still connecting ends later, without effect."""
+        """End the threads, within a second; a thread that is still connecting ends later, without effect."""
         with self._starting:
             self._stopped.set()
         self._secrets_timer.cancel()
@@ -170,7 +170,7 @@ class ClusterWatcher:
         return self._kinds.problem(NODES)
 
     def missing(self) -> tuple[str, ...]:
-        """Return what is not known of the cluster: kinds not listed yet, or not readable any more.
+        """Return the unknown parts of the cluster: kinds not listed yet, or no longer readable.
 
         Dispensable kinds that are forbidden are left out: Routes are served without them.
         """
@@ -178,7 +178,7 @@ class ClusterWatcher:
         return (*self._kinds.missing(), *not_loaded)
 
     def degraded(self) -> tuple[str, ...]:
-        """Return which kinds cannot be read although the router goes on without them."""
+        """Return the unreadable kinds without which the router continues."""
         return (*self._kinds.degraded(), *self.unread_secrets())
 
     def unreadable(self) -> Mapping[str, int]:
@@ -249,7 +249,7 @@ class ClusterWatcher:
             for key in self._translator.sources[kind].undecided())
 
     def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
-        """Follow the Secrets of changed Routes; those of spec.tls.externalCertificate only if allowed.
+        """Follow the Secrets of changed Routes; Secrets of spec.tls.externalCertificate only if allowed.
 
         Virtual Routes name none there.
         """
@@ -277,7 +277,7 @@ class ClusterWatcher:
         return self._store.has_slices()
 
     def _chosen(self) -> Delta:
-        """Drain the store; all sources become Routes, of which only those of the selection are kept."""
+        """Drain the store, and convert all sources to Routes; only selected Routes are kept."""
         delta = self._translator.apply(self._store.drain())
         return self._filter.apply(delta) if self._settings.selection.by_namespace else delta
 
@@ -286,7 +286,7 @@ class ClusterWatcher:
         return self._connection.watch_counts.counts()
 
     def secret_counts(self) -> Mapping[str, int]:
-        """Return the number of Secrets that are to be read, by namespace."""
+        """Return the number of Secrets to read, by namespace."""
         return {} if self._secrets is None else self._secrets.counts()
 
     def warnings(self) -> tuple[str, ...]:
@@ -315,7 +315,7 @@ class ClusterWatcher:
         return self._readers[INGRESSES].source if INGRESSES in self._readers else INGRESSES
 
     def objects(self, kind: str) -> ObjectSource | None:
-        """Return what makes Routes of a kind of object; None if it is not served. For the draining thread."""
+        """Return the converter of a kind to Routes; None for an unserved kind. For the draining thread."""
         return self._translator.sources.get(kind)
 
     def selects(self, namespace: str) -> bool:
@@ -342,7 +342,7 @@ class ClusterWatcher:
         return self._readers[ROUTES].source
 
     def watch_routes(self, on_update: Callable[[Route, Route], None]) -> None:
-        """Register what is called for every newer reading of a Route, status included, with old and new.
+        """Register a callback for newer versions of Routes, status included; it gets old and new version.
 
         It is called from the threads of the watchers and of observe(), and must be quick.
         """

@@ -70,7 +70,7 @@ class SecretPace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusTiming:
-    """When a status is not written at once."""
+    """Timing of status writes."""
 
     first_per_s: float = 20.0
     """Writes per second before any was accepted, as many as kube-controller-manager makes by default

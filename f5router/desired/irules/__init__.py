@@ -134,7 +134,7 @@ _FOLDER = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
 
 def is_ours(text: str) -> bool:
-    """True if a text is one of ours, of any release."""
+    """True if a text is an iRule of this router, of any release."""
     return text.lstrip().startswith(_MARK)
 
 

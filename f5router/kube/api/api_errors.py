@@ -91,7 +91,7 @@ def error_in_stream(path: str, status: object) -> KubeError:
 
 
 def reason(exc: BaseException) -> str:
-    """Return class and first line of an exception; those of urllib3 contain addresses, never headers."""
+    """Return class and first line of an exception; exceptions of urllib3 contain addresses, never headers."""
     return excerpt(f"{type(exc).__name__}: {exc}")
 
 
@@ -116,7 +116,7 @@ def _error(method: str, path: str, status: int, text: str, details: JSON,
 
 
 def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
-    """Return what an administrator can do about a refusal."""
+    """Return how an administrator can fix a refusal."""
     if status == 401:
         return _NO_LOGIN
     match = _RESOURCE.match(path)

@@ -35,6 +35,6 @@ class Collection:
             self._query["continue"] = page.token
 
     def values(self) -> Iterator[Any]:
-        """Yield the objects as JSON values. Raises: KubeError: KubeInvalid: one of them cannot be read."""
+        """Yield the objects as JSON values. Raises: KubeError; KubeInvalid: an object cannot be read."""
         for document in self.documents():
             yield value(document, f"GET {self._path}")

@@ -65,7 +65,7 @@ class CredentialFiles:
 
 
 def _read(paths: Iterable[str]) -> dict[str, bytes | None]:
-    """Return what files hold, None for one that cannot be read."""
+    """Return the contents of files, None for a file that cannot be read."""
     def content(path: str) -> bytes | None:
         try:
             return Path(path).read_bytes()

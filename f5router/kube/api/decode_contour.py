@@ -143,7 +143,7 @@ def _virtual_host(host: JSON) -> VirtualHost:
 
 
 def _held_host(spec: JSON) -> VirtualHost | None:
-    """Return what a root that cannot be decoded keeps: its Host."""
+    """Return the Host that an undecodable root still holds."""
     fqdn = fields.mapping(spec.get("virtualhost")).get("fqdn")
     return VirtualHost(fqdn) if isinstance(fqdn, str) and 0 < len(fqdn) <= fields.MOST_TEXT else None
 

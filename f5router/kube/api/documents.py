@@ -123,7 +123,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 class Splitter:
-    """Splits JSON that comes in chunks into documents: those of a stream, or the items of a list.
+    """Splits chunked JSON into documents: the documents of a stream, or the items of a list.
 
     A chunk may end anywhere.
     """
@@ -205,7 +205,7 @@ class Splitter:
         return self._between if self._depth == self._base else self._document
 
     def _begin_items(self) -> None:
-        """Check if the list that has just begun is that of the items."""
+        """Check if the list that has just begun is the list of items."""
         if _ITEMS.search(self._around.last(_KEY_SIZE)):
             self._base = 2
 

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Namespaced(Protocol):
-    """A hashable key that can be queued, such as that of an object."""
+    """Hashable key that can be queued, such as an object's key."""
 
     @property
     def namespace(self) -> str: ...
@@ -41,7 +41,7 @@ class FairQueue(Generic[K]):
         """Namespaces in the order of their turns, with their objects."""
 
     def push(self, key: K) -> None:
-        """Append an object; one that is queued keeps its place."""
+        """Append an object; an object that is already queued keeps its place."""
         self._by_namespace.setdefault(key.namespace, {}).setdefault(key)
 
     def discard(self, key: K) -> None:

@@ -1,4 +1,4 @@
-"""Clients of the API server that verify its certificate in the same way with every version of Python.
+"""Clients of the API server that verify its certificate equally under every version of Python.
 
 Since Python 3.13, urllib3 sets VERIFY_X509_STRICT. It refuses certificates without key identifiers or key
 usage, as the authorities of many clusters have them. Sources: kubernetes-client/python, issue 2394;

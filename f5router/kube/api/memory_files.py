@@ -25,7 +25,7 @@ class MemoryFiles:
         return _path(self._descriptors[content])
 
     def has(self, path: str) -> bool:
-        """True if it is the path of one of these files."""
+        """True if a path is one of these files."""
         return path in map(_path, self._descriptors.values())
 
 

@@ -14,7 +14,7 @@ class WatchCounts:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, what: str, resource: str) -> None:
-        """Count a complete list, an accepted watch, or one of either that failed."""
+        """Count a complete list, an accepted watch, or a failure of a list or watch."""
         with self._lock:
             self._counts[what, resource] += 1
 

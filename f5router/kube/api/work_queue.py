@@ -27,7 +27,7 @@ class WorkItem(Generic[K]):
 
 
 class WorkQueue(Generic[K]):
-    """A queue for several workers. No two of them have the same key at a time."""
+    """Queue for several workers. No two workers hold one key at a time."""
 
     def __init__(self, *, rate_per_s: float, first_per_s: float | None = None,
                  clock: Callable[[], float] = time.monotonic):
@@ -58,7 +58,7 @@ class WorkQueue(Generic[K]):
         return len(self._waiting) - len(self._parked)
 
     def put(self, key: K, value: object, delay_s: float = 0.0) -> None:
-        """Add an item, due after delay_s, in place of the one that waits; an equal one changes nothing.
+        """Add an item, due after delay_s, replacing the waiting item of its key unless they are equal.
 
         One that is parked is due then, but remembers its failures if it is equal.
         """
@@ -126,13 +126,13 @@ class WorkQueue(Generic[K]):
             return not self._closed
 
     def accepted(self) -> None:
-        """Let the rate grow, if it is what limits the queue: the server took a request."""
+        """Raise the rate if it limits the queue: the server accepted a request."""
         with self._changed:
             if self._limited:
                 self._rate.accepted(self._clock())
 
     def refused(self) -> None:
-        """Let the rate fall: the server has too many requests, or does not answer."""
+        """Lower the rate: the server is overloaded, or does not answer."""
         with self._changed:
             self._rate.refused(self._clock())
 

@@ -26,12 +26,12 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 
 
 def identity() -> str:
-    """Return a name that no other process has, a restarted container of the same pod included."""
+    """Return a name that no other process has, not even a restarted container of the same pod."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 def running_clock() -> float:
-    """Return monotonic seconds that go on while the machine sleeps, unlike those of time.monotonic."""
+    """Return monotonic seconds that keep counting while the machine sleeps, unlike time.monotonic."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -105,7 +105,7 @@ class Campaign:
         self._thread.start()
 
     def stand(self) -> None:
-        """Stand for election: nothing of an earlier term is under way any more."""
+        """Become a candidate: nothing of an earlier term is in flight."""
         with self._changed:
             self._elector.stand()
             self._changed.notify_all()

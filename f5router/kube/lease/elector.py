@@ -86,7 +86,7 @@ class Elector:
         return now < self.leads_until
 
     def stand(self) -> None:
-        """Stand for election: nothing of an earlier term is under way any more."""
+        """Become a candidate: nothing of an earlier term is in flight."""
         self._standing = True
 
     def due_at(self) -> float:
@@ -128,7 +128,7 @@ class Elector:
     # --- results -------------------------------------------------------------------------
 
     def received(self, lease: Lease, now: float) -> None:
-        """Take a Lease that was read. Args: now: after the reply, so later than the renewal that it shows."""
+        """Record a Lease that was read. Args: now: after the reply, so later than the renewal in it."""
         if lease.version != self._seen.version:
             self._seen_at = now
             lost = self.holder not in ("", self.identity) or self._is_bereft
@@ -138,12 +138,12 @@ class Elector:
             self._depose()
 
     def missing(self) -> None:
-        """Take the reply that there is no Lease."""
+        """Record the reply that there is no Lease."""
         self._seen, self._is_known = NO_LEASE, True
         self._depose()
 
     def confirmed(self, lease: Lease, *, sent_at: float, now: float) -> None:
-        """Take the reply to a write that was done. Args: sent_at: before the request was sent."""
+        """Record a successful write. Args: sent_at: before the request was sent."""
         self._seen, self._seen_at, self._is_known, self._is_bereft = lease, now, True, False
         until = sent_at + self.timing.renew_deadline_s
         if lease.record.holder != self.identity or not self._standing or now >= until:
@@ -151,13 +151,13 @@ class Elector:
         self.leads_until = until
 
     def conflicted(self, now: float) -> None:
-        """Take a 409: somebody else wrote, or an earlier request of this candidate without a reply."""
+        """Record a 409: another candidate wrote, or an earlier request of this one that got no reply."""
         self._is_known = False
         if self.leads(now):
             self._tried_at = -math.inf  # read it at once
 
     def failed(self) -> None:
-        """Take the news that no usable reply came; a write may have been done."""
+        """Record that no usable reply came; the write may have been done."""
         self._is_known = False
 
     # --- inside --------------------------------------------------------------------------

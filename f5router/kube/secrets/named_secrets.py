@@ -61,7 +61,7 @@ def _named(route: Route) -> tuple[Key, ...]:
 
 
 def _external(route: Route) -> Key | None:
-    """Return what an OpenShift Route names; None if it names none, or is made of another object."""
+    """Return the Secret that an OpenShift Route names; None without one, or for a virtual Route."""
     return route.secret if route.origin is None and route.tls_secret is None else None
 
 

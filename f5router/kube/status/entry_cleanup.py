@@ -72,7 +72,7 @@ def find_entries(connection: Connection, source: Source, router_name: str, *, na
 
 def list_values(connection: Connection, source: Source, *, namespace: str | None = None,
                 selectors: Mapping[str, str] | None = None, page_size: int = PAGE_SIZE) -> list[Any]:
-    """List what a source decodes of each object, page by page; see find_entries. Raises: KubeError."""
+    """List the decoded value of each object, page by page; see find_entries. Raises: KubeError."""
     for attempt in range(LIST_TRIES):
         objects = Collection(connection, source.path(namespace), selectors or {}, page_size=page_size)
         try:

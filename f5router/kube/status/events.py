@@ -124,12 +124,12 @@ class EventWriter:
         """Number of warnings not written: too many at a time, or refused by the API server."""
 
     def warn(self, route: Route, reason: str, message: str) -> None:
-        """Warn about a Route; the same again raises the count of the Event. Args: see warn_about."""
+        """Warn about a Route; a repeated warning raises the count of the Event. Args: see warn_about."""
         self.warn_about(Involved(self._route_source().api_version, "Route", route.key, route.uid,
                                  route.resource_version), reason, message)
 
     def warn_about(self, about: Involved, reason: str, message: str) -> None:
-        """Warn about an object; the same again raises the count of the Event.
+        """Warn about an object; a repeated warning raises the count of the Event.
 
         Args: reason: a CamelCase word; message: a sentence, cut at MESSAGE_BYTES.
         """

@@ -104,7 +104,7 @@ class RouteStatus:
         return self._update(key, renew)
 
     def _update(self, key: Key, renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
-        """Update the object, which OpenShift 3's role system:router allows; None if nothing is to be changed.
+        """Update the object, which OpenShift 3's role system:router allows; None if nothing has to change.
 
         The whole object goes back as it was read, private key included; nothing of it is logged.
         """
@@ -148,7 +148,7 @@ def remove_entry(routes: RouteStatus, owned: OwnedEntry, router_name: str, *,
 
 
 class Retry(NamedTuple):
-    """When a write that failed is tried again."""
+    """Decides when a failed write is retried."""
 
     after_s: float
     parked: bool = False
@@ -190,7 +190,7 @@ class RetryPolicy:
         self._outages.answered(self._user)
 
     def conflict(self, item: WorkItem[Key]) -> Retry:
-        """Record that the Route was changed meanwhile."""
+        """Record that the Route was changed in the meantime."""
         self._outages.answered(self._user)
         return Retry(CONFLICT_BACKOFF.jittered_s(item.failures + 1))
 

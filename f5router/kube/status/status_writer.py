@@ -85,7 +85,7 @@ class StatusWriter:
     # --- desired statuses ----------------------------------------------------------------
 
     def submit(self, key: Key, uid: str, verdict: condition.Verdict, host: str) -> None:
-        """Request a status. The newest request for a Route wins; one that is fulfilled sends nothing.
+        """Request a status. The newest request for a Route wins; a fulfilled request sends nothing.
 
         Args: uid: of the Route that was evaluated: another one of the same name is left alone.
         """
@@ -165,7 +165,7 @@ class StatusWriter:
         return len(self._queue)
 
     def rate_per_s(self) -> float:
-        """Return the writes per second that the queue allows now, at most those of the setting."""
+        """Return the current limit of writes per second, at most the setting."""
         return self._queue.rate_per_s()
 
     def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
@@ -272,7 +272,7 @@ class StatusWriter:
         return True
 
     def remove(self, owned: OwnedEntry) -> bool:
-        """Take the router's entry out of a Route that it does not serve, at the rate of all writes.
+        """Remove the router's entry from a Route that it does not serve, at the rate of all writes.
 
         Returns: True if it was there, and unchanged. Raises: KubeError.
         """
@@ -298,7 +298,7 @@ class StatusWriter:
             canonical_hostname=self._settings.canonical_hostname, now=now)
 
     def _entries_for(self, obj: dict[str, Any], desired: DesiredStatus) -> list[JSON] | None:
-        """Compute the entries for an object that was read since; None if nothing is to be changed."""
+        """Compute the entries for an object that was re-read; None if nothing has to change."""
         route = decode.route(obj)
         self._cluster.observe(route)
         if route.uid != desired.uid or self._is_settled(desired, route):

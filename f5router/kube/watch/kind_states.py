@@ -41,7 +41,7 @@ class KindStates:
         """Why nothing can be read: the only namespace does not exist; and since when."""
 
     def record_list(self, source: Source) -> bool:
-        """Record a complete list; returns True if it is the first one of a dispensable kind."""
+        """Record a complete list; returns True for the first list of a dispensable kind."""
         with self._lock:
             is_first = source not in self._listed
             self._listed.add(source)
@@ -50,7 +50,7 @@ class KindStates:
         return is_first and source in self._dispensable
 
     def record_problem(self, source: Source, problem: str) -> bool:
-        """Record why a kind cannot be read, "" when it can; returns True if it is not awaited any more."""
+        """Record why a kind cannot be read, "" if it can; returns True if the kind is no longer awaited."""
         with self._lock:
             known = self._problems.get(source, "")
             if problem:
@@ -93,7 +93,7 @@ class KindStates:
             log.info("namespace found", extra={"namespace": namespace})
 
     def is_complete(self) -> bool:
-        """True if no kind is awaited any more."""
+        """True if no kind is awaited."""
         with self._lock:
             return not self._awaited
 
@@ -141,7 +141,7 @@ class KindStates:
                          if source in self._dispensable and source not in OPTIONAL)
 
     def required(self, sources: Iterable[Source]) -> list[Source]:
-        """Return those that Routes and their pools need, and that can be read."""
+        """Return the readable kinds that Routes and their pools need."""
         with self._lock:
             left_out = (self._dispensable & self._problems.keys()) | self._absent.keys()
         return [source for source in sources if source not in OPTIONAL and source not in left_out]

@@ -112,7 +112,7 @@ POD_NETWORKS = (BLOCK_AFFINITIES, CILIUM_NODES)
 
 
 def is_served(connection: Connection, source: Source) -> bool:
-    """Look the kind up in discovery: a request without a right on it gets 403, even if it is not served.
+    """Look up the kind in discovery: without a right, even a kind that is not served gets 403.
 
     Raises: KubeUnreachable.
     """

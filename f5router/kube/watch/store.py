@@ -69,7 +69,7 @@ class Kind:
         return any(changed)
 
     def missing(self, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
-        """Count the objects that `replace` would remove, and all that have a value."""
+        """Count the objects that `replace` would remove, and all objects with a value."""
         owned = {key for keys in self._value_keys.values() for key in keys}
         known = (self.values.keys() - owned) | {obj for obj, keys in self._value_keys.items() if keys}
         return len(known - objects.keys()), len(known)
