@@ -56,7 +56,7 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Reason why a Route is not admitted: one of upstream's, or of docs/routes.md."""
+    """Reason why a Route is not admitted: an upstream reason, or a reason of docs/routes.md."""
 
     reason: str
     message: str
@@ -186,7 +186,7 @@ def _check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret
 
 
 def _claim(route: Route, settings: AdmissionPolicy) -> EvaluatedRoute:
-    """Give a Route its Host, with a rejection if it may not claim it."""
+    """Assign the Host of a Route, with a rejection if the Route may not claim the Host."""
     host, source = settings.naming.host(route)
     claim = EvaluatedRoute(replace(route, host=host) if host != route.host else route, source=source)
     refusal = _refusal(claim, settings)
@@ -245,7 +245,7 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Ke
 
 
 def _for_team(route: Route, rejection: Rejection, problems: Sequence[str]) -> Rejection:
-    """Return a rejection as the team of a Route may see it. Args: problems: those of its message.
+    """Return a rejection as a Route's team may see it. Args: problems: the problems in its message.
 
     A team that serves a path of another namespace's Host learns nothing of the Secret of that.
     """

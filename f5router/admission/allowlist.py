@@ -192,7 +192,7 @@ def _everybody() -> list[Network]:
 
 
 def _complement(ranges: list[Network]) -> list[Network]:
-    """Return the ranges that are in none of these, which are a result of `_merged`."""
+    """Return the ranges outside of all given ranges, which are a result of `_merged`."""
     left: list[Network] = []
     for bits, first, last in _everybody():
         for _, begin, end in (each for each in ranges if each[0] == bits):
@@ -205,7 +205,7 @@ def _complement(ranges: list[Network]) -> list[Network]:
 
 
 def _cidrs(bits: int, first: int, last: int) -> Iterator[str]:
-    """Yield the largest CIDRs that make up a range of addresses, none of length 0.
+    """Yield the largest CIDRs that cover a range of addresses, without length 0.
 
     How a BIG-IP shows 0.0.0.0/0 in a data-group is not documented; its two halves are the same addresses.
     """

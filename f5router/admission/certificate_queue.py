@@ -110,7 +110,7 @@ class CheckQueue:
     @contextmanager
     def beside(self, notify: Callable[[], None], *, start_s: float = START_S,
                later_s: float = AT_ONCE_S) -> Iterator[None]:
-        """Let a second thread work inside a `with`.
+        """Run a second thread inside a `with`.
 
         Args:
             notify: called from it when there is news.

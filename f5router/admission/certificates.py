@@ -104,7 +104,7 @@ class _CertificateCheck:
         return (yield from self._reported(pem.key_pair(certs, keys[0], authorities)))
 
     def _keys(self) -> Steps[list[pem.PrivateKey]]:
-        """Read those of certificate, then those of key."""
+        """Read the private keys of the field certificate, then of the field key."""
         texts = self._texts
         beside = yield from self._reported(pem.keys(texts.certificate, "spec.tls.certificate", only=False))
         keys = beside or []
@@ -115,7 +115,7 @@ class _CertificateCheck:
         return keys
 
     def _certificates(self, text: str, where: str) -> Steps[list[x509.Certificate]]:
-        """Read those of a field; none after a problem."""
+        """Read the certificates of a field; none after a problem."""
         certs = (yield from self._reported(pem.certificates(text, where))) or []
         if self._texts.extended:
             yield from self._reported(pem.check_signatures(certs, where))

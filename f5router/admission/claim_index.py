@@ -96,7 +96,7 @@ class ClaimIndex:
             del self._oldest[subdomain]
 
     def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
-        """Return Hosts that must be resolved together for the verdicts of those touched, and of the wildcard.
+        """Return the Hosts to resolve together for the verdicts of the touched Hosts and the wildcard.
 
         A wildcard contends with its spec.host, and loses to any older Host of another namespace. It is
         enough to look at the oldest Host of all or, when that is of the wildcard's namespace, at the oldest
@@ -119,6 +119,6 @@ class ClaimIndex:
 
 
 def _is_silent(checked: EvaluatedRoute) -> bool:
-    """True for a Route that keeps requests from others: on port 80, or on each one that it does not serve."""
+    """True for a Route that keeps requests from other Routes: on port 80, or wherever it is not served."""
     protects = checked.rejection is not None and checked.rejection.protects
     return protects or checked.route.exclusive or (checked.termination != "" and checked.insecure == "None")

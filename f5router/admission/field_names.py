@@ -1,4 +1,4 @@
-"""Fields in messages about a virtual Route: those of the object that it stands for."""
+"""Fields in messages about a virtual Route: the fields of the object that it stands for."""
 
 from f5router.model.cluster import Route
 

@@ -37,7 +37,7 @@ class ClaimResult:
 
 
 def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult:
-    """Resolve the claims of the Routes of one subdomain, or of those that the ClaimIndex selects.
+    """Resolve the claims of the Routes of one subdomain, or of the Routes that the ClaimIndex selects.
 
     A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
     tenant; one that lost claims nothing.
@@ -79,7 +79,7 @@ class _Place:
         return self.owner
 
     def rival(self, route: Route) -> Route | None:
-        """Return the holder that excludes a Route: of the same path, or passthrough beside other TLS."""
+        """Return the holder that excludes a Route: a holder of the path, or passthrough beside other TLS."""
         if (holder := self._paths.get(_path(route))) is not None:
             return holder
         kind = terminates(route)
@@ -141,7 +141,7 @@ class _Subdomain:
 
 
 def _path(route: Route) -> tuple[str, bool]:
-    """Return the path that a Route claims: that of a prefix, or the one that it stands for alone."""
+    """Return the path that a Route claims: a prefix, or the single path that it stands for."""
     exact = route.path_match is PathMatch.EXACT
     return (route.path or "/" if exact else route.path), exact
 

@@ -47,7 +47,7 @@ class IssuerSearch:
         """Why a certificate does not count that might lead to an authority; "" for none."""
 
     def know(self, certs: Iterable[x509.Certificate]) -> Steps[None]:
-        """Take certificates that may have signed others, likelier ones first."""
+        """Add certificates that may have signed others, likelier ones first."""
         for cert in certs:
             self._by_subject.setdefault(name(cert, "subject"), {}).setdefault(cert, None)
             yield

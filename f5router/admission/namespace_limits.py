@@ -74,7 +74,7 @@ class NamespaceLimits:
                         NamespaceLimit(policy.http_options, http, too_much_http))
 
     def update(self, routes: Mapping[Key, Route | None]) -> dict[Key, Route]:
-        """Take changes of Routes; returns the Routes whose refusal begins or ends."""
+        """Apply changes of Routes; returns the Routes whose refusal begins or ends."""
         changed: dict[Key, Route] = {}
         for limit in self._limits:
             changed |= limit.update(routes)
@@ -99,7 +99,7 @@ class NamespaceLimit:
         """By namespace, where there are any."""
 
     def update(self, routes: Mapping[Key, Route | None]) -> dict[Key, Route]:
-        """Take changes of Routes; returns those whose refusal begins or ends."""
+        """Apply changes of Routes; returns the Routes whose refusal begins or ends."""
         namespaces = {key.namespace for key, route in routes.items() if self._put(key, route)}
         changed: set[Key] = set()
         for namespace in namespaces:
@@ -111,7 +111,7 @@ class NamespaceLimit:
         return {key: self._written[key] for key in changed & self._written.keys()}
 
     def _put(self, key: Key, route: Route | None) -> bool:
-        """Take a Route, None when it is gone; returns True if the limit may decide otherwise."""
+        """Apply a Route, None if it is deleted; returns True if the limit may decide differently."""
         counted = self._counted.get(key.namespace, {})
         old, new = counted.pop(key, None), self._count(route) if route else None
         self._written.pop(key, None)
@@ -128,6 +128,6 @@ class NamespaceLimit:
         return self._sentence(key.namespace, self._most) if refused else ""
 
     def _count(self, route: Route) -> CountedRoute | None:
-        """Return what counts of a Route; None for nothing."""
+        """Return the part of a Route that counts; None if nothing counts."""
         text, size = self._measure(route)
         return CountedRoute(route.age, route.key, names.digest(text, 32), size) if size else None

@@ -134,7 +134,7 @@ def validity(certificate: x509.Certificate) -> Validity | None:
 
 
 def name(certificate: x509.Certificate, field: Literal["subject", "issuer"]) -> x509.Name | None:
-    """Return subject or issuer; None for one that does not parse, which another router may still accept.
+    """Return subject or issuer; None if it does not parse, though another router may accept it.
 
     A T61String in Latin-1, as certificates of the nineties have it, is one that does not.
     """
@@ -146,7 +146,7 @@ def name(certificate: x509.Certificate, field: Literal["subject", "issuer"]) -> 
 
 
 def common_names(certificate: x509.Certificate, field: Literal["subject", "issuer"]) -> list[str]:
-    """Return the common names in subject or issuer; none of one that does not parse."""
+    """Return the common names in subject or issuer; none if it does not parse."""
     if (parsed := name(certificate, field)) is None:
         return []
     return [str(each.value) for each in parsed.get_attributes_for_oid(NameOID.COMMON_NAME)]
@@ -219,7 +219,7 @@ def check_signatures(certs: Iterable[x509.Certificate], where: str) -> Steps[Non
 
 
 def extension(cert: x509.Certificate, kind: type[Extension]) -> Extension | None:
-    """Value of an extension, None without it. Raises: PEMError: one of the certificate's does not parse."""
+    """Return an extension's value, None without it. Raises: PEMError: an extension does not parse."""
     try:
         return cert.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:

@@ -83,7 +83,7 @@ def parse_limit(text: str) -> int:
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """Return a function that parses one of these words, and raises ValueError for any other."""
+    """Return a parser of the given words, which raises ValueError for any other word."""
     def parse(text: str) -> str:
         if text not in words:
             raise ValueError(text)

@@ -278,7 +278,7 @@ class Engine:
         return self._pools.are_marked
 
     def apply_in_steps(self, delta: Delta) -> Steps[None]:
-        """Apply changes of the cluster in steps. Between two steps each Host is in its old or its new form."""
+        """Apply changes of the cluster in steps. Between two steps each Host has its old or its new form."""
         everywhere = self._apply_nodes(delta)
         moved = self.places.set_locator(self.ways.locator()) if (
             delta.nodes or delta.host_subnets or delta.block_affinities or delta.cilium_nodes) else set[Key]()

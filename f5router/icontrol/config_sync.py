@@ -93,7 +93,7 @@ class ConfigSync:
     """Config sync of one BIG-IP. Every method raises BigIPError."""
 
     def __init__(self, client: Callable[[], Client]):
-        """Args: client: returns that of the unit in use."""
+        """Args: client: returns the client of the unit in use."""
         self._client = client
 
     def group(self, folder: JSON) -> DeviceGroup | None:

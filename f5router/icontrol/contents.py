@@ -6,7 +6,7 @@ from f5router.model.objects import Ref
 
 
 def policy(observed: BigIPState, folder: str, path: str) -> tuple[Policy | None, list[Rule] | None]:
-    """Return a policy and its Rules; None for Rules of which some are not ours."""
+    """Return a policy and its Rules; None if some of the Rules are not ours."""
     container = observed.get(Ref(Policy.KIND, path))
     rules = [obj for obj in tuple(observed.values()) if isinstance(obj, Rule) and obj.policy == path]
     ours = all(ownership.owns(folder, rule) for rule in rules)

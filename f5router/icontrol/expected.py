@@ -29,7 +29,7 @@ class Expected:
         return self.counts.get(collection, 0) > LARGE
 
     def shared(self, ref: Ref, obj: Object) -> Object:
-        """Return an object as read, with all that is equal to the desired one taken from there."""
+        """Return an object as read, sharing every equal value with the desired object."""
         known = self.desired.get(ref)
         if known is None or known != obj:
             return obj
@@ -50,7 +50,7 @@ def rules_path(policy: str) -> str:
 
 
 def expect(desired: BigIPState, observed: BigIPState) -> Expected:
-    """Return what to expect of a device."""
+    """Return the objects and the numbers of objects to expect on a device."""
     counts = Counter[str]()
     for state in (desired, observed):
         kinds = Counter(ref.kind for ref in state)

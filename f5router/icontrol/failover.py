@@ -127,7 +127,7 @@ class Failover:
             raise Standby("GET", PATH, obstacle)
 
     def update_from(self, observation: Observation) -> None:
-        """Take from a reading whether the device stands alone."""
+        """Record from a reading whether the device stands alone."""
         self._stands_alone = observation.stands_alone
 
     def obstacle(self) -> str:
@@ -139,7 +139,7 @@ class Failover:
         return not self.obstacle() if self.state.status else None
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what an administrator should know of the state."""
+        """Return the remarks on the state for an administrator."""
         if obstacle := self.obstacle():
             return (f"{obstacle}: the router writes nothing to it until it is active",)
         if self.state.unreadable:

@@ -168,7 +168,7 @@ class Replies:
         """Those of policies when a draft was made of them."""
 
     def opened(self, policy: str, reply: JSON) -> None:
-        """Take the reply to a request for a draft of a policy; the first one counts until it is taken."""
+        """Record the reply to a request for a draft of a policy; the first reply counts until taken."""
         if isinstance(generation := reply.get("generation"), int):
             self._opened.setdefault(Ref(Policy.KIND, policy), generation)
 
@@ -177,7 +177,7 @@ class Replies:
         return self._opened.pop(ref, None)
 
     def note(self, method: str, path: str, reply: JSON) -> None:
-        """Take the reply to a write. Args: path: as the request had it, relative to /mgmt/tm."""
+        """Record the reply to a write. Args: path: as in the request, relative to /mgmt/tm."""
         if method == "POST" and path in _REPLYING:
             with contextlib.suppress(ValueError):  # a reply without a usable name
                 path = item_path(path, str(reply.get("fullPath") or ""))
@@ -196,7 +196,7 @@ class Replies:
         return self._generations.get(item_path(ref.kind, ref.path))
 
     def forget(self, refs: Iterable[Ref]) -> None:
-        """Drop those of REST objects whose writes are confirmed."""
+        """Drop the generations of REST objects whose writes are confirmed."""
         for ref in refs:
             self._generations.pop(item_path(ref.kind, ref.path), None)
 

@@ -80,7 +80,7 @@ def time(client: Client) -> datetime | None:
 
 
 def level(client: Client, module: str) -> str:
-    """Read the level of a module, "none" for one that is not provisioned. Raises: BigIPError."""
+    """Read the level of a module, "none" for a module that is not provisioned. Raises: BigIPError."""
     return str(client.get_once(item_path(PROVISION, module)).get("level") or "")
 
 
@@ -90,7 +90,7 @@ def copies_tunnels(client: Client) -> bool:
 
 
 def routed_networks(client: Client, folder: str) -> frozenset[str]:
-    """Read the networks to which a route leads in our route domain; the default route is none of them.
+    """Read the networks to which a route leads in our route domain, without the default route.
 
     Routes that the device has learnt, as by BGP, are not in this collection. Raises: BigIPError.
     """

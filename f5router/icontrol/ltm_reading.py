@@ -125,7 +125,7 @@ class LTMReading:
         return shared if isinstance(shared, Rule) else rule
 
     def _take(self, kind: str, path: str, item: JSON, *, rules: list[Rule] | None = None) -> None:
-        """Take an item of ours; one that cannot be decoded counts as absent, and is overwritten.
+        """Decode one of our items; an undecodable item counts as absent, and is overwritten.
 
         Args: rules: those of a policy, if they were read by themselves.
         """

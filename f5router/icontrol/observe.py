@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class DeviceReading:
-    """One reading: first the facts, then the objects, of which it may be known by then what to expect."""
+    """Reads the facts first, then the objects."""
 
     def __init__(
         self, client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
@@ -83,7 +83,7 @@ class DeviceReading:
         return self.read_objects()
 
     def read_facts(self) -> None:
-        """Read what decides how objects may be written.
+        """Read the facts that decide how objects may be written.
 
         Raises:
             NotReady: the device is not ready.
@@ -120,7 +120,7 @@ class DeviceReading:
             client_ssl=_root(read[ClientSSL.KIND]), missing_profiles=missing)
 
     def lack_folder(self) -> None:
-        """Take that our folder is not there, in which the virtual servers would be. Raises: BigIPError."""
+        """Record that our folder, the one of the virtual servers, does not exist. Raises: BigIPError."""
         http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
         self.facts = DeviceFacts(self._client.version(), http, https, unit=self._unit)
         self._has_folder = False
@@ -173,7 +173,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
 
 
 class _Links:
-    """Finds what an observed object needs besides what it names."""
+    """Finds the dependencies of an observed object that it does not name."""
 
     def __init__(self, objects: Mapping[Ref, Object], folder: str):
         self._objects, self._folder = objects, folder
@@ -252,7 +252,7 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
 def virtual_facts(
     path: str, raw: JSON | None, read: Mapping[str, Mapping[str, JSON]], folder: str
 ) -> VirtualFacts:
-    """Return what the administrator put on a virtual server. Args: read: profiles by kind and path."""
+    """Return the administrator's settings of a virtual server. Args: read: profiles by kind and path."""
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
     attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
@@ -282,13 +282,13 @@ def virtual_facts(
 
 
 def _root(profiles: Mapping[str, JSON]) -> TLSProperties:
-    """Return the properties of the device's own client SSL profile, the parent of those of Hosts."""
+    """Return the properties of the device's own client SSL profile, the parent of the Hosts' profiles."""
     root = profiles.get(ClientSSL.PARENT)
     return ltm_codec.decode_tls_properties(root) if root else TLSProperties()
 
 
 def missing_profiles(paths: Collection[str], there: Collection[str], folder: str) -> frozenset[str]:
-    """Return those of these profiles that are certainly not there.
+    """Return the profiles that certainly do not exist.
 
     The router's account may not see every partition: those in which it sees no profile count as unknown.
     """
@@ -305,7 +305,7 @@ def _replaced(attached: Iterable[str], profiles: Mapping[str, JSON], folder: str
 
 def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterable[VirtualFacts | None],
                    folder: str) -> OriginalFacts:
-    """Read what the original router left; its data-groups only if it left something else."""
+    """Read the objects that the original router left; its data-groups only if it left other objects."""
     irule = objects.get(Ref(IRule.KIND, f"{folder}/{names.PASSTHROUGH_IRULE}"))
     old = isinstance(irule, IRule) and not irules.is_ours(irule.text)
     if not old and not any(virtual and virtual.original_client_ssl for virtual in facts):

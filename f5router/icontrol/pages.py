@@ -38,7 +38,7 @@ def filtered(folder: str) -> dict[str, str]:
 
 def items(client: Client, path: str, params: Mapping[str, str], *, expand: bool = False,
           large: bool = False) -> Iterator[JSON]:
-    """Yield the items of a collection, each once. One that takes too long in one reply is read in pages.
+    """Yield the items of a collection, each once. A collection that takes too long is read in pages.
 
     Args:
         path: of the collection below /mgmt/tm.
@@ -85,7 +85,7 @@ def _pages(client: Client, path: str, query: Mapping[str, str], count: int) -> I
 
 
 def _missing(client: Client, path: str, query: Mapping[str, str], missing: set[str]) -> Iterator[JSON]:
-    """Yield what pages lack: objects that moved from one to another, since others came or went."""
+    """Yield the items that pages miss: items that moved between pages as other items came or went."""
     if len(missing) > MOST_SINGLY:
         try:
             whole = client.get(path, query).get("items") or []
@@ -100,7 +100,7 @@ def _missing(client: Client, path: str, query: Mapping[str, str], missing: set[s
 
 
 def name_of(item: JSON) -> str:
-    """Return the full path of an item, "" for one of an unknown form."""
+    """Return the full path of an item, "" for an item of unknown form."""
     try:
         return ltm_codec.path_of(item)
     except ltm_codec.ODD:

@@ -53,7 +53,7 @@ class UnitWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; one that waits for an answer is waited for a moment."""
+        """End the thread; if it waits for an answer, join it only for a moment."""
         with self._condition:
             self._ended = True
             self._condition.notify_all()
@@ -211,21 +211,21 @@ class Pair:
         return f"{' and '.join(names)} is active too" if names else ""
 
     def set_traffic_group(self, name: str) -> None:
-        """Set the traffic group of our folder, which is that of all units."""
+        """Set the traffic group of our folder, which all units share."""
         for unit in self.units:
             unit.failover.traffic_group = name
 
     def peers(self, unit: Unit) -> list[Peer]:
-        """Return what is known of the addresses of the units besides one."""
+        """Return the known addresses of all units but one."""
         return [other.addresses.peer() for other in self.units if other is not unit]
 
     def _moved(self, unit: Unit) -> None:
-        """Let the loop read the device again: another unit has other addresses. Called by the watches."""
+        """Have the loop re-read the device: another unit has other addresses. Called by the watches."""
         if unit is not self._current:
             self.on_change()
 
     def _changed(self, unit: Unit, is_new: bool) -> None:
-        """Let requests to a unit end that another one has taken over from. Called by the watches."""
+        """End requests to a unit after another unit has taken over. Called by the watches."""
         current = self._current
         if is_new and unit is not current:
             self._watches[self.units.index(current)].ask()  # it may hang, and still count as active
@@ -258,7 +258,7 @@ class Pair:
         return self._current.failover.obstacle() or self.rival(self._current)
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what an administrator should know of the states."""
+        """Return the remarks on the states for an administrator."""
         if not self._watches:
             return self._current.failover.remarks()
         obstacle = self.obstacle()

@@ -31,7 +31,7 @@ class PeerAddresses:
         self._failures = 0
 
     def peer(self) -> Peer:
-        """Return what is known of the unit. From any thread."""
+        """Return the known addresses of the unit. From any thread."""
         return Peer(self._name, self._known, self._problem)
 
     def lose(self, problem: str) -> None:

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def read(unit: Unit, refs: Iterable[Ref]) -> dict[Ref, Pool]:
-    """Read pools beside the loop; one that is not there, or cannot be decoded, is left out.
+    """Read pools beside the loop; missing and undecodable pools are left out.
 
     Raises: Standby: the unit is not active; NotReady: it is starting; BigIPError.
     """

@@ -27,7 +27,7 @@ _EVERYWHERE = ("all-partitions", "all")
 
 
 def check(client: Client, username: str, folder: str) -> Findings:
-    """Look up the user; return no findings if that is not possible."""
+    """Look up the user; return no findings if the lookup fails."""
     try:
         access = read(client, username)
     except BigIPError as exc:

@@ -99,7 +99,7 @@ def _traffic(values: Mapping[str, Any], side: str) -> Traffic:
 
 
 def _number(values: Mapping[str, Any], name: str) -> int:
-    """Return a counter; 0 for one that is not there, or no number."""
+    """Return a counter; 0 if it is missing or no number."""
     entry = values.get(name)
     value = entry.get("value") if isinstance(entry, dict) else None
     return value if isinstance(value, int) and value >= 0 else 0

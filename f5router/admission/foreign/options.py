@@ -1,4 +1,4 @@
-"""Options of a Route by annotations of other controllers, beside those of this router, which go before."""
+"""Options of a Route by annotations of other controllers; annotations of this router take precedence."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ _TERMINATIONS = {option.field: option.terminations for option in route_options.O
 
 
 def merged(own: AnnotatedOptions, translation: Translation, termination: str) -> AnnotatedOptions:
-    """Return the options of a Route with those of other controllers.
+    """Return the options of a Route, including options by other controllers' annotations.
 
     Args: termination: of the Route; "" without TLS.
     """

@@ -70,7 +70,7 @@ def deny(*, exceptions: bool = False) -> Reader:
 
 
 def option(field: str, parse: Callable[[str], Any]) -> Reader:
-    """Return the reader of a field of RouteOptions; the first one that is read counts."""
+    """Return the reader of a field of RouteOptions; the first annotation that is read counts."""
     def read(draft: Draft, key: str, text: str) -> None:
         value = parse(text.strip())
         if field not in draft.options:
@@ -112,7 +112,7 @@ def allow_http(*, silent: bool = False) -> Reader:
 
 
 def encrypt(draft: Draft, key: str, text: str) -> None:
-    """Read what names a certificate: the hosts have TLS."""
+    """Read an annotation that names a certificate: the hosts have TLS."""
     draft.encrypt.append(key)
 
 
@@ -210,5 +210,5 @@ def redirect_port(draft: Draft, key: str, text: str) -> None:
 
 
 def pods_tls(draft: Draft, key: str, text: str) -> None:
-    """Read what names a profile for TLS towards pods."""
+    """Read an annotation that names a profile for TLS towards pods."""
     draft.pods_tls = True

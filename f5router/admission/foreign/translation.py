@@ -80,7 +80,7 @@ def _is_ignored(key: str, ignored: Collection[str]) -> bool:
 
 
 def _read_other(result: Translation, key: str, text: str) -> None:
-    """Take an annotation that is not translated."""
+    """Handle an annotation that is not translated."""
     if controllers.is_snippet(key) and not key.endswith(("/auth-snippet", "/modsecurity-snippet")):
         haproxy = controllers.domain(key).startswith("haproxy")
         if snippets.restricts(text, haproxy=haproxy):
@@ -96,7 +96,7 @@ def _read_other(result: Translation, key: str, text: str) -> None:
 
 
 def _drop_unused(result: Translation) -> None:
-    """Take back options that only have an effect beside another annotation."""
+    """Remove options that only have an effect beside another annotation."""
     draft = result.draft
     for name, key in list(draft.origins.items()):
         if key.endswith(_ONLY_WITH_AFFINITY) and not draft.sticky:
@@ -110,7 +110,7 @@ def _drop_unused(result: Translation) -> None:
 
 
 def _check_pods(result: Translation) -> None:
-    """Check what is said about certificates of pods; it counts only if pods expect TLS."""
+    """Check annotations about pods' certificates, which only count if pods expect TLS."""
     draft = result.draft
     key, name = draft.authority
     if not draft.pods_tls or (draft.needs_pod_name and not draft.verify):

@@ -134,7 +134,7 @@ def node_and_port(name: str) -> tuple[str, str]:
 
 
 def member_state(item: JSON) -> MemberState:
-    """Decode what a user has set; monitors set other values, such as monitor-enabled and down.
+    """Decode the value that a user has set; monitors set other values, such as monitor-enabled and down.
 
     Source: bigip-behaviour.md B3.
     """

@@ -15,7 +15,7 @@ def node_of_member(item: JSON) -> tuple[str, str] | None:
 
 
 def decode_node(item: JSON) -> LTMNode:
-    """Decode a node; one of an FQDN has the address any6, those that are made of it are ephemeral."""
+    """Decode a node; an FQDN node has the address any6, and the nodes made from it are ephemeral."""
     text, fqdn = str(item.get("address", "")), item.get("fqdn")
     domain = text.partition("%")[2]
     resolved = str(item.get("ephemeral")) == "true" or bool(isinstance(fqdn, Mapping) and fqdn.get("tmName"))

@@ -101,7 +101,7 @@ def rule_changes(rule: Rule) -> dict[str, Any]:
 
 
 def decode_rule(policy: str, obj: JSON) -> Rule:
-    """Decode a Rule; one of an unknown form becomes Foreign."""
+    """Decode a Rule; a Rule of unknown form becomes Foreign."""
     try:
         return _decode_rule(policy, obj)
     except ODD:

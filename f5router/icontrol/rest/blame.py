@@ -52,7 +52,7 @@ class Blame:
         return alone
 
     def _attributed(self, ref: Ref, error: Exception) -> Exception:
-        """Return the error itself if the device is certainly to blame, else one that blames the object."""
+        """Return the error itself if the device is certainly to blame, else one blaming the object."""
         if isinstance(error, Forbidden):  # the client has tried a read
             return Forbidden(error.method, error.path, error.text, alone=self._is_alone(ref))
         if isinstance(error, BigIPError) and (isinstance(error, Unconfirmed) or not error.may_have_applied):

@@ -125,7 +125,7 @@ class Client:
         """Called with the reply to each write that was answered, from the thread that wrote."""
 
     def for_reading(self) -> "Client":
-        """Return a client on the same connections whose requests delay no others, sent one at a time."""
+        """Return a client on the same connections whose requests, one at a time, delay no other client."""
         client = copy.copy(self)
         client._beside = READING
         return client
@@ -184,7 +184,7 @@ class Client:
     def patch(
         self, path: str, body: JSON | bytes, params: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Change what body names; a list in it replaces the whole list. Bytes are a body as it is sent."""
+        """Change the properties in body; a list in it replaces the whole list. Bytes are sent as they are."""
         return self._write("PATCH", path, body, params)
 
     def delete(self, path: str) -> None:

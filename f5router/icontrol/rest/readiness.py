@@ -26,7 +26,7 @@ def descriptions(reply: JSON) -> dict[str, str]:
 
 
 def texts(reply: JSON) -> list[tuple[str, str]]:
-    """Return the same as pairs: a reply may have several texts of one name, such as "details"."""
+    """Return the mapping as pairs: a reply may have several texts of one name, such as "details"."""
     pairs: list[tuple[str, str]] = []
     for name, value in _entries(reply).items():
         if not isinstance(value, Mapping):

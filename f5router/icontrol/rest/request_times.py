@@ -35,7 +35,7 @@ class RequestTimes:
         self._durations: dict[tuple[str, str], Durations] = {}
 
     def record(self, method: str, path: str, status: int, took_s: float) -> None:
-        """Take note of a request. Args: status: NO_REPLY if none came."""
+        """Record a request. Args: status: NO_REPLY without a reply."""
         key = method, collection(path)
         with self._lock:
             if key not in self._durations and len(self._durations) >= MOST:

@@ -29,7 +29,7 @@ class SlowRequests:
         """Seconds that the last slow one took, and when it ended, by method and path."""
 
     def record(self, method: str, path: str, took_s: float) -> None:
-        """Take note of a request that was answered or given up."""
+        """Record a request that was answered or given up."""
         if took_s < NEAR * self._limit_s:
             return
         with self._lock:
@@ -38,7 +38,7 @@ class SlowRequests:
                 del self._slow[min(self._slow, key=lambda key: self._slow[key])]
 
     def warnings(self) -> tuple[str, ...]:
-        """Return a text for each method and path, in order; the same until a request takes 10 s longer."""
+        """Return a text for each method and path, in order; stable until a request takes 10 s longer."""
         with self._lock:
             oldest = self._clock() - REMEMBERED_S
             self._slow = {key: value for key, value in self._slow.items() if value[1] >= oldest}

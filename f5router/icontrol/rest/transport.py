@@ -250,7 +250,7 @@ class Transport:
             return self._pool
 
     def abort(self) -> None:
-        """End all requests under way but for its state, from any thread: they fail as if they broke off."""
+        """End all requests in flight, except for the state, from any thread: they fail as if cut off."""
         for connection in list(self._opened):
             connection.abort()
 

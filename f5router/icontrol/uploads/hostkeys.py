@@ -147,7 +147,7 @@ class HostKeyPolicy:
         return key in self.known.accepted
 
     def refusal(self, shown: list[HostKey]) -> HostKeyRefused:
-        """Return the exception for a server none of whose keys is accepted.
+        """Return the exception for a server without an accepted key.
 
         The message is cut at errors.EXCERPT, so the most important comes first.
         """

@@ -125,7 +125,7 @@ class Leftovers:
         self._problems.update((), problems)
 
     def _left(self, files: dict[str, str], installed: Collection[str]) -> list[str]:
-        """Return the paths that are to be removed."""
+        """Return the paths to remove."""
         in_use, now, left, former = self._in_use(), self._clock(), [], {}
         for path, name in files.items():
             file = UploadedFile.parse(name)

@@ -110,7 +110,7 @@ class RESTUploader:
         self.retry()
 
     def _end(self, path: str, *, arrived: bool) -> list[str]:
-        """Note that a file is not in use any more; return the files that are to be removed now."""
+        """Record that a file is no longer in use; return the files to remove now."""
         with self._lock:
             self._in_use.discard(path)
             self._installed += [path] if arrived else []

@@ -181,7 +181,7 @@ def _open(settings: SSHSettings, name: str) -> paramiko.Transport:
 
 
 def _negotiate(transport: paramiko.Transport, kinds: frozenset[str], *, skip: frozenset[str]) -> HostKey:
-    """Exchange keys: request host keys of these kinds first, and never of those to skip."""
+    """Exchange keys: request host keys of the given kinds first, and never of the kinds to skip."""
     options = transport.get_security_options()
 
     def kind(algorithm: str) -> str:

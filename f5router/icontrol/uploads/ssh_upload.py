@@ -208,7 +208,7 @@ class SSHUploader:
             return self._transport
 
     def _drop(self, transport: paramiko.Transport) -> None:
-        """Close a connection. Another one that was made meanwhile stays."""
+        """Close a connection. A newer connection stays."""
         with self._connecting:
             transport.close()
             if self._transport is transport:

@@ -1,4 +1,4 @@
-"""Commands over one SSH connection at the same time: a few of them, or a single one alone."""
+"""Concurrent commands over one SSH connection: up to a limit, or one command alone."""
 
 import threading
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Turns:
         return self._running > 1
 
     def limit(self, most: int) -> None:
-        """Let so many commands run at the same time from now on."""
+        """Set the maximum number of concurrent commands."""
         with self._condition:
             self._most = most
             self._condition.notify_all()

@@ -35,7 +35,7 @@ class AttachmentWriter:
         self._facts: dict[str, VirtualFacts] = {}
 
     def update_from(self, observation: Observation) -> None:
-        """Remember what the virtual servers carry."""
+        """Remember the attachments of the virtual servers."""
         facts = observation.facts
         self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
 
@@ -62,7 +62,7 @@ class AttachmentWriter:
         return {change.ref: refusal for change in changes if (refusal := self._refusal(change))}
 
     def _expect_default(self, changes: Iterable[Change[Attachment]]) -> None:
-        """Remember that a default profile comes, beside which those of Hosts can be attached."""
+        """Remember that a default SNI profile will be attached, which Host profiles require."""
         own = names.full_path(self._folder, names.DEFAULT_CLIENTSSL)
         for change in changes:
             if change.obj.target == own and change.verb != DELETE and self._refusal(change) is None:
@@ -200,7 +200,7 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
 
 
 def _merged(old: list[tuple[str, str]], changes: list[Change[Attachment]]) -> list[tuple[str, str]]:
-    """Return others' entries in their order, then ours, without those that ours replace.
+    """Return foreign entries in their order, without the replaced ones, and then ours.
 
     An entry that one of ours has replaced comes back when ours is detached.
     """

@@ -88,7 +88,7 @@ class NodeWriter:
             self._used, self._is_old = dict(observation.nodes), True
 
     def forget(self, addresses: Iterable[str]) -> None:
-        """Note addresses that left a pool, or did not get there: any router may remove their nodes."""
+        """Record addresses that left a pool or were refused there: any router may remove their nodes."""
         with self._lock:
             for address in addresses:
                 self._left.add(address)
@@ -168,7 +168,7 @@ class NodeWriter:
         return True
 
     def _note_unused(self, addresses: Iterable[str]) -> None:
-        """Note nodes that we may have created, and that no pool has got."""
+        """Record nodes that we may have created, but that no pool uses."""
         if self.shared is not None:
             self.forget(addresses)
 
@@ -236,7 +236,7 @@ class NodeWriter:
         return node_reading.read(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
 
     def _check(self, pool: Pool, nodes: Mapping[str, str]) -> None:
-        """Read the members of a pool if a node of another name may have got another address meanwhile.
+        """Re-read the members of a pool if a node of another name may have a new address.
 
         Args: nodes: those by which it was written. Raises: NotFound: one has; BigIPError.
         """

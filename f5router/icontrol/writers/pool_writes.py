@@ -89,7 +89,7 @@ class _Search:
         self.refused: dict[PoolMember, Refused] = {}
 
     def divide(self, members: list[PoolMember], refusal: Refused) -> None:
-        """Add those that are not refused. Args: refusal: of all of them. Raises: BigIPError."""
+        """Add the members that are not refused. Args: refusal: of the whole list. Raises: BigIPError."""
         if len(members) == 1:
             self.refused.update(dict.fromkeys(members, refusal))
             return

@@ -70,7 +70,7 @@ class Pace:
         """Policies whose last list had no usable reply: their next Changes are written one by one."""
 
     def took(self, rules: int, seconds: float) -> None:
-        """Note the time that the device took for a list."""
+        """Record how long the device took for a list."""
         bearable = int(rules * LIST_S / max(seconds, 0.001))
         if seconds > LIST_S / GROWTH:
             self.most = bearable
@@ -78,7 +78,7 @@ class Pace:
             self.most = max(self.most, min(rules * GROWTH, bearable))
 
     def lose(self, policy: str, rules: int) -> None:
-        """Note a list without a usable reply; its length may be the cause, or one of its Rules."""
+        """Record a list without a usable reply; the cause may be its length, or one of its Rules."""
         self.most = min(self.most, rules // 2)
         self.lost.add(policy)
 
@@ -131,7 +131,7 @@ class RuleList:
         return encode_list("rules", [*self._next.values(), self._noop])
 
     def took(self, changes: Sequence[Change[Rule]], seconds: float) -> None:
-        """Note that the device took the last list, which brought some Changes."""
+        """Record that the device accepted the last list, with its Changes."""
         self.bodies = self._next
         self.sent += changes
         self._saved += len(changes) - 1
@@ -139,12 +139,12 @@ class RuleList:
         self._pace.took(self.length, seconds)
 
     def refused(self, count: int) -> None:
-        """Note that the device refused a list that brought a number of Changes."""
+        """Record that the device refused a list with a number of Changes."""
         self._wasted += 1
         self._suspects, self._found = count, False
 
     def wrote_alone(self, change: Change[Rule], error: Exception | None) -> None:
-        """Note the outcome of a Change that went alone."""
+        """Record the outcome of a Change that was written alone."""
         if error is None:
             _apply(self.bodies, change)
         self._found = self._found or error is not None

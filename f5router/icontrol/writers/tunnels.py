@@ -93,7 +93,7 @@ def default_route_domain(client: Client, folder: str) -> int:
 
 
 def _readable(client: Client, kind: str) -> list[tuple[JSON, Any]]:
-    """Read a collection: each item with its decoded object; one that cannot be decoded counts as absent."""
+    """Read a collection: each item with its decoded object; undecodable items count as absent."""
     decoded = []
     for item in client.get(kind).get("items") or []:
         try:
@@ -125,7 +125,7 @@ def translation_facts(client: Client, path: str, raw: JSON, *, members: bool) ->
 
 
 def translations(virtuals: Iterable[VirtualFacts | None]) -> list[SourceTranslation]:
-    """Return the same facts as objects, to be compared with the desired ones."""
+    """Return the facts as objects, to compare with the desired objects."""
     return [SourceTranslation(facts.path, facts.snat) for facts in virtuals if facts and facts.exists]
 
 
@@ -175,7 +175,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
             self._change(present, obj)
 
     def _earlier(self, obj: SelfIP) -> list[SelfIP]:
-        """Return our self IPs of the same address with another prefix, which block this one."""
+        """Return our self IPs of the same address with another prefix, which block the self IP."""
         address = obj.address.partition("/")[0]
         return [self_ip for self_ip in own_addresses(self._client, self._folder)
                 if self_ip.path != obj.path and self_ip.address.partition("/")[0] == address]
