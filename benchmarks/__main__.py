@@ -24,7 +24,7 @@ from benchmarks.device import bigip_process
 from f5router.app import wiring
 from f5router.config import config
 from f5router.desired.engine import Engine
-from f5router.model.cluster import Delta
+from f5router.model.delta import Delta
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from f5router.model.cluster import Delta, EndpointPort, EndpointSlice, Key, Route, RouteTLS
+from f5router.model.cluster import EndpointPort, EndpointSlice, Key, Route, RouteTLS
+from f5router.model.delta import Delta
 from tests.builders import identity
 
 KINDS = ("", "edge", "edge", "reencrypt", "passthrough")

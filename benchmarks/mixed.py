@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.cluster import MIXED, SECURED
 from f5router.kube.api import decode
-from f5router.model.cluster import Delta
+from f5router.model.delta import Delta
 from tests import manifests
 from tests.builders import identity
 

@@ -21,7 +21,8 @@ import tabulate
 
 from benchmarks.__main__ import Bench
 from benchmarks.cluster import routes, slices
-from f5router.model.cluster import Delta, EndpointSlice, Key
+from f5router.model.cluster import EndpointSlice, Key
+from f5router.model.delta import Delta
 from tests.builders import identity
 
 HEADERS = ("traffic", "requests", "failed", "per s", "median ms", "99 % ms", "fake CPU ms each",

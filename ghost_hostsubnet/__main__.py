@@ -27,7 +27,7 @@ from f5router.model.errors import (
     KubeUnreachable,
     RouterError,
 )
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 from ghost_hostsubnet import gateway as gateways
 from ghost_hostsubnet import manifest, output
 from ghost_hostsubnet.cluster import SDNClient

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 import yaml
 
 from f5router.model.json_types import JSON
-from f5router.model.printable import printable
-from f5router.model.tables import plain_table
+from f5router.model.texts import plain_table, printable
 from ghost_hostsubnet import gateway
 from ghost_hostsubnet.manifest import CheckResult, HostSubnetInfo, SDNFacts, decode
 

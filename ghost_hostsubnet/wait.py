@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from f5router.logs.progress import Figures, Progress
-from f5router.model.backoff import Backoff
 from f5router.model.errors import KubeError, KubeUnreachable, ResourceExpired, RouterError
+from f5router.model.limits import Backoff
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.cluster import SDNClient
 

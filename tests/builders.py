@@ -13,7 +13,6 @@ from cryptography.x509.oid import NameOID
 from f5router.admission.admission import AdmissionPolicy
 from f5router.admission.allowed_objects import Allowed
 from f5router.model import names
-from f5router.model.balancing import Defaults
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.cluster import (
     TLS_SECRET,
@@ -31,8 +30,8 @@ from f5router.model.cluster import (
     ServicePort,
 )
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
-from f5router.model.http_edge import HTTPEdge
-from f5router.model.unique_id import UniqueID
+from f5router.model.http_edge import HTTPEdge, UniqueID
+from f5router.model.route_options import BalancingDefaults
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.vxlan import VxlanConfig
 from tests.reference.full_build import ClusterSnapshot
@@ -70,7 +69,7 @@ class Settings:
     nodeport: NodePortConfig | None = None
     max_pool_members: int = 1000
     unavailable_page: bool = True
-    balancing: Defaults = field(default_factory=Defaults)
+    balancing: BalancingDefaults = field(default_factory=BalancingDefaults)
 
     def with_default_destination_ca(self, certificates: str) -> "Settings":
         """The same settings with another CA."""

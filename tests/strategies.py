@@ -10,11 +10,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from f5router.model import path_rewrite
-from f5router.model.balancing import BY_NODE
+from f5router.model import route_options
 from f5router.model.cluster import CA_CRT, TLS_CRT, Backend, Key, PathMatch, PodAuthority, PodNetworks
 from f5router.model.health_checks import HealthCheck
-from f5router.model.route_options import RouteOptions
+from f5router.model.route_options import BY_NODE, RouteOptions
 from tests import builders
 
 OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn", "source", BY_NODE]),
@@ -29,7 +28,8 @@ OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "le
                     same_site=st.sampled_from(["", "Lax"]),
                     hsts=st.sampled_from(["", "", "max-age=0", "max-age=1"]),
                     forwarded=st.sampled_from(["", "", "append", "replace", "if-none", "never"]),
-                    rewrite=st.sampled_from([None, None, *map(path_rewrite.parse, ("/", "/a", "/a#"))]),
+                    rewrite=st.sampled_from([None, None,
+                                             *map(route_options.parse_rewrite, ("/", "/a", "/a#"))]),
                     request_actions=st.sampled_from([(), ("delete.61",), ("set.61.t_62", "delete.63")]),
                     response_actions=st.sampled_from([(), ("delete.61",)]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from f5router.admission import certificates
 from f5router.admission.certificates import Certificates, Texts
 from f5router.model.cluster import Key
-from f5router.model.steps import Steps
+from f5router.model.limits import Steps
 
 TURN_S = 0.001
 """How long one namespace's checks are made before another's; the last step may take longer."""

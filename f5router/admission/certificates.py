@@ -14,7 +14,7 @@ from cryptography import x509
 from f5router.admission import issuers, pem
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import RouteTLS
-from f5router.model.steps import Result, Steps, finish
+from f5router.model.limits import Result, Steps, finish
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from f5router.admission.pem import IS_PSS, RSASSA_PSS, PEMError, extension, name
-from f5router.model.steps import Steps
+from f5router.model.limits import Steps
 
 MAX_CHECKS = 100
 """Signatures that are verified for one certificate. Source: Go's crypto/x509, with which upstream verifies:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.model import http_options, names
+from f5router.model import http_edge, names
 from f5router.model.cluster import Key, Route
 
 Measure = Callable[[Route], tuple[str, int]]
@@ -34,7 +34,7 @@ def clients(route: Route) -> tuple[str, int]:
 
 def http(route: Route) -> tuple[str, int]:
     """Measure the options of a Route for requests and responses, in characters of their record."""
-    data = http_options.encode(route.options, secure=True, forwarded="", path=route.path)
+    data = http_edge.encode_options(route.options, secure=True, forwarded="", path=route.path)
     return data, len(data)
 
 

@@ -16,9 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.x509.oid import NameOID
 
-from f5router.model.client_tls import TLSKeyPair
-from f5router.model.steps import Steps
-from f5router.model.validity import Validity
+from f5router.model.client_tls import TLSKeyPair, Validity
+from f5router.model.limits import Steps
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 

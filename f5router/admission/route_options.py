@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from f5router.admission import allowed_objects, health
-from f5router.model import balancing, forwarded_headers, path_rewrite, session_cookies, time_units
+from f5router.model import route_options, texts
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
@@ -100,16 +100,16 @@ def parse_boolean(text: str) -> bool:
 
 def parse_method(text: str) -> str:
     """Parse a load balancing method of the BIG-IP. Raises: ValueError: unknown, or not supported."""
-    if text not in balancing.METHODS:
+    if text not in route_options.BALANCING_METHODS:
         raise ValueError(text)
-    return balancing.METHODS[text]
+    return route_options.BALANCING_METHODS[text]
 
 
 def parse_same_site(text: str) -> str:
     """Parse the SameSite of a cookie; "" for the default. Raises: ValueError."""
-    if text not in session_cookies.SAME_SITE:
+    if text not in route_options.SAME_SITE:
         raise ValueError(text)
-    return text if text != session_cookies.DEFAULT_SAME_SITE else ""
+    return text if text != route_options.DEFAULT_SAME_SITE else ""
 
 
 _HSTS_TOKEN = "(?:includeSubDomains|preload)"
@@ -131,34 +131,37 @@ _POSITIVE_TEXT = f"a whole number, 1 to {MAX_COUNT}"
 _LIMIT_TEXT = f"a whole number, 2 to {MAX_COUNT}, for 0 and 1 would let nobody in"
 
 OPTIONS = (
-    RouteOption(f"{HAPROXY}balance", "balance", one_of(*balancing.ALGORITHMS),
+    RouteOption(f"{HAPROXY}balance", "balance", one_of(*route_options.ALGORITHMS),
                 "roundrobin, leastconn, random or source"),
     RouteOption(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
     RouteOption(f"{LIMITS}.concurrent-tcp", "most_connections", parse_limit, _LIMIT_TEXT),
     RouteOption(f"{LIMITS}.rate-tcp", "connection_rate", parse_limit, _LIMIT_TEXT),
     RouteOption(f"{LIMITS}.rate-http", "request_rate", parse_positive, _POSITIVE_TEXT, HTTP),
-    RouteOption(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
-    RouteOption(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),
+    RouteOption(f"{HAPROXY}timeout", "timeout_ms", texts.parse_milliseconds, texts.TIME_TEXT),
+    RouteOption(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", texts.parse_milliseconds, texts.TIME_TEXT),
     RouteOption(f"{HAPROXY}disable_cookies", "disable_cookies", parse_boolean, "true or false", HTTP),
-    RouteOption(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
+    RouteOption(f"{ROUTER}cookie_name", "cookie_name", route_options.parse_cookie_name,
+                route_options.COOKIE_NAME_TEXT,
                 HTTP),
     RouteOption(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
-    RouteOption(f"{HAPROXY}set-forwarded-headers", "forwarded", one_of(*forwarded_headers.POLICIES),
+    RouteOption(f"{HAPROXY}set-forwarded-headers", "forwarded", one_of(*route_options.FORWARDED_POLICIES),
                 "append, replace, if-none or never", HTTP),
     RouteOption(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
                 "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between "
                 "them", TLS),
-    RouteOption(f"{HAPROXY}rewrite-target", "rewrite", path_rewrite.parse, path_rewrite.TEXT, HTTP),
-    RouteOption(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
-                time_units.TEXT),
-    RouteOption(f"{CIS}balance", "balance", parse_method, f"one of {', '.join(balancing.METHODS)}",
+    RouteOption(f"{HAPROXY}rewrite-target", "rewrite", route_options.parse_rewrite,
+                route_options.REWRITE_TEXT, HTTP),
+    RouteOption(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", texts.parse_milliseconds,
+                texts.TIME_TEXT),
+    RouteOption(f"{CIS}balance", "balance", parse_method,
+                f"one of {', '.join(route_options.BALANCING_METHODS)}",
                 unless=f"{HAPROXY}balance"),
     RouteOption(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
                 unless=f"{HAPROXY}pod-concurrent-connections"),
-    RouteOption(f"{CIS}rewrite-target-url", "rewrite", path_rewrite.parse_url,
+    RouteOption(f"{CIS}rewrite-target-url", "rewrite", route_options.parse_url_rewrite,
                 "a path that begins with /; another host is not supported", HTTP,
                 unless=f"{HAPROXY}rewrite-target"),
-    RouteOption(APP_ROOT, "app_root", path_rewrite.parse_app_root, "a path below /", HTTP),
+    RouteOption(APP_ROOT, "app_root", route_options.parse_app_root, "a path below /", HTTP),
     RouteOption(HEALTH, "health", health.parse, health.EXPECTED,
                 unless=f"{ROUTER}haproxy.health.check.interval"),
     RouteOption(PROFILE, "server_profile", allowed_objects.parse_path, "a full path such as /Common/name",

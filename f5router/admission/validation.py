@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from f5router.admission import certificates
 from f5router.admission.certificates import CertificateChecker, Certificates, Texts
-from f5router.model import priority
+from f5router.model import names
 from f5router.model.cluster import PathMatch, Route, RouteTLS, Secret
 from f5router.model.hostnames import quote
 
@@ -157,7 +157,7 @@ def _path_problems(route: Route) -> Iterator[str]:
         yield f"spec.path: {quote(path)} may hold printable ASCII characters only; percent-encode others"
     if "?" in path or "#" in path:
         yield f"spec.path: {quote(path)} holds '?' or '#', which no path of a request does"
-    most = priority.MAX_PATH - (route.path_match is PathMatch.EXACT)
+    most = names.MAX_PATH - (route.path_match is PathMatch.EXACT)
     if len(path) > most:
         yield f"spec.path: {len(path)} characters, at most {most} are supported"
     if terminates(route) == "passthrough":

@@ -13,7 +13,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.json_types import JSON
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources import host_holding

@@ -10,8 +10,7 @@ from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
-from f5router.model.printable import printable
-from f5router.model.problem import SECRET_NOT_READ, WARNING, Problem
+from f5router.model.texts import SECRET_NOT_READ, WARNING, Problem, printable
 from f5router.reconcile.report import Report
 from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND

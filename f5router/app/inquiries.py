@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as NotInTime
 from typing import Any, TypeVar
 
 from f5router.model.errors import Unanswered
-from f5router.model.steps import Steps
+from f5router.model.limits import Steps
 
 T = TypeVar("T")
 

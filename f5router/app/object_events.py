@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.model.cluster import Key
-from f5router.model.problem import WARNING, WARNINGS, Problem
+from f5router.model.texts import WARNING, WARNINGS, Problem
 
 log = logging.getLogger(__name__)
 

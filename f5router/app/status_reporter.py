@@ -14,7 +14,7 @@ from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.problem import WARNINGS, Problem
+from f5router.model.texts import WARNINGS, Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.status import condition

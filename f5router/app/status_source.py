@@ -18,7 +18,7 @@ from f5router.app.controller import Controller
 from f5router.icontrol import member_health
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
-from f5router.model.steps import Steps
+from f5router.model.limits import Steps
 from f5router.views import nodes, records, routes
 from f5router.views.changes import ChangeView
 from f5router.views.device import CheckView, DeviceView

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from f5router.icontrol import failover, pair
 from f5router.icontrol.rest import session
 from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

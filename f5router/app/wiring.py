@@ -32,9 +32,9 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
 from f5router.model.cluster import Key, KnownStatus
-from f5router.model.descriptions import describer
 from f5router.model.errors import BigIPError, Standby
-from f5router.model.write_permit import ALWAYS, WritePermit
+from f5router.model.limits import ALWAYS, WritePermit
+from f5router.model.ownership import describer
 from f5router.sources.translator import INGRESS, INGRESS_ROUTE
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from f5router.model import names, original_names
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
-from f5router.model.tables import plain_table
+from f5router.model.texts import plain_table
 from f5router.plan import adoption, rendering
 from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.plan.change import DELETE, UPDATE, Plan

@@ -29,11 +29,12 @@ from f5router.kube.watch.sources import (
     Source,
     choose_served,
 )
-from f5router.model.cluster import Delta, Key
+from f5router.model.cluster import Key
+from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import KubeError, KubeForbidden
 from f5router.model.json_types import JSON
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 from f5router.sources.ingress_classes import Classes
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE

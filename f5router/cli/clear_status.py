@@ -20,7 +20,6 @@ from f5router.kube.status import entry_cleanup, status_request
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.watch.sources import ROUTES, choose_served
 from f5router.logs.progress import Figures, Progress, counted
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     ConfigError,
@@ -32,8 +31,9 @@ from f5router.model.errors import (
     KubeUnreachable,
     ResourceUnavailable,
 )
-from f5router.model.printable import printable
+from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
+from f5router.model.texts import printable
 from f5router.sources.translator import INGRESS, ROUTE, SourceSettings
 from f5router.status import condition
 

@@ -18,9 +18,10 @@ from f5router.kube.api.connection import Connection, connect
 from f5router.kube.settings import KubeSettings
 from f5router.kube.watch.reflector import decode_document
 from f5router.kube.watch.sources import DELEGATIONS, INGRESS_ROUTES, SERVICES, Source
-from f5router.model.cluster import Delta, Key, Secret, Service
+from f5router.model.cluster import Key, Secret, Service
+from f5router.model.delta import Delta
 from f5router.model.errors import ConfigError, KubeError, KubeForbidden, KubeNotFound, ResourceExpired
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 from f5router.sources import explanation
 from f5router.sources.ingress_routes import VALID, IngressRoutePolicy, IngressRoutes
 from f5router.views.routes import RouteView

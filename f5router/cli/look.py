@@ -22,10 +22,9 @@ from f5router.config.config import Config
 from f5router.icontrol import member_health, statistics
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, ConfigError
+from f5router.model.limits import finish
 from f5router.model.objects import Ref
-from f5router.model.printable import printable
-from f5router.model.steps import finish
-from f5router.model.tables import hanging
+from f5router.model.texts import hanging, printable
 from f5router.views import chain, nodes, picture, records, requests, routes
 from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView

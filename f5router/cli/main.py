@@ -28,8 +28,8 @@ from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
 from f5router.logs import log_output
 from f5router.model.errors import ConfigError
-from f5router.model.printable import printable
 from f5router.model.selection import Selection
+from f5router.model.texts import printable
 from f5router.plan.preview import FAILED
 
 log = logging.getLogger("f5router")

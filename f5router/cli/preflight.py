@@ -16,8 +16,8 @@ from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
+from f5router.model.texts import Findings
 from f5router.network import node_ports
-from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
 from f5router.plan.change import Plan
 from f5router.plan.preview import Preview, RejectedRoute

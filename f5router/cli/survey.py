@@ -19,8 +19,8 @@ from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.ltm import Pool
+from f5router.model.texts import Findings
 from f5router.network import foreign_nodes
-from f5router.network.diagnostics import Findings
 from f5router.plan.change import Plan
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from f5router.config.config import Config
 from f5router.logs import log_output
-from f5router.model.tables import NARROWEST, WIDE, as_text, table
+from f5router.model.texts import NARROWEST, WIDE, as_text, table
 
 CONTINUED = 4
 """Blanks by which the rest of a broken line is indented more than its beginning."""

@@ -25,7 +25,7 @@ from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.objects import Ref
 from f5router.model.selection import Selection
-from f5router.model.tables import plain_table
+from f5router.model.texts import plain_table
 from f5router.plan.change import AnyChange, Plan
 from f5router.plan.removal import Removal, removal
 

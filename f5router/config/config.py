@@ -32,12 +32,11 @@ from f5router.config.reader import Reader
 from f5router.config.tls_files import TLSPaths
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, StatusSettings, WatchSettings
-from f5router.model import balancing, hostnames, monitors
+from f5router.model import health_checks, hostnames, route_options
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
-from f5router.model.http_edge import HTTPEdge
+from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.selection import Selection
-from f5router.model.unique_id import UniqueID
 
 HIDDEN = "***"
 
@@ -89,7 +88,7 @@ class Config(pod_network.PodNetwork):
     """True if pods of Routes without any CA may be anybody."""
     unavailable_page: bool
     """Answer 503 where nothing can answer."""
-    balancing: balancing.Defaults
+    balancing: route_options.BalancingDefaults
     cookie_name: str
     """Name of session cookies; "" for a hash of the pool's name."""
     edge: HTTPEdge
@@ -237,7 +236,7 @@ def _config(reader: Reader) -> Config:
         unverified_pods=destination_ca.unverified,
         allowed_profiles=reader.value("allowed-profiles") or {},
         unavailable_page=reader.value("f5-503-page"),
-        balancing=balancing.Defaults(
+        balancing=route_options.BalancingDefaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
         cookie_name=reader.value("cookie-name") or "", edge=http_edge.load(reader),
         forwarded_headers=reader.value("set-forwarded-headers"),
@@ -265,7 +264,7 @@ def _config(reader: Reader) -> Config:
 
 def _check_interval_s(reader: Reader) -> int:
     """Return the interval of the router's own monitor; 0 for none. It leaves no other monitor to a pool."""
-    interval_s = monitors.interval_s(reader.value("backend-check-interval") or 0)
+    interval_s = health_checks.interval_s(reader.value("backend-check-interval") or 0)
     chosen = OPTIONS["f5-pool-monitor"].default
     if interval_s and reader.text("f5-pool-monitor") != chosen:
         reader.problem("the interval is for a monitor that the router creates, which would replace the "

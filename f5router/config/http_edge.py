@@ -3,8 +3,7 @@
 from f5router.config import error_pages
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
-from f5router.model.http_edge import ErrorPage, HTTPEdge
-from f5router.model.unique_id import UniqueID
+from f5router.model.http_edge import ErrorPage, HTTPEdge, UniqueID
 
 
 def load(reader: Reader) -> HTTPEdge:

@@ -5,7 +5,7 @@ Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
 
 from f5router.config import content_types
 from f5router.config.option import HTTP, Option, boolean
-from f5router.model import unique_id
+from f5router.model import http_edge
 
 OPTIONS = (
     boolean("enable-compression", "ROUTER_ENABLE_COMPRESSION", "false", HTTP,
@@ -23,9 +23,9 @@ OPTIONS = (
             "Require a header of the PROXY protocol, in which a load balancer in front names the client."),
     Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,
            "Name of a header that gives each request to a pod an ID. Default: no such header.", "NAME",
-           unique_id.parse_name),
-    Option("unique-id-format", "ROUTER_UNIQUE_ID_FORMAT", unique_id.DEFAULT_FORMAT, HTTP,
+           http_edge.parse_id_header),
+    Option("unique-id-format", "ROUTER_UNIQUE_ID_FORMAT", http_edge.DEFAULT_ID_FORMAT, HTTP,
            "Format of the IDs of --unique-id-header-name, as in HAProxy's configuration: in quotes, or "
            "with blanks escaped.",
-           "FORMAT", unique_id.parse_format),
+           "FORMAT", http_edge.parse_id_format),
 )

@@ -29,20 +29,18 @@ from f5router.config.option import (
     boolean,
 )
 from f5router.model import (
-    balancing,
-    forwarded_headers,
     header_actions,
     hostnames,
-    selectors,
-    session_cookies,
-    time_units,
+    route_options,
+    selection,
+    texts,
 )
 from f5router.network import node_addresses, node_ports, pool_members
 from f5router.sources import ingress_classes
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
-_ALGORITHMS = "|".join(balancing.ALGORITHMS)
+_ALGORITHMS = "|".join(route_options.ALGORITHMS)
 
 _BIGIP = (
     Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
@@ -115,20 +113,20 @@ _OBJECTS = (
            "\"min 1 of /Common/http /Common/https\", or none.", "MONITOR", parsers.pool_monitor),
     Option("backend-check-interval", "ROUTER_BACKEND_CHECK_INTERVAL", "", OBJECTS,
            "Interval of a TCP monitor that the router creates, which replaces --f5-pool-monitor. A Route "
-           "may set another interval.", "TIME", time_units.milliseconds),
+           "may set another interval.", "TIME", texts.parse_milliseconds),
     Option("load-balance-algorithm", "ROUTER_LOAD_BALANCE_ALGORITHM", "", OBJECTS,
            "How the pods of a Route share its connections, unless an annotation sets it or the Route has "
-           "several Services. Default: random.", _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
+           "several Services. Default: random.", _ALGORITHMS, parsers.choice(*route_options.ALGORITHMS)),
     Option("tcp-balance-scheme", "ROUTER_TCP_BALANCE_SCHEME", "", OBJECTS,
            "How the pods of a passthrough Route share its connections. Default: --load-balance-algorithm "
-           "if that is set, else source.", _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
+           "if that is set, else source.", _ALGORITHMS, parsers.choice(*route_options.ALGORITHMS)),
     Option("cookie-name", "ROUTER_COOKIE_NAME", "", OBJECTS,
            "Name of the session cookies that keep clients on a pod, unless a Route sets one. Default: a "
-           "hash of the pool's name.", _NAME, session_cookies.parse_name),
-    Option("set-forwarded-headers", "ROUTER_SET_FORWARDED_HEADERS", forwarded_headers.APPEND, OBJECTS,
+           "hash of the pool's name.", _NAME, route_options.parse_cookie_name),
+    Option("set-forwarded-headers", "ROUTER_SET_FORWARDED_HEADERS", route_options.FORWARDED_APPEND, OBJECTS,
            "How the request headers X-Forwarded-... and Forwarded are set, unless a Route has its own "
            "policy: append to the client's headers, replace them, add them if-none is present, or never.",
-           "|".join(forwarded_headers.POLICIES), parsers.choice(*forwarded_headers.POLICIES)),
+           "|".join(route_options.FORWARDED_POLICIES), parsers.choice(*route_options.FORWARDED_POLICIES)),
     Option("set-delete-http-request-header", "ROUTER_HTTP_REQUEST_HEADERS", "", OBJECTS,
            "Headers of all requests to set or delete before the Route's own actions: NAME:VALUE:Set or "
            "NAME:Delete, separated by commas, each part percent-encoded.", "ACTIONS",
@@ -181,7 +179,7 @@ _PODS = (
            "cluster|nodeport", parsers.choice("cluster", "nodeport")),
     Option("node-label-selector", "ROUTER_NODE_LABEL_SELECTOR", "", PODS,
            "With nodeport: label selector of the Nodes that are pool members. Default: all Nodes.",
-           "SELECTOR", selectors.labels),
+           "SELECTOR", selection.parse_labels),
     Option("nodeport-exclude", "ROUTER_NODEPORT_EXCLUDE", "", PODS,
            "With nodeport: not-ready, unschedulable, or both with a comma. Such Nodes are no pool "
            "members while other Nodes are left.", "STATES",
@@ -268,14 +266,14 @@ _SELECTION = (
            parsers.namespace, short="n"),
     Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
            "Serve only Routes of namespaces that match this label selector. Excludes --namespace.",
-           _SELECTOR, selectors.labels),
+           _SELECTOR, selection.parse_labels),
     Option("project-labels", "PROJECT_LABELS", "", SELECTION,
            "Serve only Routes of projects that the account may see and that match this label selector; * "
            "selects all of these. Excludes --namespace and --namespace-labels.", _SELECTOR,
-           selectors.project_labels),
+           selection.parse_project_labels),
     Option("labels", "ROUTE_LABELS", "", SELECTION,
            "Serve only Routes that match this label selector.",
-           _SELECTOR, selectors.labels),
+           _SELECTOR, selection.parse_labels),
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
            "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
            "picked up once it is installed.",
@@ -298,7 +296,7 @@ _SELECTION = (
            "Class of the IngressRoutes to serve. Default: class contour, or no class.",
            _NAME, ingress_classes.parse_class),
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
-           _SELECTOR, selectors.fields),
+           _SELECTOR, selection.parse_fields),
 )
 
 _HA = (

@@ -15,7 +15,7 @@ from f5router.admission import pem
 from f5router.config.files import FileProblem
 from f5router.config.reader import Reader
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
-from f5router.model.steps import finish
+from f5router.model.limits import finish
 
 TEXT, PATH, DIRECTORY = "default-certificate", "default-certificate-path", "default-certificate-dir"
 CA, CRL = "mutual-tls-auth-ca", "mutual-tls-auth-crl"

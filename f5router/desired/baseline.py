@@ -12,7 +12,7 @@ from f5router.desired import (
     pools,
     server_names,
 )
-from f5router.model import balancing, names, tmos
+from f5router.model import names, route_options, tls_names, tmos
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.http_edge import ErrorPage, HTTPEdge
@@ -49,7 +49,7 @@ class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientT
     def unavailable_page(self) -> bool: ...
 
     @property
-    def balancing(self) -> balancing.Defaults: ...
+    def balancing(self) -> route_options.BalancingDefaults: ...
 
     @property
     def cookie_name(self) -> str:
@@ -136,7 +136,7 @@ def _kept_tls(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
     verified until then: they never were.
     """
     reached = sorted({pool for _, pool in facts.original.reencrypt})
-    profile = ServerSSL(names.server_ssl(config.folder, names.UNVERIFIED))
+    profile = ServerSSL(tls_names.server_ssl(config.folder, tls_names.UNVERIFIED))
     group = names.full_path(config.folder, names.REENCRYPT_GROUP)
     records = [Record(group, pool, profile.path, frozenset({profile.ref})) for pool in reached]
     return [profile, *records] if records else []
@@ -210,7 +210,7 @@ def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
     irule = IRule(path, text, extra_dependencies=frozenset({Ref(DataGroup.KIND, group)}))
     if virtual.server_ssl:
         return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
-    ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
+    ours = ServerSSL(names.full_path(config.folder, tls_names.DEFAULT_SERVERSSL))
     record = Record(group, virtual.path, PLAIN)
     required = frozenset({irule.ref, ours.ref, record.ref})
     return [

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from f5router.desired.irules import client_certificate
-from f5router.model import cipher_suites, file_names, names, tmos
+from f5router.model import cipher_suites, names, tls_names, tmos
 from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.hostnames import quote
@@ -44,7 +44,7 @@ class ClientTLSSettings(Protocol):
 
 def parent(config: ClientTLSSettings) -> str:
     """Return the full path of the parent of the client SSL profiles of Hosts."""
-    return names.parent_client_ssl(config.folder) if config.client_tls else ClientSSL.PARENT
+    return tls_names.parent_client_ssl(config.folder) if config.client_tls else ClientSSL.PARENT
 
 
 def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> tuple[str, list[Object]]:
@@ -61,7 +61,7 @@ def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> 
     properties = _properties(facts.client_ssl, settings, facts.version)
     off = {_OFF[version] for version in order[:order.index(minimum)]}
     kept = properties.options - ({_OFF["1.3"]} if minimum == "1.3" else set())
-    path = names.parent_client_ssl(config.folder, minimum)
+    path = tls_names.parent_client_ssl(config.folder, minimum)
     return path, [ClientSSLParent(path, ClientSSL.PARENT, replace(properties, options=kept | off))]
 
 
@@ -95,7 +95,7 @@ def checks(config: ClientTLSSettings) -> frozenset[Ref]:
     """
     if not config.client_tls.client_certificates or config.https_virtual is None:
         return frozenset()
-    attached = (("rules", names.CLIENT_CERTIFICATE_IRULE), ("profiles", names.DEFAULT_CLIENTSSL))
+    attached = (("rules", names.CLIENT_CERTIFICATE_IRULE), ("profiles", tls_names.DEFAULT_CLIENTSSL))
     return frozenset(attachment_ref(config.https_virtual, kind, names.full_path(config.folder, name))
                      for kind, name in attached)
 
@@ -110,9 +110,9 @@ def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: st
         required=settings.client_certificates == "required", expression=settings.client_filter)
     objects: list[Object] = [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
     if files.client_ca:
-        objects.append(CertFile(file_names.client_ca_file(folder, files.client_ca), files.client_ca))
+        objects.append(CertFile(tls_names.client_ca_file(folder, files.client_ca), files.client_ca))
     if files.client_crl:
-        objects.append(CRLFile(file_names.crl_file(folder, files.client_crl), files.client_crl))
+        objects.append(CRLFile(tls_names.crl_file(folder, files.client_crl), files.client_crl))
     return objects
 
 
@@ -131,7 +131,7 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
     above = former or ClientSSL.PARENT
     if not settings:
         return _default(config, files, virtual, former, above)
-    default_parent = names.full_path(config.folder, names.DEFAULT_PARENT_CLIENTSSL)
+    default_parent = names.full_path(config.folder, tls_names.DEFAULT_PARENT_CLIENTSSL)
     theirs = facts.https.default_properties if facts.https else TLSProperties()
     checked = _client_certificates(config, files, virtual)
     own = frozenset(obj.ref for obj in checked if isinstance(obj, CertFile | CRLFile))
@@ -151,12 +151,13 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
 def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: str,
              above: str) -> list[Object]:
     """Build the default profile. Args: former: the profile that it replaces; above: its parent."""
-    pair, path = files.default_certificate, names.full_path(config.folder, names.DEFAULT_CLIENTSSL)
-    profile = ClientSSL(path, "", "", "", parent=above, sni_default=True, own_parent=names.is_parent(above))
+    pair, path = files.default_certificate, names.full_path(config.folder, tls_names.DEFAULT_CLIENTSSL)
+    profile = ClientSSL(path, "", "", "", parent=above, sni_default=True,
+                        own_parent=tls_names.is_parent(above))
     attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside", replaces=former)
     if pair is None:
         return [profile, attachment]
-    cert, key, chain = file_names.default_files(config.folder, pair)
+    cert, key, chain = tls_names.default_files(config.folder, pair)
     return [
         CertFile(cert, pair.certificate), KeyFile(key, pair.key),
         *([CertFile(chain, pair.chain)] if pair.chain else []),
@@ -195,8 +196,8 @@ def _with_certificates(properties: TLSProperties, config: ClientTLSSettings,
     mode, folder = config.client_tls.client_certificates, config.folder
     if not mode:
         return properties
-    ca = file_names.client_ca_file(folder, files.client_ca) if files.client_ca else ""
+    ca = tls_names.client_ca_file(folder, files.client_ca) if files.client_ca else ""
     return replace(
         properties, peer_cert_mode="require" if mode == "required" else "request", authenticate="always",
         ca_file=ca or PUBLIC_AUTHORITIES, advertised_ca=ca,
-        crl_file=file_names.crl_file(folder, files.client_crl) if files.client_crl else "")
+        crl_file=tls_names.crl_file(folder, files.client_crl) if files.client_crl else "")

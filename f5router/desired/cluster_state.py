@@ -6,7 +6,6 @@ from typing import TypeVar
 from f5router.model import small
 from f5router.model.cluster import (
     ClusterNetwork,
-    Delta,
     EndpointSlice,
     HostSubnet,
     Key,
@@ -16,6 +15,7 @@ from f5router.model.cluster import (
     Secret,
     Service,
 )
+from f5router.model.delta import Delta
 from f5router.model.device_facts import Doubt
 from f5router.network import node_ports
 from f5router.network.node_ports import NodePortConfig

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import Attachment, HTTPCompression, Object
-from f5router.network.diagnostics import Findings
+from f5router.model.texts import Findings
 
 
 def objects(folder: str, types: Iterable[str], facts: DeviceFacts) -> list[Object]:

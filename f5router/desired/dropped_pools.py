@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from f5router.admission.admission import EvaluatedRoute
 from f5router.desired import pools
 from f5router.desired.pools import PoolConfig, PoolKey, PoolSettings
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.cluster import Key
 
 
@@ -99,10 +99,10 @@ class DroppedPools:
 def _present_keys(evaluated: EvaluatedRoute) -> Iterator[PoolKey]:
     """Yield the keys that pools of a Route may have; without TLS, or with TLS without a CA in its text."""
     route = evaluated.route
-    default_tls = names.pod_tls("", route.service, route.key.namespace)
-    by_service = names.pod_tls_by_service(pools.services(route), route.key.namespace)
+    default_tls = tls_names.pod_tls("", route.service, route.key.namespace)
+    by_service = tls_names.pod_tls_by_service(pools.services(route), route.key.namespace)
     by_authority = (pools.tls_by_authority(route),) if route.pod_authority else ()
-    for tls in ("", names.UNVERIFIED, default_tls, by_service, *by_authority):
+    for tls in ("", tls_names.UNVERIFIED, default_tls, by_service, *by_authority):
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         yield key
         for ending in ("", names.LIMITED, names.RATED):

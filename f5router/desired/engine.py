@@ -25,14 +25,14 @@ from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
 from f5router.model.client_tls import TLSFiles
-from f5router.model.cluster import Delta, Key, Route, Secret
+from f5router.model.cluster import Key, Route, Secret
+from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.limits import Steps, finish
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
-from f5router.model.problem import Problem
-from f5router.model.steps import Steps, finish
+from f5router.model.texts import Findings, Problem
 from f5router.network import vxlan
-from f5router.network.diagnostics import Findings
 
 _EMPTY = HostObjects()
 

@@ -5,8 +5,8 @@ from typing import Protocol
 from f5router.desired import baseline, compression
 from f5router.desired.cluster_state import ClusterState
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.texts import Findings
 from f5router.network import node_ports, refused_addresses, vxlan, vxlan_checks
-from f5router.network.diagnostics import Findings
 
 
 class NetworkSettings(vxlan.VxlanSettings, Protocol):

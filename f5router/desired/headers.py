@@ -8,12 +8,12 @@ from typing import Protocol
 from f5router.admission import http_headers
 from f5router.admission.route_options import HAPROXY
 from f5router.desired import irules
-from f5router.model import forwarded_headers, http_options, names
+from f5router.model import http_edge, names, route_options
 from f5router.model.cluster import Route
+from f5router.model.http_edge import UniqueID
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
-from f5router.model.unique_id import UniqueID
 
 
 class HeaderSettings(Protocol):
@@ -30,7 +30,7 @@ class HeaderSettings(Protocol):
 
     @property
     def forwarded_headers(self) -> str:
-        """One of forwarded_headers.POLICIES, for Routes without their own."""
+        """One of route_options.FORWARDED_POLICIES, for Routes without their own."""
 
     @property
     def request_actions(self) -> tuple[str, ...]:
@@ -50,16 +50,16 @@ def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | No
 
     Args: secure: True for requests over TLS.
     """
-    data = http_options.encode(
+    data = http_edge.encode_options(
         route.options, secure=secure, forwarded=config.forwarded_headers, path=route.path)
     if not data:
         return None
-    return Record(names.full_path(config.folder, names.HTTP_GROUP), http_options.record_name(data), data)
+    return Record(names.full_path(config.folder, names.HTTP_GROUP), http_edge.options_record_name(data), data)
 
 
 def are_always_needed(config: HeaderSettings) -> bool:
     """True if the settings of the router alone need the iRule."""
-    return config.forwarded_headers != forwarded_headers.NEVER or bool(
+    return config.forwarded_headers != route_options.FORWARDED_NEVER or bool(
         config.request_actions or config.response_actions or config.unique_id)
 
 

@@ -9,8 +9,8 @@ from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model.cluster import Key
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Record, Rule, ServerSSL
 from f5router.model.objects import Ref
-from f5router.model.problem import Problem
 from f5router.model.small import compact
+from f5router.model.texts import Problem
 
 _ALIKE = (Rule, Record, ClientSSL, ServerSSL, CertFile, KeyFile, Attachment)
 """Types of which an object of a Host may stand for an equal one that was built before."""

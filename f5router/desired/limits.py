@@ -5,7 +5,7 @@ or iRule nobody gets in. Limits of rates fail open (names.RATED, if there is no 
 """
 
 from f5router.desired import irules
-from f5router.model import client_limits, names
+from f5router.model import names, route_options
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
@@ -36,7 +36,7 @@ def records(folder: str, pool: str, options: RouteOptions) -> list[Object]:
     limits = options.rates if any(options.rates) else ()
     if limits:
         required.add(Ref(IRule.KIND, names.full_path(folder, names.LIMITS_IRULE)))
-    data = client_limits.encode(path, limits)
+    data = route_options.encode_limits(path, limits)
     group = names.full_path(folder, names.LIMITS_GROUP)
     return [*objects, Record(group, pool, data, frozenset(required))]
 

@@ -60,7 +60,7 @@ def host(text: str, ports: Iterable[int]) -> Condition:
     """Return the condition for a Host in any case, with and without a trailing dot.
 
     The selector compares without port; where a device should keep it (bigip-behaviour.md B12.5), the
-    ports of the virtual server match too. A wildcard matches at any depth: see priority.priority_band
+    ports of the virtual server match too. A wildcard matches at any depth: see names.priority_band
     and irules.request_irule.
     """
     wildcard, name = text.startswith("*."), text.removeprefix("*")

@@ -3,8 +3,7 @@
 from typing import Protocol
 
 from f5router.model import names
-from f5router.model.health_checks import HealthCheck
-from f5router.model.monitors import HealthMonitor, HTTPMonitor, HTTPSMonitor, TCPMonitor
+from f5router.model.health_checks import HealthCheck, HealthMonitor, HTTPMonitor, HTTPSMonitor, TCPMonitor
 
 
 class MonitorSettings(Protocol):

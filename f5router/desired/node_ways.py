@@ -10,8 +10,8 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
+from f5router.model.texts import Findings
 from f5router.network import node_addresses, pod_places, static_routes, vxlan
-from f5router.network.diagnostics import Findings
 from f5router.network.node_addresses import Networks
 from f5router.network.pod_places import PodLocator
 

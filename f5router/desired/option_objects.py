@@ -7,12 +7,12 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.route_options import APP_ROOT, HEALTH
 from f5router.desired import baseline, headers, limits, match_conditions, monitors, persistence, pools
 from f5router.desired.pools import PoolSettings
-from f5router.model import health_checks, names, priority
+from f5router.model import health_checks, names
 from f5router.model.cluster import PathMatch, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
 from f5router.model.objects import Ref
-from f5router.model.problem import INVALID_OPTION, OPTION_WITHOUT_EFFECT, UNSUPPORTED_ANNOTATION, Problem
+from f5router.model.texts import INVALID_OPTION, OPTION_WITHOUT_EFFECT, UNSUPPORTED_ANNOTATION, Problem
 from f5router.network import weights
 
 
@@ -77,7 +77,7 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
     served = policy.endswith(names.SECURE_POLICY) or evaluated.insecure == "Allow"
     if not route.options.app_root or not served or _root_problem(evaluated, admitted):
         return []
-    return [Rule(policy, names.rule(route.key, match_conditions.MOST_PATHS), priority.priority_band("//"),
+    return [Rule(policy, names.rule(route.key, match_conditions.MOST_PATHS), names.priority_band("//"),
                  match_conditions.root() | {host}, Redirect(route.options.app_root),
                  extra_dependencies=required, protection=protection, hosts=frozenset({evaluated.host}))]
 
@@ -102,7 +102,7 @@ def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], conf
     problems = [Problem(INVALID_OPTION, text) for text in (*route.option_problems, *weights.warnings(route))]
     problems += [Problem(UNSUPPORTED_ANNOTATION, text) for text in annotations.warnings(route.unsupported)]
     texts = []
-    if route.options.health and health_checks.of_path(route.options.health, route.path) is None:
+    if route.options.health and health_checks.check_of_path(route.options.health, route.path) is None:
         texts.append(f"metadata.annotations: {HEALTH} has no effect: no path in it is the Route's, or /")
     if route.options.app_root and (problem := _root_problem(evaluated, admitted)):
         texts.append(f"metadata.annotations: {APP_ROOT} has no effect {problem}")

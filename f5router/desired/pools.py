@@ -6,11 +6,10 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 from f5router.desired import limits, monitors, persistence
-from f5router.model import balancing, health_checks, names, time_units
+from f5router.model import health_checks, names, route_options, texts, tls_names
 from f5router.model.cluster import Backend, Key, Route
-from f5router.model.health_checks import HealthCheck
+from f5router.model.health_checks import HealthCheck, interval_s
 from f5router.model.ltm import Pool, PoolMember
-from f5router.model.monitors import interval_s
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.model.small import compact
 from f5router.network import node_ports, pool_members, weights
@@ -32,7 +31,7 @@ class PoolConfig(monitors.MonitorSettings, Protocol):
     def max_pool_members(self) -> int: ...
 
     @property
-    def balancing(self) -> balancing.Defaults: ...
+    def balancing(self) -> route_options.BalancingDefaults: ...
 
 
 class Target(NamedTuple):
@@ -64,7 +63,7 @@ class PoolSettings:
     weights: tuple[tuple[Target, int], ...] = ()
     """Each Service with its weight, all in the namespace of the Route; () for spec.to alone."""
     balance: str = ""
-    """leastconn or balancing.BY_NODE; "" for all that take turns."""
+    """leastconn or route_options.BY_NODE; "" for all that take turns."""
     connection_limit: int = 0
     """Connections at a time to each pod; 0 for no limit."""
     timeout_s: int = 0
@@ -88,8 +87,8 @@ class PoolSettings:
         Turns by ratio stand for `random` too: both spread requests evenly.
         """
         several = sum(weight > 0 for _, weight in self.weights) > 1
-        if self.balance == balancing.BY_NODE:
-            return balancing.BY_NODE
+        if self.balance == route_options.BY_NODE:
+            return route_options.BY_NODE
         if self.balance == "leastconn":
             return "ratio-least-connections-member" if several else "least-connections-member"
         return "ratio-member" if several else "round-robin"
@@ -163,7 +162,7 @@ def tls_by_authority(route: Route, *of: str) -> str:
     assert authority is not None, "called for a Route with such a Secret"
     several = has_several_names(route) and not of
     texts = chain.from_iterable(wanted.items()) if several else {wanted[(*of, route.service)[0]]} - {""}
-    return names.pod_tls_by_authority(authority.secret, authority.entry, *texts)
+    return tls_names.pod_tls_by_authority(authority.secret, authority.entry, *texts)
 
 
 def is_divided(route: Route) -> bool:
@@ -185,19 +184,19 @@ def with_one_service(route: Route) -> Route:
                    alternates=())
 
 
-def algorithm(route: Route, termination: str, defaults: balancing.Defaults) -> str:
-    """Return the load-balancing algorithm of a Route's pool, of balancing.ALGORITHMS, or BY_NODE."""
+def algorithm(route: Route, termination: str, defaults: route_options.BalancingDefaults) -> str:
+    """Return the load-balancing algorithm of a Route's pool, of route_options.ALGORITHMS, or BY_NODE."""
     balance = "" if ignores_weights(route) else route.options.balance
     return balance or defaults.of(termination, several=is_divided(route))
 
 
 def ignores_weights(route: Route) -> bool:
     """True if a Route asks for a method under which its weights would have no effect."""
-    return route.options.balance == balancing.BY_NODE and is_divided(route)
+    return route.options.balance == route_options.BY_NODE and is_divided(route)
 
 
 def of_route(
-    route: Route, termination: str, tls: str, defaults: balancing.Defaults,
+    route: Route, termination: str, tls: str, defaults: route_options.BalancingDefaults,
 ) -> tuple[PoolKey, PoolSettings]:
     """Return the pool of a Route, which is its own as soon as it asks for more than a Service's members.
 
@@ -219,13 +218,13 @@ def of_route(
     settings = PoolSettings(
         tuple(weights_of.items()),
         default.balance if wanted == "source" else
-        wanted if wanted in ("leastconn", balancing.BY_NODE) else "",
+        wanted if wanted in ("leastconn", route_options.BY_NODE) else "",
         options.pod_connections, *timeouts(options, termination),
-        interval_s(options.check_interval_ms), health_checks.of_path(options.health, route.path),
+        interval_s(options.check_interval_ms), health_checks.check_of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
         persistence.data(options, source=wanted == "source"))
     if route.alternates and tls in (
-            names.pod_tls_by_service(services(route), route.key.namespace),
+            tls_names.pod_tls_by_service(services(route), route.key.namespace),
             *([tls_by_authority(route)] if has_several_names(route) else ())):
         settings = replace(settings, by_service=True)
     ending = limits.ending(options)
@@ -234,7 +233,7 @@ def of_route(
     return key._replace(route=route.key.name, ending=ending), settings
 
 
-def shared(defaults: balancing.Defaults) -> PoolSettings:
+def shared(defaults: route_options.BalancingDefaults) -> PoolSettings:
     """Return the settings of a pool that Routes share."""
     return {"leastconn": SHARED_LEASTCONN, "source": SHARED_SOURCE}.get(defaults.of(""), SHARED)
 
@@ -245,8 +244,8 @@ def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:
     Source: openshift/router, haproxy-config.template (timeout server, timeout tunnel).
     """
     if termination == "passthrough":
-        return 0, time_units.seconds(options.tunnel_timeout_ms or options.timeout_ms)
-    return time_units.seconds(options.timeout_ms), time_units.seconds(options.tunnel_timeout_ms)
+        return 0, texts.parse_seconds(options.tunnel_timeout_ms or options.timeout_ms)
+    return texts.parse_seconds(options.timeout_ms), texts.parse_seconds(options.tunnel_timeout_ms)
 
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:

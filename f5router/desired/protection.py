@@ -8,7 +8,7 @@ The table "Shared objects" of docs/security.md has each shared object and what i
 from collections.abc import Iterator
 
 from f5router.desired import baseline, client_tls, headers
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import attachment_ref
@@ -35,7 +35,7 @@ def needs(config: baseline.BaselineSettings, facts: DeviceFacts, files: TLSFiles
         attached |= client_tls.checks(config)
         if config.client_tls or (files.default_certificate and not certified):
             attached.add(attachment_ref(
-                virtual, "profiles", names.full_path(config.folder, names.DEFAULT_CLIENTSSL)))
+                virtual, "profiles", names.full_path(config.folder, tls_names.DEFAULT_CLIENTSSL)))
     return shared(frozenset(attached))
 
 

@@ -22,10 +22,11 @@ from f5router.desired import (
 )
 from f5router.desired.host_objects import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
-from f5router.model import file_names, names, priority
+from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.limits import Steps
 from f5router.model.ltm import (
     Attachment,
     CheckedRedirect,
@@ -41,9 +42,8 @@ from f5router.model.ltm import (
     rule_ref,
 )
 from f5router.model.objects import Ref, common_path, shared
-from f5router.model.problem import CERTIFICATE_NOT_USED, OPTION_WITHOUT_EFFECT, SECRET_NOT_READ, Problem
 from f5router.model.small import compact
-from f5router.model.steps import Steps
+from f5router.model.texts import CERTIFICATE_NOT_USED, OPTION_WITHOUT_EFFECT, SECRET_NOT_READ, Problem
 
 
 class DesiredSettings(route_tls.PodTLSSettings, Protocol):
@@ -135,7 +135,7 @@ class _HostBuilder:
         bring = [c for c in self.admitted if c.key_pair or c.awaits_certificate]
         if not bring or virtual is None:
             return
-        path = names.client_ssl(folder, self.host)
+        path = tls_names.client_ssl(folder, self.host)
         originals = dict(self.facts.https.original_client_ssl) if self.facts.https else {}
         attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside",
                                 replaces=originals.get(self.host, ""))
@@ -149,7 +149,7 @@ class _HostBuilder:
                 self._minimum_tls = "" if self._fault(evaluated) else evaluated.route.minimum_tls
                 parent, objects = client_tls.parent_with(self.config, self.facts, self._minimum_tls)
                 self._add_all([attachment, *objects, *route_tls.client_ssl(
-                    self.config, path, self.host, file_names.certificate_key(evaluated.route),
+                    self.config, path, self.host, tls_names.certificate_key(evaluated.route),
                     evaluated.key_pair, parent)])
                 break
 
@@ -311,7 +311,7 @@ class _HostBuilder:
         host = match_conditions.host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
         route, refs = evaluated.route, set()
-        band = priority.priority_band(
+        band = names.priority_band(
             route.path, labels=labels, exact=route.path_match is PathMatch.EXACT)
         for number, path_is in enumerate(match_conditions.path(route.path, route.path_match)):
             refs.add(self.add(Rule(

@@ -11,12 +11,12 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.allowed_objects import Allowed, allows
 from f5router.admission.route_options import PROFILE, SECURE
 from f5router.desired import baseline, pools
-from f5router.model import file_names, names
+from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Record, ServerSSL
 from f5router.model.objects import Ref
-from f5router.model.problem import OPTION_WITHOUT_EFFECT, UNVERIFIED_PODS, Problem
+from f5router.model.texts import OPTION_WITHOUT_EFFECT, UNVERIFIED_PODS, Problem
 
 
 class PodTLSSettings(baseline.BaselineSettings, Protocol):
@@ -40,16 +40,16 @@ def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair:
 
     Args:
         path: full path of the profile.
-        key: what the names of the files begin with, see file_names.certificate_key.
+        key: what the names of the files begin with, see tls_names.certificate_key.
         parent: full path of the profile from which it has everything else.
     """
     folder = config.folder
     # The chain is part of the name: all three files are one generation.
-    cert = CertFile(file_names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
-    private = KeyFile(file_names.key_file(folder, key, key_pair.public), key_pair.key)
-    chain = CertFile(file_names.chain_file(folder, key, key_pair.chain), key_pair.chain)
+    cert = CertFile(tls_names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
+    private = KeyFile(tls_names.key_file(folder, key, key_pair.public), key_pair.key)
+    chain = CertFile(tls_names.chain_file(folder, key, key_pair.chain), key_pair.chain)
     profile = ClientSSL(path, host, cert.path, private.path, chain.path if key_pair.chain else "",
-                        parent, own_parent=names.is_parent(parent))
+                        parent, own_parent=tls_names.is_parent(parent))
     return [cert, private, *((chain,) if key_pair.chain else ()), profile]
 
 
@@ -157,25 +157,25 @@ class PodTLS:
 def towards_pods(evaluated: EvaluatedRoute, config: PodTLSSettings) -> PodTLS:
     """Build the TLS towards the pods of a Route, by the Services that `pools.of_route` is given."""
     if named := named_profile(evaluated, config):
-        return PodTLS(names.named_tls(named), named, {})
+        return PodTLS(tls_names.named_tls(named), named, {})
     route, ca = evaluated.route, evaluated.destination_ca
     if verifies_name(evaluated, config):
-        digests = {name: names.pod_tls("", name, route.key.namespace) for name in pools.services(route)}
+        digests = {name: tls_names.pod_tls("", name, route.key.namespace) for name in pools.services(route)}
         return _by_name(
             config.folder, config.default_destination_ca,
             {name: names.server_name(name, route.key.namespace) for name in digests}, digests,
-            names.pod_tls_by_service(digests, route.key.namespace))
+            tls_names.pod_tls_by_service(digests, route.key.namespace))
     if _has_authority(evaluated, config):
         wanted = pools.pod_names(route)
         return _by_name(config.folder, ca, wanted,
                         {name: pools.tls_by_authority(route, name) for name in wanted},
                         pools.tls_by_authority(route))
     ca = "" if opts_out(evaluated, config) else ca
-    tls = names.pod_tls(ca)
-    path = names.server_ssl(config.folder, tls)
+    tls = tls_names.pod_tls(ca)
+    path = tls_names.server_ssl(config.folder, tls)
     if not ca:
         return PodTLS(tls, path, {}, (ServerSSL(path),))
-    file = CertFile(file_names.destination_ca_file(config.folder, ca), ca)
+    file = CertFile(tls_names.destination_ca_file(config.folder, ca), ca)
     return PodTLS(tls, path, {}, (file, ServerSSL(path, file.path)))
 
 
@@ -187,8 +187,8 @@ def _by_name(folder: str, ca: str, wanted: Mapping[str, str], digests: Mapping[s
 
     Args: wanted, digests: by Service: the name, and the digest of its TLS; of_all: digest for all of them.
     """
-    file = CertFile(file_names.destination_ca_file(folder, ca), ca)
-    profiles = {service: ServerSSL(names.server_ssl(folder, digests[service]), file.path, name)
+    file = CertFile(tls_names.destination_ca_file(folder, ca), ca)
+    profiles = {service: ServerSSL(tls_names.server_ssl(folder, digests[service]), file.path, name)
                 for service, name in sorted(wanted.items())}
     objects: tuple[Object, ...] = (file, *dict.fromkeys(profiles.values()))
     if len(objects) == 2:

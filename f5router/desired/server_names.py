@@ -13,7 +13,7 @@ from typing import Protocol
 from cryptography import x509
 
 from f5router.admission import pem
-from f5router.model import hostnames, names
+from f5router.model import hostnames, names, tls_names
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import DataGroup, Object, Record, attachment_ref
@@ -50,7 +50,7 @@ def build(config: StrictSettings, facts: DeviceFacts, files: TLSFiles) -> list[O
     records = {name: record(folder, name) for name in theirs if _is_name(name)}
     if files.default_certificate is None:
         return [group, *records.values()]
-    default = attachment_ref(virtual, "profiles", names.full_path(folder, names.DEFAULT_CLIENTSSL))
+    default = attachment_ref(virtual, "profiles", names.full_path(folder, tls_names.DEFAULT_CLIENTSSL))
     for name in _names(files.default_certificate):
         records.setdefault(name, record(folder, name, default))
     irule = attachment_ref(virtual, "rules", names.full_path(folder, names.PASSTHROUGH_IRULE))

@@ -13,7 +13,8 @@ from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import Doubt
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
-from f5router.model.problem import (
+from f5router.model.small import Groups
+from f5router.model.texts import (
     ADDRESSES_REFUSED,
     PODS_NOT_REACHED,
     SERVICE_NOT_FOUND,
@@ -21,7 +22,6 @@ from f5router.model.problem import (
     UNSUPPORTED_PROTOCOL,
     Problem,
 )
-from f5router.model.small import Groups
 from f5router.network import node_ports, pod_places, pool_members
 from f5router.network.pool_members import LeftOut
 

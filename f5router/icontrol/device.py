@@ -27,7 +27,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.sender import Newest, Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
-from f5router.model import option_records
+from f5router.model import ownership
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import (
     BigIPError,
@@ -40,9 +40,9 @@ from f5router.model.errors import (
     Unconfirmed,
     is_usable,
 )
+from f5router.model.health_checks import MONITOR_TYPES
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
-from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
@@ -354,7 +354,7 @@ class Device:
         stack = list(change.obj.dependencies) if errors else []
         while stack:
             ref = stack.pop()
-            if ref.kind in TYPES:
+            if ref.kind in MONITOR_TYPES:
                 continue
             if (error := errors.get(ref)) is not None and not is_usable(error) and not (
                     isinstance(error, Incomplete) and (old is None or ref in old.dependencies)):
@@ -371,7 +371,7 @@ class Device:
         """Return the deletes that may be made: not of retained objects, nor of what they need."""
         staying = {*stays, *outcome.failed, *(change.ref for change in outcome.deferred_deletes)}
         staying -= {change.ref for change in changes}
-        needed = option_records.stays_with(staying, self.observed)
+        needed = ownership.stays_with(staying, self.observed)
         possible = []
         for change in changes:
             if change.ref in needed or retained(change.obj):

@@ -22,9 +22,9 @@ from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest import session, transport
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import texts
-from f5router.model.backoff import Backoff
 from f5router.model.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
 from f5router.model.json_types import JSON
+from f5router.model.limits import Backoff
 
 log = logging.getLogger(__name__)
 

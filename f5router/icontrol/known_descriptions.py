@@ -2,8 +2,8 @@
 
 from f5router.icontrol.observation import Observation
 from f5router.model import tmos
-from f5router.model.descriptions import Describe
 from f5router.model.ltm import Object, Pool
+from f5router.model.ownership import Describe
 
 
 class KnownDescriptions:

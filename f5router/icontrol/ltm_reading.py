@@ -10,7 +10,7 @@ from f5router.icontrol.expected import Expected, rules_path
 from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes
-from f5router.model import monitors, names, ownership
+from f5router.model import health_checks, names, ownership, tls_names
 from f5router.model.errors import DeviceTimeout
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
@@ -31,7 +31,8 @@ from f5router.model.objects import Ref
 
 log = logging.getLogger(__name__)
 
-PARTITIONED = (*monitors.TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
+PARTITIONED = (*health_checks.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND,
+               CertFile.KIND,
                KeyFile.KIND)
 PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)
 HTTP = "ltm/profile/http"
@@ -69,7 +70,7 @@ class LTMReading:
         self.objects = {ref: expected.shared(ref, obj) for ref, obj in self.objects.items()}
         for kind in PARTITIONED:
             self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
-        if any(map(names.is_parent, self.profiles[ClientSSL.KIND])):
+        if any(map(tls_names.is_parent, self.profiles[ClientSSL.KIND])):
             self._collection(CRLFile.KIND, pages.filtered(self._folder))
 
     def _collection(self, kind: str, params: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import client_limits, names, original_names, ownership, tmos
+from f5router.model import names, original_names, ownership, route_options, tls_names, tmos
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import NotFound, NotReady
@@ -189,7 +189,7 @@ class _Links:
             elif isinstance(obj, Record) and obj.group == f"{folder}/{names.REENCRYPT_GROUP}":
                 pool = obj.name.rpartition("/")[0]
                 self._of_services.setdefault(pool, set()).add(obj.ref)
-        self._tls = self._attachments(names.REENCRYPT_IRULE) | self._attachments(names.DEFAULT_SERVERSSL)
+        self._tls = self._attachments(names.REENCRYPT_IRULE) | self._attachments(tls_names.DEFAULT_SERVERSSL)
 
     def of(self, obj: Rule | Record | Attachment) -> set[Ref]:
         """Return the objects that one needs; none if it is complete by itself."""
@@ -204,7 +204,7 @@ class _Links:
             pool = Ref(Pool.KIND, original_names.pool(self._folder, obj.data))
             return {pool} | self._attachments(names.PASSTHROUGH_IRULE)
         if obj.group.endswith(names.LIMITS_GROUP):
-            addresses = client_limits.list_name(obj.data)
+            addresses = route_options.list_of_limits(obj.data)
             return {Ref(DataGroup.KIND, f"{self._folder}/{addresses}")} & self._objects.keys()
         return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
 
@@ -224,7 +224,7 @@ class _Links:
         assert isinstance(rule.action, Forward), "only a pool has TLS towards pods"
         record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
         record |= self._of_services.get(rule.action.pool, set()) if record else set()
-        profiles = (names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
+        profiles = (tls_names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
         shown = (self._record(names.SERVER_NAME_GROUP, names.passthrough_record(host)) for host in rule.hosts)
         return (record | self._tls if record else record).union(*map(self._attachments, profiles), *shown)
 
@@ -298,9 +298,9 @@ def missing_profiles(paths: Collection[str], there: Collection[str], folder: str
 
 def _replaced(attached: Iterable[str], profiles: Mapping[str, JSON], folder: str) -> str:
     """Return the administrator's profile whose place our default one has: it is its parent, or the next."""
-    own = names.full_path(folder, names.DEFAULT_CLIENTSSL)
+    own = names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
     parent = str(profiles[own].get("defaultsFrom", "")) if own in attached and own in profiles else ""
-    return str(profiles.get(parent, {}).get("defaultsFrom", "")) if names.is_parent(parent) else parent
+    return str(profiles.get(parent, {}).get("defaultsFrom", "")) if tls_names.is_parent(parent) else parent
 
 
 def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterable[VirtualFacts | None],
@@ -336,7 +336,7 @@ def _records(client: Client, group: str) -> list[Record]:
 
 def attachments(facts: VirtualFacts, raw: JSON, folder: str) -> list[Attachment]:
     """Return our Attachments on a virtual server."""
-    attached, default = [], names.full_path(folder, names.DEFAULT_CLIENTSSL)
+    attached, default = [], names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
     for kind in ("policies", "rules", "profiles"):
         for target, context in listed(raw, kind):
             if owner := _ours(folder, kind, target):

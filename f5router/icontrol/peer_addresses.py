@@ -7,8 +7,8 @@ from collections.abc import Callable
 from f5router.icontrol import own_addresses
 from f5router.icontrol.own_addresses import Peer, UnitAddresses
 from f5router.icontrol.rest.client import Client
-from f5router.model.backoff import Backoff
 from f5router.model.errors import BigIPError
+from f5router.model.limits import Backoff
 
 log = logging.getLogger(__name__)
 

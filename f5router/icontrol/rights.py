@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.model.errors import BigIPError
-from f5router.network.diagnostics import Findings
+from f5router.model.texts import Findings
 
 log = logging.getLogger(__name__)
 

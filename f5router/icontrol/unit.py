@@ -25,9 +25,9 @@ from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter
-from f5router.model.descriptions import Describe
 from f5router.model.errors import Stopped
 from f5router.model.ltm import BigIPState
+from f5router.model.ownership import Describe
 
 
 class Unit:

@@ -24,9 +24,9 @@ from f5router.kube.watch.sources import (
     Source,
 )
 from f5router.kube.watch.store import Store
-from f5router.model.cluster import Delta, Key, KnownStatus, Route
-from f5router.model.ingress import Ingress
-from f5router.model.ingress_route import IngressRoute
+from f5router.model.cluster import Key, KnownStatus, Route
+from f5router.model.delta import Delta
+from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.selection import NamespaceFilter
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.translator import INGRESS_ROUTE, ROUTE, ObjectSource, Translator

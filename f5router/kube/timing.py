@@ -5,7 +5,7 @@ Those of the control loop are in app/timing.py, above this package. Durations ar
 
 from dataclasses import dataclass, field
 
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 
 PAGE_SIZE = 500
 """Objects per page of a list."""

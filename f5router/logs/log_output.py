@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TextIO
 
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 
 HIDDEN = "***"
 

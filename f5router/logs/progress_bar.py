@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 
 from f5router.logs import log_output
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 
 REDRAW_S = 0.25
 BAR_WIDTH = 20

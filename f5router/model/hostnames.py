@@ -14,7 +14,7 @@ MOST = 253
 """Longest Host, in characters."""
 
 MOST_LABELS = 20
-"""Most labels in a wildcard's domain; each number has a precedence of its own (priority.priority_band)."""
+"""Most labels in a wildcard's domain; each number has a precedence of its own (names.priority_band)."""
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+))?")

@@ -1,6 +1,22 @@
-"""Settings of HTTP between the clients and the BIG-IP, the same for all Routes."""
+"""HTTP between the clients and the BIG-IP: settings for all Routes, IDs of requests, options of a Route.
 
+The ID of a request is a header that pods get, in one of HAProxy's formats. Sources: openshift/router,
+haproxy-config.template (both settings stand in HAProxy's configuration as they are);
+openshift/cluster-ingress-operator, deployment.go (the format in quotes, and the default); openshift/api,
+operator/v1, IngressControllerHTTPUniqueIdHeaderPolicy (pattern and 1,024 characters); HAProxy, configuration
+manual, "Quoting and escaping" and "Custom log format".
+
+Options of a Route that act on its requests and responses are the data of a record. Rules name the record, not
+the Route: Routes with equal options share one. A text of a tenant is written in hexadecimal digits, so that
+nothing in it has a meaning to tmsh or Tcl.
+"""
+
+import re
 from dataclasses import dataclass
+
+from f5router.model import header_actions, names
+from f5router.model.hostnames import quote
+from f5router.model.route_options import RouteOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +39,143 @@ class HTTPEdge:
     """Page in the place of the built-in one."""
     not_found: ErrorPage | None = None
     """Page for requests that no Route matches; None: the same as for all others."""
+
+
+DEFAULT_ID_FORMAT = r"%{+X}o\ %ci:%cp_%fi:%fp_%Ts_%rt:%pid"
+MOST_FORMAT = 1024
+"""Characters."""
+MOST_ID = 127
+"""Bytes of an ID; what is longer is cut. Source: HAProxy, UNIQUEID_LEN, less the end of the text."""
+
+ID_ADDRESSES, ID_NUMBERS, ID_TEXTS = ("ci", "fi"), ("cp", "fp", "Ts", "rt", "pid"), ("H",)
+_VARIABLE = re.compile(r"%(?:\{(?P<flags>[-+][QXE](?:,[-+][QXE])*)\})?(?P<name>[A-Za-z0-9]+)")
+_TEXT = re.compile(r"(?:%%|[^%])+")
+_ESCAPED = {"": "\\ #\"'", '"': "\\ #\"'$"}
+"""Characters that a backslash may precede, outside of quotes and within."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueID:
+    """The header that holds a request's ID."""
+
+    name: str
+    pieces: tuple[str, ...]
+    """Pieces of its value, as parse_format returns them."""
+
+
+def parse_id_header(text: str) -> str:
+    """Parse ROUTER_UNIQUE_ID_HEADER_NAME. Raises: ValueError: a reason."""
+    header_actions.check_name(text)
+    if text.lower() in ("host", "lws") or not text[0].isalnum():
+        # "HTTP::header insert" takes lws for an option.
+        raise ValueError(f"{quote(text)} cannot be the header with the ID of a request")
+    return text
+
+
+def parse_id_format(text: str) -> tuple[str, ...]:
+    """Parse ROUTER_UNIQUE_ID_FORMAT: an argument of HAProxy's configuration that is a format of its log.
+
+    Returns: the pieces of the value: t_ with a text in hexadecimal digits, or the name of a variable, with _x
+        for hexadecimal digits or _q for quotes around it.
+    Raises: ValueError: a reason.
+    """
+    if len(text) > MOST_FORMAT:
+        raise ValueError(f"{len(text)} characters; there may be {MOST_FORMAT}")
+    pieces = _pieces(_unquote(text))
+    if not pieces:
+        raise ValueError("has neither a text nor a variable")
+    return pieces
+
+
+def _unquote(text: str) -> str:
+    """Return the text of an argument without its quotes and backslashes."""
+    plain, within, at = "", "", 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char == "\\" and within != "'":
+            if at == len(text) or text[at] not in _ESCAPED[within]:
+                raise ValueError("a backslash must stand before a blank or one of \\ # \" '")
+            plain += text[at]
+            at += 1
+        elif char in ("'", '"') and within in ("", char):
+            within = "" if within else char
+        elif char == "$" and within == '"':
+            raise ValueError("$ stands for a variable of the environment, which is not supported: write \\$")
+        elif not within and char in " \t#":
+            raise ValueError(f"{quote(char)} must stand in quotes, or have a backslash before it")
+        else:
+            plain += char
+    if within:
+        raise ValueError(f"a {within} is missing at the end")
+    if re.search(r"[^ -~]", plain):
+        raise ValueError(f"{quote(plain)} is not printable ASCII")
+    return plain
+
+
+def _pieces(text: str) -> tuple[str, ...]:
+    """Take a format apart. Blanks at its beginning count for nothing, several for one."""
+    pieces: list[str] = []
+    shared: set[str] = set()
+    at, blank = 0, True
+    while at < len(text):
+        if match := _TEXT.match(text, at):
+            words = re.sub(" +", " ", match[0].replace("%%", "%"))
+            words = words.lstrip(" ") if blank else words
+            pieces += [f"t_{words.encode().hex()}"] if words else []
+            blank = words.endswith(" ") if words else blank
+        elif not (match := _VARIABLE.match(text, at)):
+            raise ValueError(f"{quote(text[at:])}: only variables are supported, and %% for a percent sign")
+        elif match["name"] == "o":
+            shared = _flags(shared, match["flags"])
+        else:
+            pieces.append(_variable(match["name"], _flags(shared, match["flags"])))
+            blank = False
+        at = match.end()
+    return tuple(pieces)
+
+
+def _flags(shared: set[str], changes: str | None) -> set[str]:
+    flags = set(shared)
+    for change in (changes or "").split(","):
+        (flags.add if change.startswith("+") else flags.discard)(change[1:])
+    return flags
+
+
+def _variable(name: str, flags: set[str]) -> str:
+    """Return the piece of a variable. E changes nothing: no value has a character that it escapes."""
+    if name not in (*ID_ADDRESSES, *ID_NUMBERS, *ID_TEXTS):
+        raise ValueError(f"%{name} is not supported; these are: "
+                         + ", ".join(f"%{word}" for word in (*ID_ADDRESSES, *ID_NUMBERS, *ID_TEXTS)))
+    if "X" in flags and name not in ID_TEXTS:
+        return f"{name}_x"
+    return f"{name}_q" if "Q" in flags and name not in ID_NUMBERS else name
+
+
+def encode_options(options: RouteOptions, *, secure: bool, forwarded: str, path: str = "") -> str:
+    """Return the data of a record in names.HTTP_GROUP; "" if a Route needs none.
+
+    A slash stands between options, a dot between the words of one.
+    Args:
+        secure: True for requests over TLS.
+        forwarded: the router's own policy for forwarded headers.
+        path: spec.path.
+    """
+    parts = []
+    if options.forwarded not in ("", forwarded):
+        parts.append(f"forwarded.{options.forwarded}")
+    parts += [f"request.{action}" for action in options.request_actions]
+    parts += [f"response.{action}" for action in options.response_actions]
+    if secure and options.hsts:
+        parts.append(f"hsts.{options.hsts.encode().hex()}")
+    if (rewrite := options.rewrite) and (path or not rewrite.needs_path):
+        words = ["rewrite", path.encode().hex(), rewrite.target.encode().hex()]
+        words += ["rest"] if rewrite.keeps_rest else []
+        words += ["slash"] if rewrite.drops_slash else []
+        parts.append(".".join(words))
+    return "/".join(parts)
+
+
+def options_record_name(data: str) -> str:
+    """Return the name of the record with these data."""
+    return names.digest(data, 32)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
-from f5router.model import monitors
+from f5router.model import health_checks
 from f5router.model.client_tls import TLSProperties
-from f5router.model.monitors import HealthMonitor
+from f5router.model.health_checks import HealthMonitor
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 
@@ -69,7 +69,7 @@ class Pool(NamedObject):
     @property
     def dependencies(self) -> tuple[Ref, ...]:
         """The monitor, if it is ours. A pool is written without one that is missing: see plan/monitors.py."""
-        kind = monitors.kind_of(self.monitor)
+        kind = health_checks.monitor_kind(self.monitor)
         return (Ref(kind, self.monitor),) if kind else ()
 
 
@@ -149,7 +149,7 @@ class Rule(BigIPObject):
     """Full path."""
     name: str
     priority_band: int
-    """Precedence: Rules of a smaller band come first; see priority.priority_band."""
+    """Precedence: Rules of a smaller band come first; see names.priority_band."""
     conditions: frozenset[Condition] | Foreign
     """All must match."""
     action: Forward | Redirect | CheckedRedirect | Foreign

@@ -1,4 +1,4 @@
-"""Names of the router's objects on a BIG-IP.
+"""Names of the router's objects on a BIG-IP, and the ordinals of Rules.
 
 Names of the original router are kept where the object means the same (openshift/origin v3.11.0,
 pkg/router/f5/f5.go and plugin.go). They
@@ -8,16 +8,15 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 
 import hashlib
 import ipaddress
-import re
 from collections.abc import Iterable
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
+from f5router.model.health_checks import HealthMonitor, TCPMonitor
 from f5router.model.ltm import (
     Record,
     record_ref,
 )
-from f5router.model.monitors import HealthMonitor, TCPMonitor
 from f5router.model.objects import Ref
 
 INSECURE_POLICY = "openshift_insecure_routes"
@@ -87,17 +86,6 @@ STRICT, STRICT_DATA = "/strict", "on"
 SOURCE, COOKIE, NO_PERSISTENCE = "source", "cookie", "off"
 """Data of a record in PERSISTENCE_GROUP: each client stays with a pod by its address, by a cookie, or not at
 all. Behind COOKIE may come the name of the cookie and its SameSite, a slash before each."""
-DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
-DEFAULT_CLIENTSSL = "openshift_default-client-ssl-profile"
-"""Client SSL profile with the router's default certificate."""
-PARENT_CLIENTSSL = "openshift_routes-parent-client-ssl-profile"
-"""Parent of the client SSL profiles of Hosts, if settings give them other properties than the device's."""
-DEFAULT_PARENT_CLIENTSSL = "openshift_default-parent-client-ssl-profile"
-"""Parent of DEFAULT_CLIENTSSL in this case."""
-VERSION_PARENT_CLIENTSSL = r"openshift_tls1\.[0-3]-parent-client-ssl-profile"
-"""Pattern of the names of parents with another lowest version of TLS than the router's."""
-DEFAULT_STEM = "openshift_default"
-"""Stem of the files of the default certificate; no Route's stem begins so."""
 COMPRESSION_PROFILE = "openshift_http-compression-profile"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
@@ -116,28 +104,6 @@ def digest(text: str, digits: int = 16) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
-def pod_tls(destination_ca: str = "", service: str = "", namespace: str = "") -> str:
-    """Return the digest of TLS towards pods: of the Route's own CA, of a Service by the default one, or none.
-
-    The certificates of the default CA are no part of it: they may be renewed, and the names of pools, on
-    which those of session cookies depend, stay.
-    """
-    return digest(f"{destination_ca}\0{server_name(service, namespace) if service else ''}")
-
-
-def pod_tls_by_service(services: Iterable[str], namespace: str) -> str:
-    """Return the digest of TLS towards pods of several Services, each verified by the name of its own one.
-
-    With other Services the pool has another name: so the numbers of the Services never change in one.
-    """
-    return digest("\0\0" + "\0".join(server_name(service, namespace) for service in sorted(services)))
-
-
-def pod_tls_by_authority(secret: tuple[str, str], entry: str, *subjects: str) -> str:
-    """Return the digest of TLS towards pods by a Secret's authorities, and by names if there are any."""
-    return digest("\0".join(("", "", "", *secret, entry, *subjects)))
-
-
 def service_numbers(services: Iterable[str]) -> dict[str, int]:
     """Return the number of each Service of a pool, for records of REENCRYPT_GROUP."""
     return {service: number for number, service in enumerate(sorted(services), start=1)}
@@ -148,21 +114,12 @@ def service_record(pool: str, number: int) -> str:
     return f"{pool}/{number}"
 
 
-def named_tls(profile: str) -> str:
-    """Return the digest of TLS towards pods by a server SSL profile of the administrator."""
-    return digest(f"\0{profile}\0")
-
-
 def server_name(service: str, namespace: str) -> str:
     """Return the name in the certificate of a Service, if the default destination CA has signed it.
 
     Source: docs.openshift.com, Service serving certificate secrets.
     """
     return f"{service}.{namespace}.svc"
-
-
-UNVERIFIED = pod_tls()
-"""Digest of TLS towards pods whose certificates are not verified."""
 
 
 def shorten(stem: str) -> str:
@@ -300,18 +257,6 @@ def rule_namespace(name: str) -> str:
     return name.removeprefix("openshift_route_").split("_", 1)[0]
 
 
-def file_namespace(path: str) -> str:
-    """Return the namespace of the Route that a certificate or key file belongs to; "" if no Route owns it."""
-    name = path.rsplit("/", 1)[-1]
-    return rule_namespace(name) if name.startswith("openshift_route_") else ""
-
-
-def client_ssl(folder: str, host: str) -> str:
-    """Return the full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
-    stem = f"openshift_wildcard_{host[2:]}" if host.startswith("*.") else f"openshift_host_{host}"
-    return full_path(folder, f"{shorten(stem)}-client-ssl-profile")
-
-
 def passthrough_record(host: str) -> str:
     """Return the name of a Host's record in PASSTHROUGH_GROUP; a wildcard's is its domain after a dot."""
     return host.removeprefix("*")
@@ -331,28 +276,6 @@ def passthrough_host(record: str) -> str:
 def covering_record(record: Record) -> Ref:
     """Return the record of the wildcard that covers the Host of a record."""
     return record_ref(record.group, passthrough_record(hostnames.wildcard(record.name)))
-
-
-def server_ssl(folder: str, tls: str) -> str:
-    """Return the full path of the server SSL profile for one way of TLS towards pods."""
-    return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
-
-
-def parent_client_ssl(folder: str, minimum: str = "") -> str:
-    """Return the full path of the parent of client SSL profiles of Hosts.
-
-    Args: minimum: lowest version of TLS that their owners ask for; "" for that of the router.
-    """
-    name = f"openshift_tls{minimum}-parent-client-ssl-profile" if minimum else PARENT_CLIENTSSL
-    return full_path(folder, name)
-
-
-_PARENT = re.compile(rf"{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}|{VERSION_PARENT_CLIENTSSL}")
-
-
-def is_parent(path: str) -> bool:
-    """True for the full path of a client SSL profile that is only the parent of others of ours."""
-    return _PARENT.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def vxlan_profile(folder: str) -> str:
@@ -419,3 +342,59 @@ def draft_paths(policy: str) -> tuple[str, ...]:
     folder, _, name = policy.rpartition("/")
     root = "/" + folder.split("/")[1]
     return tuple(dict.fromkeys((f"{folder}/Drafts/{name}", f"{root}/Drafts/{name}")))
+
+
+MAX_PATH = 2000
+"""Longest Route path that has a priority band of its own; an exact one is shorter."""
+
+BAND_WIDTH = 1 << 18
+"""Ordinals in a band of Routes with exact hosts."""
+
+WILDCARD_WIDTH = 1 << 15
+"""Ordinals in a band of wildcard Routes; there are 20 times as many bands. All stay below 2 ** 31."""
+
+_WILDCARDS = MAX_PATH + 2
+"""The first band of wildcard Routes, and the number of bands before."""
+
+LAST_ORDINAL = 2**31 - 1
+"""Ordinal of default_noop, which comes after every other Rule."""
+
+
+def priority_band(path: str, *, labels: int = 0, exact: bool = False) -> int:
+    """Return the band of a Route: exact hosts first, then longer domains, then longer paths.
+
+    Two Routes that can both match one request differ in it. An exact path has the band of those that are
+    one character longer, which never match its only request. A condition on the end of a name matches at
+    any depth, so the wildcard of a subdomain comes before that of the domain above. Source:
+    openshift/router, pkg/router/template/util/util.go: SortMapPaths.
+
+    Args:
+        exact: True if the path stands for itself alone; it is shorter than MAX_PATH then.
+        labels: number of labels in a wildcard's domain, at most hostnames.MOST_LABELS; 0 for an exact host.
+    """
+    length = len(path or "/") + 1 if exact else len(path)
+    shorter = MAX_PATH - min(length, MAX_PATH)
+    if not labels:
+        return 1 + shorter
+    return _WILDCARDS + (hostnames.MOST_LABELS - labels) * (MAX_PATH + 1) + shorter
+
+
+def band_ordinals(band: int) -> range:
+    """Return the ordinals of a band."""
+    if band < _WILDCARDS:
+        start, width = band * BAND_WIDTH, BAND_WIDTH
+    else:
+        start, width = _WILDCARDS * BAND_WIDTH + (band - _WILDCARDS) * WILDCARD_WIDTH, WILDCARD_WIDTH
+    return range(start, start + width)
+
+
+def band_of(ordinal: int) -> int:
+    """Return the band that an ordinal belongs to."""
+    above = ordinal - _WILDCARDS * BAND_WIDTH
+    return ordinal // BAND_WIDTH if above < 0 else _WILDCARDS + above // WILDCARD_WIDTH
+
+
+def first_ordinal(band: int, name: str) -> int:
+    """Return where the search for a free ordinal starts; spread by name, so that few Rules collide."""
+    ordinals = band_ordinals(band)
+    return ordinals[int(digest(name), 16) % len(ordinals)]

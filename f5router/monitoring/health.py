@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 
 EXCERPT = 256
 """Characters of a reason that are shown."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from f5router.model.ltm import Pool
 from f5router.model.ltm_nodes import LTMNode, NodeMap
-from f5router.network.diagnostics import Findings
+from f5router.model.texts import Findings
 
 SHOWN = 3
 """Nodes that a sentence names; the others are counted."""

@@ -11,9 +11,8 @@ from itertools import islice, product
 
 from f5router.model.cluster import Key, Node, Service, ServicePort
 from f5router.model.ltm import PoolMember
-from f5router.model.problem import NO_ENDPOINTS, NO_NODE_PORT, PORT_NOT_FOUND, WARNING, Problem
+from f5router.model.texts import NO_ENDPOINTS, NO_NODE_PORT, PORT_NOT_FOUND, WARNING, Findings, Problem
 from f5router.network import node_addresses, pool_members
-from f5router.network.diagnostics import Findings
 from f5router.network.pool_members import Candidate, Choice, ServiceEndpoints
 
 NOT_READY, UNSCHEDULABLE = "not-ready", "unschedulable"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from f5router.model.cluster import EndpointSlice, Service
 from f5router.model.device_facts import Doubt
 from f5router.model.ltm import PoolMember
-from f5router.model.problem import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
+from f5router.model.texts import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
 from f5router.network import refused_addresses
 
 SHOWN = 3

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from f5router.model.device_facts import DeviceFacts, Doubt
-from f5router.network.diagnostics import Findings
+from f5router.model.texts import Findings
 
 METADATA = frozenset(map(ipaddress.ip_address, (
     # Amazon and most others, Azure, Alibaba, Oracle; Amazon, Google and Oracle by IPv6. Sources: their

@@ -19,8 +19,8 @@ from f5router.model.errors import BigIPError
 from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
+from f5router.model.texts import Findings
 from f5router.network import node_addresses
-from f5router.network.diagnostics import Findings
 from f5router.network.node_addresses import Network, Networks
 
 NETWORKS = "--static-route-node-networks"

@@ -14,8 +14,8 @@ from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError
 from f5router.model.net import VxlanProfile
 from f5router.model.objects import Ref
+from f5router.model.texts import Findings
 from f5router.network import vxlan
-from f5router.network.diagnostics import Findings
 
 RAMP = ("without --f5-internal-address and --f5-vxlan-gateway-cidr the router works behind a ramp node, "
         "on TMOS 11.4 and newer and without that licence")

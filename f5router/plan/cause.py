@@ -1,11 +1,11 @@
 """The object of the cluster that an object of the BIG-IP is for, by its name: so a delete has one, too."""
 
-from f5router.model import names, option_records
+from f5router.model import names, ownership, tls_names
 from f5router.model.cluster import Key
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 
-_BY_POOL = (names.REENCRYPT_GROUP, *option_records.BY_POOL)
+_BY_POOL = (names.REENCRYPT_GROUP, *ownership.OPTIONS_BY_POOL)
 _BY_HOST = (names.PASSTHROUGH_GROUP, names.SERVER_NAME_GROUP, names.OWNER_GROUP)
 
 
@@ -14,7 +14,7 @@ def cause(obj: Object) -> str:
     match obj:
         case Rule(name=name):
             return _route(name.partition("__")[0])
-        case CertFile(path=path) | KeyFile(path=path) if names.file_namespace(path):
+        case CertFile(path=path) | KeyFile(path=path) if tls_names.file_namespace(path):
             return _owner_of_file(path.rpartition("/")[2].rpartition("-https-")[0])
         case Pool(path=path):
             return _service(path)
@@ -53,7 +53,7 @@ def _host(path: str) -> str:
     folder, _, name = path.rpartition("/")
     for prefix, wildcard in (("openshift_host_", ""), ("openshift_wildcard_", "*.")):
         host = wildcard + name.removeprefix(prefix).removesuffix("-client-ssl-profile")
-        if "._" not in host and names.client_ssl(folder, host) == path:
+        if "._" not in host and tls_names.client_ssl(folder, host) == path:
             return f"host {host}"
     return ""
 

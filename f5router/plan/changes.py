@@ -9,7 +9,7 @@ from rich.text import Text
 
 from f5router.model import names
 from f5router.model.ltm import Record
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange
 from f5router.plan.preview import Preview
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from f5router.model import priority
+from f5router.model import names
 from f5router.model.ltm import Object, Rule
 from f5router.model.objects import changed
 from f5router.plan.change import AnyChange
@@ -47,8 +47,8 @@ def _with_ordinal(change: AnyChange, ordinals: Ordinals, chosen: set[tuple[str, 
         return change
     if isinstance(change.old, Rule) and change.old.priority_band == rule.priority_band:
         return replace(change, new=changed(rule, ordinal=change.old.ordinal))
-    band = priority.band_ordinals(rule.priority_band)
-    first = band.index(priority.first_ordinal(rule.priority_band, rule.name))
+    band = names.band_ordinals(rule.priority_band)
+    first = band.index(names.first_ordinal(rule.priority_band, rule.name))
     candidates = (band[(first + n) % len(band)] for n in range(len(band)))
     ordinal = next((candidate for candidate in candidates
                     if (rule.policy, candidate) not in chosen

@@ -8,8 +8,7 @@ from rich.text import Text
 
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.printable import printable
-from f5router.model.tables import plain_table
+from f5router.model.texts import plain_table, printable
 from f5router.plan import changes
 from f5router.plan.change import CREATE, DELETE, UPDATE
 from f5router.plan.changes import fields_of

@@ -12,7 +12,7 @@ Namespaces take turns. The network objects through which pods are reached are in
 
 from collections.abc import Iterable, Iterator
 
-from f5router.model import names, option_records
+from f5router.model import names, ownership, tls_names
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.small import Groups
@@ -105,10 +105,10 @@ class Backlog:
             chosen.refs |= chosen.group(ref)
         self._take_turns(chosen, most)
         refs = chosen.refs | {ref for ref in self._namespace if _is_urgent(ref, desired, observed)}
-        held = option_records.stays_with((ref for ref in self._namespace if ref not in refs), observed)
+        held = ownership.stays_with((ref for ref in self._namespace if ref not in refs), observed)
         while staying := {ref for ref in refs if ref not in desired and ref in held}:
             refs -= staying
-            held |= option_records.stays_with(staying, observed)
+            held |= ownership.stays_with(staying, observed)
         idle = [ref for ref in self._namespace
                 if ref not in refs and ref not in held and not self._has_turn(ref, desired)]
         refs.update(idle[:most])
@@ -211,7 +211,7 @@ def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
     closure, stack = [], [ref]
     while stack:
         obj = state.get(stack.pop())
-        for need in (*obj.dependencies, *option_records.of(obj)) if obj is not None else ():
+        for need in (*obj.dependencies, *ownership.option_records(obj)) if obj is not None else ():
             if need not in seen:
                 seen.add(need)
                 closure.append(need)
@@ -240,11 +240,11 @@ def _namespace(obj: Object) -> str:
     if isinstance(obj, Rule):
         return names.rule_namespace(obj.name)
     if isinstance(obj, ClientSSL):
-        return names.file_namespace(obj.cert)
+        return tls_names.file_namespace(obj.cert)
     path = obj.path if isinstance(obj, Pool) else _pool(obj) if isinstance(obj, Record) else ""
     if path.rsplit("/", 1)[-1].startswith("openshift_"):
         return names.pool_namespace(path)
-    return names.file_namespace(getattr(obj, "path", ""))
+    return tls_names.file_namespace(getattr(obj, "path", ""))
 
 
 def _pool(record: Record) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from f5router.admission import field_names
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 
 PERIOD_S = 60.0
 """Time between two looks at the dates of all certificates; with 10,000 of them a look takes 2 ms."""

@@ -15,7 +15,8 @@ small deletes add up to a large one.
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Set
 
-from f5router.model import names, option_records
+from f5router.model import names, ownership
+from f5router.model.limits import LEAST, is_mass
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -28,7 +29,6 @@ from f5router.model.ltm import (
     Rule,
     ServerSSL,
 )
-from f5router.model.mass_loss import LEAST, is_mass
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, AnyChange
 from f5router.reconcile.backlog import hosts_of
@@ -162,7 +162,7 @@ def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
     deletes = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
     needs = deletes
     while needs:
-        needs = (option_records.stays_with(needs, observed) & going) - deletes
+        needs = (ownership.stays_with(needs, observed) & going) - deletes
         deletes = deletes | needs
     return deletes
 

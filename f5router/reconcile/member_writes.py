@@ -17,8 +17,8 @@ from f5router.icontrol.outcome import Outcome
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.errors import Unconfirmed, is_usable
+from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor
 from f5router.model.ltm import Pool
-from f5router.model.monitors import TYPES, HealthMonitor
 from f5router.model.objects import Ref
 from f5router.plan import monitors
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, concerns
@@ -242,7 +242,7 @@ class MemberWrites:
         place: `confirm` brings it back.
         """
         ref = change.ref
-        if change.verb == DELETE and ref.kind in TYPES:
+        if change.verb == DELETE and ref.kind in MONITOR_TYPES:
             waiting = {*self._writing, *self.pending, *chain.from_iterable(self._lacking.values())}
             used = any(ref in self._device.observed[pool].dependencies for pool in waiting
                        if pool in self._device.observed)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from f5router.desired.engine import Engine
-from f5router.model import hostnames, names, ownership
+from f5router.model import hostnames, names, ownership, tls_names
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import (
     Attachment,
@@ -103,7 +103,8 @@ def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref])
         obj = observed[ref]
         profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
         if isinstance(profile, ClientSSL):
-            namespace, claimants = names.file_namespace(profile.cert), owners.claimants(profile.server_name)
+            namespace = tls_names.file_namespace(profile.cert)
+            claimants = owners.claimants(profile.server_name)
             if namespace and claimants and namespace not in claimants:
                 foreign.add(ref)
         elif owners.serves_foreign_namespace(obj):

@@ -15,11 +15,12 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
-from f5router.model.cluster import Delta, Key, Route
+from f5router.model.cluster import Key, Route
+from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import UNCERTAIN_ERRORS, is_usable
 from f5router.model.objects import Ref
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog

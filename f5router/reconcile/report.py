@@ -10,7 +10,7 @@ from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 from f5router.reconcile.backlog import Backlog, hosts_of
 from f5router.status.condition import Verdict
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from f5router.model.backoff import Backoff
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError, Unconfirmed, is_usable
+from f5router.model.limits import Backoff
 from f5router.model.objects import Ref
 from f5router.reconcile.hold import Hold, HoldReason
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from f5router.model import option_records
+from f5router.model import ownership
 from f5router.model.ltm import BigIPState
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Plan
@@ -45,7 +45,7 @@ class Undetermined:
                 waits.add(change.ref)
         stays, needs = set(self.present), {*self.present, *(waits - self.absent)}
         while needs:
-            needs = (option_records.stays_with(needs, observed) & observed.keys()) - stays
+            needs = (ownership.stays_with(needs, observed) & observed.keys()) - stays
             stays |= needs
         untouched = {True: stays, False: waits | self.present}
         held = frozenset(change.ref for change in plan if change.ref in untouched[change.verb == DELETE])

@@ -10,7 +10,7 @@ names.OWNER_GROUP.
 from collections.abc import Collection, Iterable
 
 from f5router.desired.engine import Engine
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     Attachment,
@@ -105,7 +105,7 @@ class _Held:
     def _may_show(self, path: str) -> bool:
         """True if a certificate file may be of an object that is not known; the name shows its Secret."""
         kind = names.route_kind(path)
-        return kind in self._kinds or (kind, names.file_namespace(path)) in self._places
+        return kind in self._kinds or (kind, tls_names.file_namespace(path)) in self._places
 
     def _shows_certificate(self, profile: str) -> bool:
         obj = self._observed.get(Ref(ClientSSL.KIND, profile))
@@ -129,7 +129,7 @@ class _Held:
     def _record_stays(self, record: Record) -> bool:
         folder, _, group = record.group.rpartition("/")
         if group == names.SERVER_NAME_GROUP:
-            return self._shows_certificate(names.client_ssl(folder, names.passthrough_host(record.name)))
+            return self._shows_certificate(tls_names.client_ssl(folder, names.passthrough_host(record.name)))
         if group == names.REENCRYPT_GROUP:
             return record.name in self._pools or record.name.rpartition("/")[0] in self._pools
         if group == names.OWNER_GROUP:

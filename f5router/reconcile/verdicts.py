@@ -8,9 +8,8 @@ from f5router.model.errors import NO_RIGHT, BigIPError, Incomplete, Unconfirmed
 from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
-from f5router.model.problem import SECRET_NOT_READ
+from f5router.model.texts import SECRET_NOT_READ, Findings
 from f5router.network import static_routes, vxlan, vxlan_checks
-from f5router.network.diagnostics import Findings
 from f5router.plan.change import Stage, stage
 from f5router.plan.problems import GroupedProblem, grouped
 from f5router.reconcile.backlog import Backlog

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from f5router.admission import health
-from f5router.model import hostnames, path_rewrite, priority, time_units
+from f5router.model import hostnames, names, route_options, texts
 from f5router.model.cluster import CA_CRT, Backend, Key, PodAuthority, Service, ServicePort
 from f5router.model.health_checks import HealthCheck
 from f5router.model.hostnames import quote
-from f5router.model.ingress_route import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
-from f5router.model.path_rewrite import PathRewrite
-from f5router.model.route_options import DEFAULTS, RouteOptions
+from f5router.model.ingress import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
+from f5router.model.route_options import DEFAULTS, PathRewrite, RouteOptions
 from f5router.sources import path_text
 
 STRATEGIES = {"": "roundrobin", "RoundRobin": "roundrobin", "WeightedLeastRequest": "leastconn",
@@ -86,9 +85,9 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
         return CheckedEntry(f"{place}: cannot specify services and delegate in the same route")
     if not entry.services and not entry.delegate:
         return CheckedEntry(warnings=(f"{place}: neither services nor delegate: it serves nothing",))
-    if entry.match and not (_MATCH.fullmatch(entry.match) and len(entry.match) <= priority.MAX_PATH):
+    if entry.match and not (_MATCH.fullmatch(entry.match) and len(entry.match) <= names.MAX_PATH):
         return CheckedEntry(error=f"{place}: match must begin with / and may have at most "
-                            f"{priority.MAX_PATH} characters, of printable ASCII without ? and #")
+                            f"{names.MAX_PATH} characters, of printable ASCII without ? and #")
     expression = path_text.resembles_expression(entry.match)
     text = (f"{place}: match {path_text.WARNING}",) if expression else ()
     if entry.delegate:
@@ -255,23 +254,23 @@ def _timeout_ms(text: str, place: str, warnings: list[str]) -> int:
     if not text:
         return 0
     if text == "infinity":
-        return time_units.MAX_MS
+        return texts.MAX_MS
     if text in ("0", "+0", "-0"):
         return 0
     terms = list(_DURATION.finditer(text))
     if not terms or "".join(term[0] for term in terms) != text.removeprefix("+"):
         warnings.append(f"{place}: timeoutPolicy.request {quoted(text)} is no time such as 30s; "
                         "infinity applies")
-        return time_units.MAX_MS
+        return texts.MAX_MS
     nanoseconds = sum(int(term[1] + (term[2] or "").ljust(9, "0")) * _NANOSECONDS[term[3]] // 10**9
                       for term in terms)
-    return min(-(-nanoseconds // 10**6), time_units.MAX_MS)
+    return min(-(-nanoseconds // 10**6), texts.MAX_MS)
 
 
 def _rewrite(text: str, place: str) -> PathRewrite | None:
     if not text:
         return None
-    if not path_rewrite.URL_PATH.fullmatch(text):
+    if not route_options.URL_PATH.fullmatch(text):
         raise _Invalid(f"{place}: prefixRewrite is {quoted(text)} but must be a path that begins with /")
     return PathRewrite(text, keeps_rest=True, drops_slash=text == "/")
 

@@ -2,7 +2,7 @@
 
 from f5router.model import names
 from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS
-from f5router.model.ingress_route import IngressRoute, RouteEntry
+from f5router.model.ingress import IngressRoute, RouteEntry
 from f5router.sources.contour_entries import CheckedEntry, quoted
 
 KIND = "IngressRoute"

@@ -6,7 +6,7 @@ An object that is delegated to with several prefixes publishes with each prefix 
 from collections import defaultdict
 
 from f5router.model.cluster import Key
-from f5router.model.ingress_route import IngressRoute
+from f5router.model.ingress import IngressRoute
 from f5router.sources.contour_entries import is_below
 from f5router.sources.graph_parts import View, Visit, target
 

@@ -15,7 +15,7 @@ processTCPProxy) and docs/ingressroute.md; v0.6.0, design/ingressroute-design.md
 from collections.abc import Iterator
 
 from f5router.model.cluster import TLS_SECRET, Key, is_object_name
-from f5router.model.ingress_route import IngressRoute, RouteEntry, VirtualHost
+from f5router.model.ingress import IngressRoute, RouteEntry, VirtualHost
 from f5router.sources import contour_routes, host_holding
 from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
 from f5router.sources.contour_routes import host_of, secret_of

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from f5router.model.cluster import Key
-from f5router.model.ingress_route import Delegate, IngressRoute
+from f5router.model.ingress import Delegate, IngressRoute
 from f5router.sources.contour_entries import is_below, quoted
 from f5router.sources.delegated_prefixes import MOST_PREFIXES, DelegatedPrefixes, charged
 from f5router.sources.graph_parts import MOST_DEPTH, Budget, Graph, View, Visit, chain, target

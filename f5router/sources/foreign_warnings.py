@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from f5router.admission import annotations
 from f5router.admission.foreign.translation import Translation
 from f5router.model.hostnames import quote
-from f5router.model.problem import OPTION_WITHOUT_EFFECT, TRANSLATED, UNSUPPORTED_ANNOTATION, Problem
+from f5router.model.texts import OPTION_WITHOUT_EFFECT, TRANSLATED, UNSUPPORTED_ANNOTATION, Problem
 
 _FIELD = "metadata.annotations: "
 

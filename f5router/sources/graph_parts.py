@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from f5router.model.cluster import Key, Route, Secret
-from f5router.model.ingress_route import Delegate, IngressRoute, RouteEntry
+from f5router.model.ingress import Delegate, IngressRoute, RouteEntry
 from f5router.sources.contour_entries import CheckedEntry
 
 MOST_DEPTH = 256

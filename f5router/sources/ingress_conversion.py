@@ -22,7 +22,7 @@ from f5router.model.ingress import (
     IngressBackend,
     IngressPath,
 )
-from f5router.model.problem import PATH_IS_TEXT, UNUSED_ANNOTATION, UNUSED_TLS_HOST, Problem
+from f5router.model.texts import PATH_IS_TEXT, UNUSED_ANNOTATION, UNUSED_TLS_HOST, Problem
 from f5router.sources import foreign_warnings, host_holding, path_text
 from f5router.sources.ingress_tls import IngressTLSChoice
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from f5router.model import names
-from f5router.model.cluster import Delta, Key, Route, Secret, Service
-from f5router.model.ingress_route import CertificateDelegation, IngressRoute
-from f5router.model.problem import WARNING, Problem
+from f5router.model.cluster import Key, Route, Secret, Service
+from f5router.model.delta import Delta
+from f5router.model.ingress import CertificateDelegation, IngressRoute
+from f5router.model.texts import WARNING, Problem
 from f5router.sources import contour_entries, contour_routes, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
 from f5router.sources.graph_parts import MOST_ROUTES, Budget, Graph

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from f5router.model.cluster import Delta, Key, Route, Service
+from f5router.model.cluster import Key, Route, Service
+from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 from f5router.sources import ingress_conversion
 from f5router.sources.ingress_classes import Classes, ClassSettings
 

@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from f5router.model.cluster import Delta, Key, Route, Service
-from f5router.model.problem import Problem
+from f5router.model.cluster import Key, Route, Service
+from f5router.model.delta import Delta
+from f5router.model.texts import Problem
 from f5router.sources.ingress_classes import ClassSettings
 from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 from f5router.sources.ingresses import Ingresses

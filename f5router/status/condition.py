@@ -10,7 +10,7 @@ from typing import Any
 
 from f5router.model.cluster import Route
 from f5router.model.json_types import JSON
-from f5router.model.printable import bounded
+from f5router.model.texts import bounded
 
 ADMITTED = "Admitted"
 """Type of the condition that this router writes; conditions of other types are kept."""

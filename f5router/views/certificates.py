@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from cryptography import x509
 
 from f5router.admission import pem
-from f5router.model.printable import bounded
-from f5router.model.validity import LONGEST, timestamp
+from f5router.model.client_tls import LONGEST, timestamp
+from f5router.model.texts import bounded
 
 MOST_NAMES = 100
 """Names of a certificate that are shown."""

@@ -7,7 +7,7 @@ https://graphviz.org/doc/info/lang.html.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 from f5router.views.needed_object import State
 from f5router.views.routes import DOWN, Link, MemberView, PoolView, RouteView, RuleView, Status
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.model import names
+from f5router.model import tls_names
 from f5router.model.cluster import HostSubnet, Key, Node
 from f5router.model.device_facts import VirtualFacts
+from f5router.model.limits import Steps
 from f5router.model.ltm import CertFile, ClientSSL
 from f5router.model.objects import Ref
-from f5router.model.steps import Steps
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import Verdict
 from f5router.views.needed_object import NeededObject
@@ -124,7 +124,7 @@ def _certificate(reconciler: Reconciler, evaluated: EvaluatedRoute) -> str:
     objects = reconciler.engine.objects
     if evaluated.termination not in ("edge", "reencrypt"):
         return ""
-    profile = objects.get(Ref(ClientSSL.KIND, names.client_ssl(reconciler.engine.folder, evaluated.host)))
+    profile = objects.get(Ref(ClientSSL.KIND, tls_names.client_ssl(reconciler.engine.folder, evaluated.host)))
     if not isinstance(profile, ClientSSL):
         return ""
     file = objects.get(Ref(CertFile.KIND, profile.cert))

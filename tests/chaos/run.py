@@ -20,8 +20,8 @@ from f5router.app.controller import Controller
 from f5router.app.timing import Timing
 from f5router.config.config import Config
 from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
-from f5router.model.backoff import Backoff
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.limits import Backoff
 from f5router.model.ownership import owns
 from f5router.plan.diff import diff
 from mocks.bigip import FakeBigIP

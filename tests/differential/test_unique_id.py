@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from f5router.model.unique_id import DEFAULT_FORMAT
+from f5router.model.http_edge import DEFAULT_ID_FORMAT
 from tests.differential.conftest import Pair, Router
 from tests.differential.test_header_actions import to_delete, to_set
 from tests.differential.test_options import annotated
@@ -18,7 +18,7 @@ ACTIONS = {"set": [to_set(NAME, "the Route's")], "delete": [to_delete(NAME)], "n
 ADDRESS, PORT, COUNT, TIME = "[0-9A-F]{8}", "[0-9A-F]{4}", "[0-9A-F]{4,}", "6[0-9A-F]{7}"
 CUT = "[0-9]+-a+"
 FORMATS = {
-    DEFAULT_FORMAT: f"7F000001:{PORT}_{ADDRESS}:{PORT}_{TIME}_{COUNT}:{COUNT}",
+    DEFAULT_ID_FORMAT: f"7F000001:{PORT}_{ADDRESS}:{PORT}_{TIME}_{COUNT}:{COUNT}",
     r"'%{+Q}o%ci  %cp %fi%%'%{-Q}ci\ \#%{+X}Ts.%rt.%{+X}fp":
         rf'"127\.0\.0\.1" [0-9]+ "[0-9.]+"%127\.0\.0\.1 #{TIME}\.[0-9]+\.{PORT}',
     r'"%{+X}o %ci\"\$ %{-X}Ts-%{-X}rt-%{-X}pid"': r'7F000001"\$ 1[0-9]{9}-[0-9]+-[0-9]+',

@@ -13,7 +13,7 @@ from f5router.app import wiring
 from f5router.desired.engine import Engine
 from f5router.icontrol import failover
 from f5router.kube.api import decode
-from f5router.model.cluster import Delta
+from f5router.model.delta import Delta
 from f5router.model.errors import Standby
 from f5router.reconcile.reconciler import Reconciler
 from tests import manifests

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from f5router.model.descriptions import KINDS
+from f5router.model.ownership import DESCRIBED_KINDS
 from tests import manifests
 from tests.feature.test_device import serve
 
@@ -16,7 +16,7 @@ FLAGS = {"router_canonical_hostname": "router.example.com", "backend_check_inter
 
 def described(lab) -> dict[str, str]:
     """Descriptions of our objects by kind and name."""
-    return {f"{kind} {item.path}": item.fields.get("description", "") for kind in KINDS
+    return {f"{kind} {item.path}": item.fields.get("description", "") for kind in DESCRIBED_KINDS
             for item in lab.bigip.items(kind) if re.match(r"/Common/(openshift|ssl)_", item.path)}
 
 
@@ -36,7 +36,7 @@ def test_every_object_says_whose_it_is(lab):
 def test_a_missing_description_is_no_difference(lab):
     """Objects of an earlier release are not written for it; their next update brings it."""
     serve(lab)
-    for kind in KINDS:
+    for kind in DESCRIBED_KINDS:
         for item in lab.bigip.items(kind):
             if item.path.startswith("/Common/openshift_"):
                 item.fields.pop("description", None)

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.admission.route_options import HAPROXY
-from f5router.model import http_options, names
+from f5router.model import http_edge, names
 from f5router.model.route_options import RouteOptions
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
@@ -21,14 +21,14 @@ def strict(name: str, text: str = "", kind: str = "edge", insecure: str = "") ->
 
 
 def data(text: str) -> str:
-    return http_options.encode(RouteOptions(hsts=text), secure=True, forwarded="append")
+    return http_edge.encode_options(RouteOptions(hsts=text), secure=True, forwarded="append")
 
 
 def records(lab: Lab) -> dict[str, str]:
     """Data by name; the names are digests of the data."""
     group = lab.bigip.store.get("ltm/data-group/internal", GROUP)
     by_name = dict(group.fields.get("records", {})) if group else {}
-    assert all(name == http_options.record_name(text) for name, text in by_name.items())
+    assert all(name == http_edge.options_record_name(text) for name, text in by_name.items())
     return by_name
 
 

@@ -224,7 +224,8 @@ def test_hostile_names(site):
                           ("get", "routes", "-o", "yaml"), ("explain", "route", "shop/bad"),
                           ("explain", "route", "shop/forged"),
                           ("explain", "route", "shop/forged", "-o", "json"),
-                          ("explain", "host", "x\x1b[2J\u202e.com"), ("explain", "request", "http://x\x1b[2J/\x1b")):
+                          ("explain", "host", "x\x1b[2J\u202e.com"),
+                          ("explain", "request", "http://x\x1b[2J/\x1b")):
             output = invoke(site, *arguments).output
             assert output
             assert all(line.isprintable() for line in output.splitlines()), arguments

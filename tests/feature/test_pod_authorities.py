@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.kube.timing import SecretPace
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity

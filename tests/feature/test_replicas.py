@@ -15,7 +15,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.kube.api.connection import connect
 from f5router.kube.lease.campaign import running_clock
 from f5router.model.errors import ConfigError, KubeNotLeader, NotLeader
-from f5router.model.write_permit import WritePermit
+from f5router.model.limits import WritePermit
 from tests import manifests
 from tests.feature.test_loop import pool
 from tests.waiting import DEADLINE_S, until

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from f5router.app import wiring
 from f5router.desired.engine import Engine
 from f5router.model import names
-from f5router.model.cluster import Delta, EndpointSlice, Key, Route, Secret
+from f5router.model.cluster import EndpointSlice, Key, Route, Secret
+from f5router.model.delta import Delta
 from f5router.plan.ordinals import Ordinals
 from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from f5router.model.cluster import Delta
+from f5router.model.delta import Delta
 from tests.builders import endpoints, identity, route, secret
 from tests.feature.hand import HOST, Hand
 

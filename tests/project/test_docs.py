@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from f5router.admission.annotations import READ
-from f5router.model import names, problem
+from f5router.model import names, texts, tls_names
 from f5router.model.cluster import Key
+from f5router.model.health_checks import MONITOR_TYPES, TCPMonitor
 from f5router.model.ltm import (
     CertFile,
     ClientSSL,
@@ -21,7 +22,6 @@ from f5router.model.ltm import (
     Pool,
     ServerSSL,
 )
-from f5router.model.monitors import TYPES, TCPMonitor
 from f5router.views import chain
 from tests.project import scraped
 
@@ -90,7 +90,7 @@ def test_every_reason_is_explained():
     assert len(reasons()) == 8
     assert {reason for reason, *_ in rows} == reasons()
     assert all(len(cell.split()) > 1 for cells in rows for cell in cells[1:])
-    assert sorted(reason for reason, *_ in row.findall(warnings)) == sorted(problem.WARNINGS)
+    assert sorted(reason for reason, *_ in row.findall(warnings)) == sorted(texts.WARNINGS)
 
 
 def test_explain_has_a_remedy_for_every_reason():
@@ -146,12 +146,12 @@ NS = Key("<ns>", "<svc>")
     (IRule.KIND, names.HEADERS_IRULE), (DataGroup.KIND, names.HTTP_GROUP),
     (IRule.KIND, names.TIMEOUT_IRULE), (DataGroup.KIND, names.TIMEOUT_GROUP),
     (TCPMonitor.KIND, f"{TCPMonitor.STEM}<seconds>"),
-    *((kind, f"{cls.STEM}<hash>") for kind, cls in TYPES.items()),
-    (ServerSSL.KIND, names.DEFAULT_SERVERSSL),
+    *((kind, f"{cls.STEM}<hash>") for kind, cls in MONITOR_TYPES.items()),
+    (ServerSSL.KIND, tls_names.DEFAULT_SERVERSSL),
     (HTTPCompression.KIND, names.COMPRESSION_PROFILE),
     (Pool.KIND, names.pool("P", NS)),
-    (ClientSSL.KIND, names.client_ssl("P", "<host>")),
-    (ServerSSL.KIND, names.server_ssl("P", "<hash>")),
+    (ClientSSL.KIND, tls_names.client_ssl("P", "<host>")),
+    (ServerSSL.KIND, tls_names.server_ssl("P", "<hash>")),
     (CertFile.KIND, names.route(Key("<ns>", "<route>")) + "-https-cert-<hash>.crt"),
     (KeyFile.KIND, "-https-key-<hash>.key"),
     (CertFile.KIND, "-https-chain-<hash>.crt"),

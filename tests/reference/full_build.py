@@ -24,9 +24,9 @@ from f5router.model.cluster import (
     Service,
 )
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.limits import finish
 from f5router.model.ltm import Object
 from f5router.model.objects import Ref
-from f5router.model.steps import finish
 from f5router.network import node_addresses, node_ports, static_routes, vxlan
 from f5router.network.pool_members import ServiceEndpoints
 

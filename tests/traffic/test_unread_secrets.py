@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from f5router.cli import preflight
 from f5router.cli.main import main
 from f5router.kube.timing import SecretPace
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 from tests import manifests
 from tests.builders import Identity, identity
 from tests.manifests import forward, ingress_route

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from f5router.admission.foreign.draft import ClientList, Draft
-from f5router.model import path_rewrite
+from f5router.model import route_options
 
 Reader = Callable[[Draft, str, str], None]
 """Takes a Draft, the annotation and its value."""
@@ -45,11 +45,11 @@ def url(text: str) -> str:
     return text.strip()
 
 
-def whole_path(text: str) -> path_rewrite.PathRewrite:
+def whole_path(text: str) -> route_options.PathRewrite:
     """Parse a path that takes the place of a whole path, as ingress-nginx has it. Raises: ValueError."""
-    if "$" in text or not path_rewrite.URL_PATH.fullmatch(text):
+    if "$" in text or not route_options.URL_PATH.fullmatch(text):
         raise ValueError(text)
-    return path_rewrite.PathRewrite(text, keeps_rest=False, drops_slash=False)
+    return route_options.PathRewrite(text, keeps_rest=False, drops_slash=False)
 
 
 def plus_one(text: str) -> int:

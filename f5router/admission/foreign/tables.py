@@ -15,14 +15,15 @@ from typing import NamedTuple
 from f5router.admission import route_options
 from f5router.admission.foreign import readers
 from f5router.admission.foreign.readers import Reader
-from f5router.model import path_rewrite, session_cookies, time_units
+from f5router.model import texts
+from f5router.model.route_options import COOKIE_NAME_TEXT, parse_app_root, parse_cookie_name
 
 _BOOLEAN, _ADDRESSES = "true or false", "addresses and CIDRs with commas between them"
 _STATUS = f"one of {', '.join(map(str, readers.REDIRECTS))}"
 _TARGET = "a URL that begins with http:// or https://, without variables"
 _PATH = "a path that begins with /, without groups of a regular expression"
 _SECRET = "NAMESPACE/NAME or NAME"
-_TIMES = time_units.TEXT
+_TIMES = texts.TIME_TEXT
 
 
 class Row(NamedTuple):
@@ -42,14 +43,14 @@ def _option(name: str, parse: object, expected: str) -> Row:
 _ALLOW, _DENY = Row(readers.allow(), _ADDRESSES), Row(readers.deny(), _ADDRESSES)
 _TLS_REDIRECT, _FORCED = Row(readers.redirect(), _BOOLEAN), Row(readers.redirect(forced=True), _BOOLEAN)
 _STATUS_ROW = Row(readers.field("redirect_status", readers.status), _STATUS, protects=False)
-_COOKIE = _option("cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT)
+_COOKIE = _option("cookie_name", parse_cookie_name, COOKIE_NAME_TEXT)
 _SAME_SITE = _option("same_site", route_options.parse_same_site, "Lax, Strict or None")
-_APP_ROOT = _option("app_root", path_rewrite.parse_app_root, "a path below /")
+_APP_ROOT = _option("app_root", parse_app_root, "a path below /")
 _TARGET_ROW = _option("redirect_to", readers.url, _TARGET)
 _CONNECTIONS = Row(readers.option("most_connections", readers.plus_one), "a whole number from 1")
 _PASSTHROUGH = Row(readers.field("passthrough"), _BOOLEAN)
-_TIMEOUT = _option("timeout_ms", time_units.milliseconds, _TIMES)
-_TUNNEL = _option("tunnel_timeout_ms", time_units.milliseconds, _TIMES)
+_TIMEOUT = _option("timeout_ms", texts.parse_milliseconds, _TIMES)
+_TUNNEL = _option("tunnel_timeout_ms", texts.parse_milliseconds, _TIMES)
 _CERTIFICATE = Row(readers.encrypt, "")
 _PODS = Row(readers.backend("https", plain=("http", "auto_http"), ignored=("grpc",)), "HTTP or HTTPS")
 _AUTHORITY, _POD_NAME = Row(readers.authority, _SECRET), Row(readers.field("pod_name", str.strip), "a name")

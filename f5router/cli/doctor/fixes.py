@@ -22,7 +22,7 @@ from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
-from f5router.model.printable import printable
+from f5router.model.texts import printable
 from f5router.network import node_ports, static_routes, vxlan_checks
 from f5router.network.vxlan import VxlanConfig
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from f5router.model.printable import printable
-from f5router.model.tables import hanging
+from f5router.model.texts import hanging, printable
 
 OK, WARNING, FAILURE, SKIPPED = STATES = ("ok", "warning", "failure", "skipped")
 

@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from importlib import resources
 
 from f5router.desired.irules import header_commands, proxy_protocol, strict_sni, unique_id
-from f5router.model import names, session_cookies
-from f5router.model.http_edge import ErrorPage
-from f5router.model.unique_id import UniqueID
+from f5router.model import names, route_options
+from f5router.model.http_edge import ErrorPage, UniqueID
 
 _RESPOND = (
     'HTTP::respond 503 -version auto content "@PAGE@" noserver '
@@ -308,7 +307,8 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
     """
     answer = _respond(page if isinstance(page, ErrorPage) else None)
     return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET.format(answer) if page else "reject",
-                 source=source, cookie=session_cookies.parse_name(cookie) if cookie else "", proxied=proxied)
+                 source=source, cookie=route_options.parse_cookie_name(cookie) if cookie else "",
+                 proxied=proxied)
 
 
 def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, request: Iterable[str] = (),
@@ -327,7 +327,7 @@ def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, r
 
     Args:
         folder: full path of the folder that holds the data-group.
-        forwarded: one of forwarded_headers.POLICIES, for requests whose record names none.
+        forwarded: one of route_options.FORWARDED_POLICIES, for requests whose record names none.
         sets_variables: True if Rules can.
         request, response: actions of the router on all requests and responses, as header_actions encodes
             them. In requests they come before those of the Route, in responses behind: HAProxy's frontend
@@ -347,9 +347,9 @@ def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, r
 def limits_irule(folder: str) -> str:
     """Return the text of openshift_limits_irule, for virtual servers with Routes that limit their clients.
 
-    Records of openshift_limits_dg: a pool's full path with what client_limits.encode gives. A pool whose name
-    ends in names.LIMITED fails closed. The other limits fail open: they keep load from pods, not strangers.
-    An error of the check is logged at most once in ten minutes for each TMM.
+    Records of openshift_limits_dg: a pool's full path with what route_options.encode_limits gives. A pool
+    whose name ends in names.LIMITED fails closed. The other limits fail open: they keep load from pods, not
+    strangers. An error of the check is logged at most once in ten minutes for each TMM.
 
     LB_SELECTED is the event in which the pool is known on every TMOS version, however it was chosen: by a
     policy, by passthrough_irule, by LB::reselect. It comes before the pod is connected to, and again whenever
@@ -390,7 +390,7 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     text = text.replace("@SOURCE@", names.SOURCE if source else names.NO_PERSISTENCE)
     text = text.replace("@PERSISTENCE@", names.SOURCE if source else names.COOKIE)
     text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
-    text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", session_cookies.DEFAULT_SAME_SITE)
+    text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", route_options.DEFAULT_SAME_SITE)
     text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@APPLY@", header_commands.APPLY)
     text = text.replace("@REMOVE@", header_commands.REMOVE)
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()

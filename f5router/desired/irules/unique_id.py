@@ -2,7 +2,7 @@
 
 import re
 
-from f5router.model.unique_id import MOST_ID, UniqueID
+from f5router.model.http_edge import MOST_ID, UniqueID
 
 PIECE = re.compile(r"t_(?:[0-9a-f]{2})+|(?:ci|fi|cp|fp|Ts|rt|pid|H)(?:_[xq])?")
 """A piece of an ID's value, as unique_id.parse_format returns it."""

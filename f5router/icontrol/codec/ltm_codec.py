@@ -12,8 +12,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from f5router.model import names
+from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
+from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor, HTTPMonitor
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     CertFile,
@@ -31,7 +32,6 @@ from f5router.model.ltm import (
     Record,
     ServerSSL,
 )
-from f5router.model.monitors import TYPES, HealthMonitor, HTTPMonitor
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of a decoder for JSON of an unknown form."""
@@ -269,14 +269,14 @@ def decode_tls_properties(obj: JSON) -> TLSProperties:
 
 def decode_client_ssl(obj: JSON) -> ClientSSL | ClientSSLParent:
     path, parent = path_of(obj), _unset(obj.get("defaultsFrom"))
-    if names.is_parent(path):
+    if tls_names.is_parent(path):
         return ClientSSLParent(path, parent, decode_tls_properties(obj))
     pair = obj if "cert" in obj else next(iter(obj.get("certKeyChain") or ()), {})
     if str(obj.get("inheritCertkeychain")) == "true":
         pair = {}
     return ClientSSL(
         path, _unset(obj.get("serverName")), _unset(pair.get("cert")), _unset(pair.get("key")),
-        _unset(pair.get("chain")), parent, str(obj.get("sniDefault")) == "true", names.is_parent(parent),
+        _unset(pair.get("chain")), parent, str(obj.get("sniDefault")) == "true", tls_names.is_parent(parent),
     )
 
 
@@ -356,7 +356,7 @@ def destination_address(obj: JSON) -> str:
 
 
 CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
-    **dict.fromkeys(TYPES, monitor_changes),
+    **dict.fromkeys(MONITOR_TYPES, monitor_changes),
     Pool.KIND: pool_changes,
     DataGroup.KIND: _data_group_changes,
     IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
@@ -387,7 +387,7 @@ def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
 
 
 DECODERS: Mapping[str, Callable[[JSON], Object]] = {
-    **{kind: partial(_decode_monitor, cls) for kind, cls in TYPES.items()},
+    **{kind: partial(_decode_monitor, cls) for kind, cls in MONITOR_TYPES.items()},
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,
     ClientSSL.KIND: decode_client_ssl,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
 from f5router.icontrol.codec.ltm_codec import ODD, items, located, path_of
-from f5router.model import names, priority
+from f5router.model import names
 from f5router.model.json_types import JSON
 from f5router.model.ltm import CheckedRedirect, Condition, Foreign, Forward, Policy, Redirect, Rule
 
@@ -53,7 +53,7 @@ def policy_changes(policy: Policy) -> dict[str, Any]:
 def encode_noop(policy: Policy) -> dict[str, Any]:
     """Encode the last Rule: no conditions, and at most the action that records that no other Rule matched."""
     actions = [_set_variable(0, names.UNMATCHED_VARIABLE, "1")] if policy.sets_pool_variable else []
-    noop = {"name": names.NOOP_RULE, "ordinal": priority.LAST_ORDINAL}
+    noop = {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL}
     return {**noop, "actions": actions} if actions else noop
 
 
@@ -75,7 +75,7 @@ def decode_policy(obj: JSON, rules: list[Rule] | None = None) -> tuple[Policy, l
     policy = Policy(
         path, str(obj.get("strategy", "")).rsplit("/", 1)[-1],
         frozenset(obj.get("controls", ())), frozenset(obj.get("requires", ())),
-        noop=bool(noops) and not noops[0].conditions and noops[0].ordinal == priority.LAST_ORDINAL,
+        noop=bool(noops) and not noops[0].conditions and noops[0].ordinal == names.LAST_ORDINAL,
         sets_pool_variable=bool(noops) and noops[0].action == _UNMATCHED,
     )
     return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]
@@ -107,7 +107,7 @@ def decode_rule(policy: str, obj: JSON) -> Rule:
     except ODD:
         name = str(obj.get("name", "")) if isinstance(obj, Mapping) else ""
         odd = Foreign(_text(obj))
-        return Rule(policy, name, priority.band_of(0), odd, odd, 0)
+        return Rule(policy, name, names.band_of(0), odd, odd, 0)
 
 
 def _decode_rule(policy: str, obj: JSON) -> Rule:
@@ -118,7 +118,7 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     variables = dict(pair for item in actions if (pair := _decode_set_variable(item)))
     action = _decode_action([item for item in actions if not _decode_set_variable(item)], variables)
     return Rule(
-        policy, str(obj["name"]), priority.band_of(ordinal),
+        policy, str(obj["name"]), names.band_of(ordinal),
         foreign or frozenset(c for c in conditions if isinstance(c, Condition)),
         action, ordinal, hosts=_hosts(conditions), suffix=variables.get(names.WILDCARD_VARIABLE, ""),
     )

@@ -48,7 +48,7 @@ from f5router.model.errors import (
     is_elsewhere,
 )
 from f5router.model.json_types import JSON
-from f5router.model.write_permit import ALWAYS, WritePermit
+from f5router.model.limits import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from f5router.model.backoff import Backoff
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -18,6 +17,7 @@ from f5router.model.errors import (
     Unsupported,
     Untrusted,
 )
+from f5router.model.limits import Backoff
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import tenacity
 
-from f5router.model.backoff import Backoff
 from f5router.model.errors import BigIPError
+from f5router.model.limits import Backoff
 
 log = logging.getLogger(__name__)
 

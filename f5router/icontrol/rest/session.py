@@ -26,7 +26,6 @@ from f5router.icontrol.rest.reply import Reply
 from f5router.icontrol.rest.transport import Transport, hide_token
 from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
 from f5router.logs.log_output import hide
-from f5router.model.backoff import Backoff
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -36,6 +35,7 @@ from f5router.model.errors import (
     error_for,
 )
 from f5router.model.json_types import JSON
+from f5router.model.limits import Backoff
 
 log = logging.getLogger(__name__)
 

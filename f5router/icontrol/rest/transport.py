@@ -44,7 +44,7 @@ from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
 from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
-from f5router.model.write_permit import ALWAYS, WritePermit
+from f5router.model.limits import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Removal of certificate and key files that an earlier run left on the BIG-IP's disk.
 
 A router that is killed between an upload and its removal leaves a private key there. The names of uploads
-contain the owner and the time (model/uploaded_files), so a file is removed only if it is certainly ours:
+contain the owner and the time (model/tls_names), so a file is removed only if it is certainly ours:
 
 - this process, or an ended one on this host, uploaded it for this folder, and it is not in use;
 - a router on another host uploaded it for this folder, longer ago than any installation takes;
@@ -23,7 +23,7 @@ from f5router.icontrol.uploads.rest_upload import FAILURES, PARTIAL, RESTUploade
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
-from f5router.model.uploaded_files import UploadedFile, formerly_uploaded
+from f5router.model.tls_names import UploadedFile, formerly_uploaded
 
 log = logging.getLogger(__name__)
 

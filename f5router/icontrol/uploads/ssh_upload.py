@@ -21,7 +21,7 @@ from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, within
 from f5router.icontrol.uploads.turns import Turns
 from f5router.model.errors import NotLeader, Standby, UploadError
-from f5router.model.write_permit import ALWAYS, WritePermit
+from f5router.model.limits import ALWAYS, WritePermit
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import Results, bisect
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
@@ -63,7 +63,7 @@ class AttachmentWriter:
 
     def _expect_default(self, changes: Iterable[Change[Attachment]]) -> None:
         """Remember that a default SNI profile will be attached, which Host profiles require."""
-        own = names.full_path(self._folder, names.DEFAULT_CLIENTSSL)
+        own = names.full_path(self._folder, tls_names.DEFAULT_CLIENTSSL)
         for change in changes:
             if change.obj.target == own and change.verb != DELETE and self._refusal(change) is None:
                 facts = self._facts.get(change.obj.virtual, VirtualFacts(change.obj.virtual))
@@ -177,7 +177,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str)
     if (terminates or clientside) and not (facts.client_ssl or facts.replaced_client_ssl):
         return (f"virtual server {path}, profiles: a client SSL profile is missing; add one with "
                 "sni-default true, it serves Routes without a certificate of their own")
-    takes_over = attachment.target == names.full_path(folder, names.DEFAULT_CLIENTSSL)
+    takes_over = attachment.target == names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
     has_default = facts.default_client_ssl if takes_over else (
         facts.replaced_client_ssl or len(facts.sni_defaults) == 1)
     if clientside and not has_default:

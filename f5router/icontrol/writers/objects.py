@@ -9,7 +9,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.icontrol.writers.writer import SingleWriter, delete
-from f5router.model import descriptions
+from f5router.model import ownership
 from f5router.model.errors import Conflict
 from f5router.model.ltm import Pool
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change, concerns
@@ -22,7 +22,7 @@ class ObjectWriter(SingleWriter[Single]):
 
     kinds = tuple(ltm_codec.CHANGES)
 
-    def __init__(self, client: Client, nodes: NodeWriter, describe: descriptions.Describe):
+    def __init__(self, client: Client, nodes: NodeWriter, describe: ownership.Describe):
         self._client, self._nodes, self._describe = client, nodes, describe
 
     def write_single(self, change: Change[Single]) -> None:
@@ -44,7 +44,7 @@ class ObjectWriter(SingleWriter[Single]):
 
     def _put(self, verb: str, obj: Single, *more: Mapping[str, str]) -> None:
         """Args: more: further arguments of the kind's encoder."""
-        description = descriptions.properties(self._describe, obj)
+        description = ownership.description_properties(self._describe, obj)
         if verb == CREATE:
             try:
                 self._client.post(obj.KIND, {**ltm_codec.encode(obj, *more), **description})

@@ -24,7 +24,7 @@ from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import rule_list
 from f5router.icontrol.writers.rule_list import KnownRules, Pace, RuleList
 from f5router.icontrol.writers.writer import Result, Results, bisect
-from f5router.model import descriptions, names, tmos
+from f5router.model import names, ownership, tmos
 from f5router.model.errors import BigIPError, Conflict, Forbidden, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Policy, Rule
@@ -49,7 +49,7 @@ class PolicyWriter:
     def __init__(
         self, client: Client, *, checkpoint: Callable[[], None], enough: Callable[[], bool],
         attempt: Attempt, obstacle: Callable[[Change[Rule]], BigIPError | None], contents: Contents,
-        describe: descriptions.Describe, on_opened: Callable[[str, JSON], None] = lambda policy, reply: None,
+        describe: ownership.Describe, on_opened: Callable[[str, JSON], None] = lambda policy, reply: None,
         clock: Callable[[], float] = time.monotonic,
     ):
         """Args:
@@ -114,7 +114,8 @@ class PolicyWriter:
             self._repair(policy)
 
     def _create(self, policy: Policy) -> None:
-        body = {**policy_codec.encode_policy(policy), **descriptions.properties(self._describe, policy)}
+        body = {**policy_codec.encode_policy(policy),
+                **ownership.description_properties(self._describe, policy)}
         model = self.model(policy.path)
         if model == DRAFT and not self._drafted(policy, body):
             # No draft can be created in this folder; such policies are edited in place.
@@ -154,7 +155,8 @@ class PolicyWriter:
         base = self._open(policy.path)
         try:
             self._put_noop(base, policy)
-            body = {**policy_codec.policy_changes(policy), **descriptions.properties(self._describe, policy)}
+            body = {**policy_codec.policy_changes(policy),
+                    **ownership.description_properties(self._describe, policy)}
             self._client.patch(item_path(Policy.KIND, base), body)
         except BigIPError:
             self._abandon(policy.path, base)

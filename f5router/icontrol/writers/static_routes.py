@@ -10,7 +10,7 @@ from f5router.icontrol.codec import net_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import SingleWriter, delete
-from f5router.model import descriptions, ownership
+from f5router.model import ownership
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
 from f5router.plan.change import Change
@@ -23,7 +23,7 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
 
     kinds = (StaticRoute.KIND,)
 
-    def __init__(self, client: Client, folder: str, describe: descriptions.Describe):
+    def __init__(self, client: Client, folder: str, describe: ownership.Describe):
         self._client, self._folder, self._describe = client, folder, describe
 
     def write_single(self, change: Change[StaticRoute]) -> None:
@@ -63,7 +63,7 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
         Source: f5-ansible bigip_static_route, which updates all but `network` by PATCH.
         """
         if old.gateway:
-            body = {"gw": new.gateway, **descriptions.properties(self._describe, new)}
+            body = {"gw": new.gateway, **ownership.description_properties(self._describe, new)}
             self._client.patch(item_path(StaticRoute.KIND, new.path), body)
             return
         # Somebody gave it a pool, an interface or no target; a route has only one of them.
@@ -71,4 +71,4 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
         self._client.post(StaticRoute.KIND, self._body(new))
 
     def _body(self, route: StaticRoute) -> dict[str, str]:
-        return {**net_codec.encode_route(route), **descriptions.properties(self._describe, route)}
+        return {**net_codec.encode_route(route), **ownership.description_properties(self._describe, route)}

@@ -13,7 +13,7 @@ from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import fdb
 from f5router.icontrol.writers.writer import SingleWriter, delete
-from f5router.model import descriptions, names, ownership
+from f5router.model import names, ownership
 from f5router.model.device_facts import TunnelFacts, VirtualFacts
 from f5router.model.errors import Conflict, Refused
 from f5router.model.json_types import JSON
@@ -134,7 +134,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
 
     kinds = (VxlanProfile.KIND, Tunnel.KIND, SelfIP.KIND, SourceTranslation.KIND)
 
-    def __init__(self, client: Client, folder: str, describe: descriptions.Describe):
+    def __init__(self, client: Client, folder: str, describe: ownership.Describe):
         self._client, self._folder, self._describe = client, folder, describe
 
     def write_single(self, change: Change[NetworkObject | SourceTranslation]) -> None:
@@ -163,7 +163,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
             self._replace(earlier, obj)
 
     def _body(self, obj: NetworkObject) -> dict[str, Any]:
-        return {**net_codec.encode(obj), **descriptions.properties(self._describe, obj)}
+        return {**net_codec.encode(obj), **ownership.description_properties(self._describe, obj)}
 
     def _take_over(self, obj: NetworkObject) -> None:
         """Update an object created since the last reading; somebody else's self IP is left alone."""

@@ -29,7 +29,7 @@ from f5router.kube.api.outages import Outages
 from f5router.kube.api.watch_counts import WatchCounts
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnauthorized, KubeUnreachable
-from f5router.model.write_permit import ALWAYS, WHY_NOT, WritePermit
+from f5router.model.limits import ALWAYS, WHY_NOT, WritePermit
 
 log = logging.getLogger(__name__)
 

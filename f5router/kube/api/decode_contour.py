@@ -1,4 +1,4 @@
-"""Decodes Contour's IngressRoute and TLSCertificateDelegation to the values of model/ingress_route.py.
+"""Decodes Contour's IngressRoute and TLSCertificateDelegation to the values of model/ingress.py.
 
 A field of a wrong type makes the whole IngressRoute invalid, with the field as the reason: without the field
 it could publish more than its author wants. Source: projectcontour/contour v1.5.1,
@@ -12,7 +12,7 @@ from typing import Any
 
 from f5router.kube.api import fields
 from f5router.kube.api.fields import DecodeError
-from f5router.model.ingress_route import (
+from f5router.model.ingress import (
     CertificateDelegation,
     Delegate,
     IngressRoute,

@@ -187,7 +187,8 @@ class Splitter:
             self._escaped, at = False, 1
         while True:
             if self._in_string:
-                at = _IN_STRING.match(chunk, at).end()  # type: ignore[union-attr]  # matches nothing at all, too
+                at = _IN_STRING.match(chunk,
+                                      at).end()  # type: ignore[union-attr]  # matches nothing at all, too
                 if at == len(chunk):
                     return at
                 if chunk[at] == _BACKSLASH:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from f5router.kube.api.fair_queue import Bucket, FairQueue
 from f5router.kube.timing import SecretPace
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
+from f5router.model.limits import Backoff
 
 BREAK_AFTER = 16
 """Failed reads in a row, in several namespaces, after which the API server itself counts as failing."""

@@ -28,7 +28,7 @@ from f5router.model.errors import (
     KubeNotLeader,
     KubeUnreachable,
 )
-from f5router.model.printable import bounded
+from f5router.model.texts import bounded
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from f5router.kube.api.outages import Outages
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import Source
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     KubeConflict,
@@ -26,6 +25,7 @@ from f5router.model.errors import (
     ResourceUnavailable,
 )
 from f5router.model.json_types import JSON
+from f5router.model.limits import Backoff
 from f5router.sources.translator import ROUTE
 from f5router.status import condition
 

@@ -17,8 +17,8 @@ from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.reflector import METADATA_LIST
 from f5router.kube.watch.sources import NAMESPACES
-from f5router.model.backoff import Backoff
 from f5router.model.errors import KubeError, KubeNotFound, KubeUnreachable
+from f5router.model.limits import Backoff
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from f5router.model.errors import (
     ResourceUnavailable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.mass_loss import is_mass
+from f5router.model.limits import is_mass
 
 log = logging.getLogger(__name__)
 

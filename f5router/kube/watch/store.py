@@ -10,7 +10,6 @@ from typing import Any
 
 from f5router.model.cluster import (
     ClusterNetwork,
-    Delta,
     HostSubnet,
     Key,
     Namespace,
@@ -21,8 +20,8 @@ from f5router.model.cluster import (
     Service,
 )
 from f5router.model.cluster import EndpointSlice as Slice
-from f5router.model.ingress import Ingress, IngressClass
-from f5router.model.ingress_route import CertificateDelegation, IngressRoute
+from f5router.model.delta import Delta
+from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 
 Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation)

@@ -20,7 +20,7 @@ from f5router.kube.watch.sources import (
     SLICES,
     Source,
 )
-from f5router.model.selectors import EVERYTHING
+from f5router.model.selection import EVERYTHING
 from f5router.sources.translator import ROUTE
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.model.problem import PODS_NOT_REACHED
+from f5router.model.texts import PODS_NOT_REACHED
 from tests import manifests
 from tests.feature import sdn
 from tests.feature.static_routes.conftest import FLAGS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import certificates, issuers, pem
 from f5router.admission.certificates import Certificates, Texts
-from f5router.model.steps import finish
+from f5router.model.limits import finish
 from tests import bombs
 from tests.builders import authority, identity
 from tests.examples import examples

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from f5router.admission.health import InvalidCheck, of_thresholds, parse
 from f5router.admission.route_options import HEALTH, ROUTER
 from f5router.admission.route_options import parse as parse_options
-from f5router.model.health_checks import HealthCheck, of_path
+from f5router.model.health_checks import HealthCheck, check_of_path
 from tests.rows import rows
 from tests.unit.admission.test_route_options import HOSTILE
 
@@ -45,7 +45,7 @@ def test_an_entry_without_a_path_is_for_every_route(entry, path):
     """As CIS has them in its NextGen mode, where the monitor is that of the Route that has the annotation."""
     entry = {"send": "GET /healthz", "recv": "", "interval": 2, "timeout": 7, "type": "http"} | entry
     check = HealthCheck("/", "http", 2, 7, r"GET /healthz\r\n\r\n")
-    assert of_path(parse(json.dumps([entry])), path) == check
+    assert check_of_path(parse(json.dumps([entry])), path) == check
 
 
 def test_times_that_are_missing():
@@ -108,7 +108,7 @@ def test_openshifts_annotation_goes_first():
 ])
 def test_which_entry_is_that_of_a_route(paths, path, place):
     checks = parse(json.dumps([GOOD | {"path": text, "interval": n + 1} for n, text in enumerate(paths)]))
-    assert of_path(checks, path) == (None if place is None else checks[place])
+    assert check_of_path(checks, path) == (None if place is None else checks[place])
 
 
 def thresholds(path="/healthy", **more):

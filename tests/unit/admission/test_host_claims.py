@@ -198,7 +198,7 @@ ROWS = [
         {A: INVALID_HOST},
     ),
     (
-        "priority.priority_band: 20 labels",
+        "names.priority_band: 20 labels",
         [
             route("a", host=".".join("a" * 21), wildcard=True, **MINE),
             route("b", host=".".join("b" * 22), wildcard=True, **THEIRS),

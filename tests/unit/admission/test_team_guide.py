@@ -5,8 +5,7 @@ import yaml
 from f5router.admission import admission, host_claims
 from f5router.kube.api import decode
 from f5router.model.cluster import Backend, Route
-from f5router.model.path_rewrite import PathRewrite
-from f5router.model.route_options import RouteOptions
+from f5router.model.route_options import PathRewrite, RouteOptions
 from tests.builders import identity, secret
 from tests.e2e.pages import blocks
 from tests.rows import rows

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from f5router.admission import admission, issuers, pem, validation
-from f5router.model.steps import finish
+from f5router.model.limits import finish
 from tests.builders import authority, identity, route
 from tests.rows import rows
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from f5router.app.held_deletes import HeldBack
-from f5router.model.mass_loss import LEAST
+from f5router.model.limits import LEAST
 from f5router.model.objects import Ref
 from f5router.reconcile.delete_guard import DeleteGuard
 

@@ -8,7 +8,7 @@ import pytest
 from f5router.app.ingress_reporter import IngressReporter, load_balancer_status
 from f5router.app.object_events import MOST
 from f5router.model.cluster import Key
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 from f5router.reconcile.report import Report
 from f5router.status import condition
 from f5router.status.condition import Verdict

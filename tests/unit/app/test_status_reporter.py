@@ -10,8 +10,7 @@ from f5router.app.object_events import NOT_SERVED, NOTICED
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
-from f5router.model.problem import Problem
-from f5router.network.diagnostics import Findings
+from f5router.model.texts import Findings, Problem
 from f5router.reconcile.report import Report
 from f5router.status import condition
 from f5router.status.condition import Verdict

@@ -12,8 +12,8 @@ from f5router.kube.api.connection import connect
 from f5router.kube.status import status_request
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.watch.sources import ROUTES
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
+from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
 from mocks.kube import FakeKube
 from tests import manifests

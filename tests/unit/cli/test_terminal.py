@@ -7,7 +7,7 @@ import pytest
 from rich.text import Text
 
 from f5router.cli import terminal
-from f5router.model.tables import hanging, plain_table
+from f5router.model.texts import hanging, plain_table
 
 
 class Output(io.StringIO):

@@ -7,7 +7,7 @@ import pytest
 from f5router.config import leader_election
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
-from f5router.model.unique_id import UniqueID
+from f5router.model.http_edge import UniqueID
 from f5router.network import node_ports
 from tests.rows import rows
 from tests.unit.config.loading import ENV, HOST, LOGIN, config, files, problems

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.desired import baseline
-from f5router.model import names
-from f5router.model.balancing import Defaults
+from f5router.model import names, tls_names
 from f5router.model.device_facts import OriginalFacts
+from f5router.model.health_checks import TCPMonitor
 from f5router.model.http_edge import ErrorPage, HTTPEdge
 from f5router.model.ltm import Attachment, DataGroup, Forward, IRule, Policy, Pool, Record, ServerSSL
-from f5router.model.monitors import TCPMonitor
 from f5router.model.objects import Ref
+from f5router.model.route_options import BalancingDefaults
 from tests.builders import FACTS, Settings
 from tests.rows import rows
 
@@ -97,7 +97,7 @@ SETTINGS = st.builds(
     forwarded_headers=st.sampled_from(["append", "replace", "if-none", "never"]),
     edge=st.builds(HTTPEdge, compressed_types=st.sampled_from([(), ("text/",)]),
                    not_found=st.sampled_from([None, PAGE]), unavailable=st.sampled_from([None, PAGE])),
-    balancing=st.sampled_from([Defaults(), Defaults(http="source", tcp="roundrobin")]))
+    balancing=st.sampled_from([BalancingDefaults(), BalancingDefaults(http="source", tcp="roundrobin")]))
 
 
 @given(config=SETTINGS, facts=st.sampled_from([FACTS, OLD, GIVEN, FROM_ORIGINAL]))
@@ -113,7 +113,7 @@ def test_one_profile_alone_is_never_attached():
     """The profile alone would encrypt towards every pod, and the device refuses the iRule alone."""
     objects = built(DEFAULT, FROM_ORIGINAL)
     pair = [obj for obj in objects.values() if isinstance(obj, Attachment)
-            and obj.target.rpartition("/")[2] in (names.REENCRYPT_IRULE, names.DEFAULT_SERVERSSL)]
+            and obj.target.rpartition("/")[2] in (names.REENCRYPT_IRULE, tls_names.DEFAULT_SERVERSSL)]
     assert len(pair) == 2
     record = next(obj for obj in objects.values() if isinstance(obj, Record) and obj.name == HTTPS)
     assert record.data == baseline.PLAIN
@@ -141,7 +141,7 @@ def test_what_the_original_router_left_goes_on():
         names.REQUEST_IRULE, names.REENCRYPT_IRULE}
     (pool,) = (obj for obj in needed if isinstance(obj, Record))
     assert pool.name == "/Common/openshift_shop_tls"
-    assert pool.data == names.server_ssl("/Common", names.UNVERIFIED)
+    assert pool.data == tls_names.server_ssl("/Common", tls_names.UNVERIFIED)
 
     fresh = built()[Ref(IRule.KIND, f"/Common/{names.PASSTHROUGH_IRULE}")]
     assert {ref.kind for ref in fresh.dependencies} == {DataGroup.KIND}

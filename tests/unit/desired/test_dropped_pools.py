@@ -7,8 +7,9 @@ import pytest
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.desired.engine import Engine
 from f5router.desired.pools import PoolKey
-from f5router.model import names
-from f5router.model.cluster import Backend, Delta, Key, Route
+from f5router.model import names, tls_names
+from f5router.model.cluster import Backend, Key, Route
+from f5router.model.delta import Delta
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.route_options import RouteOptions
 from tests.builders import FACTS, Settings, endpoints, route, service
@@ -65,7 +66,7 @@ def services_of(engine: Engine, pool: Pool) -> set[str]:
                  id="shortened name, without rates now"),
     pytest.param(OWN | LONG_NAMES | {"tls": "0" * 16}, LONG_ROUTE, {"canary"},
                  id="shortened name with other TLS: pods that are there stay"),
-    pytest.param(OWN | LONG_NAMES | {"tls": names.pod_tls_by_service((LONG, "canary"), LONG)},
+    pytest.param(OWN | LONG_NAMES | {"tls": tls_names.pod_tls_by_service((LONG, "canary"), LONG)},
                  LONG_ROUTE | TWO | LISTED, {LONG, "canary"}, id="shortened name, TLS by Service"),
 ])
 def test_a_pool_from_before_a_restart(key, present, services):

@@ -11,7 +11,6 @@ from f5router.desired import route_objects
 from f5router.desired.engine import Engine
 from f5router.model.cluster import (
     ClusterNetwork,
-    Delta,
     EndpointSlice,
     HostSubnet,
     Key,
@@ -22,18 +21,19 @@ from f5router.model.cluster import (
     RouteTLS,
     Secret,
 )
+from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.hostnames import Naming
 from f5router.model.ltm import Pool, Rule
 from f5router.model.route_options import RouteOptions
 from f5router.model.selection import NamespaceFilter
+from f5router.model.texts import Findings
 from f5router.network import (
     node_ports,
     refused_addresses,
     static_routes,
     vxlan_checks,
 )
-from f5router.network.diagnostics import Findings
 from f5router.network.vxlan import VxlanConfig
 from tests import strategies
 from tests.builders import (

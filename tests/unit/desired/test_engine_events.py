@@ -5,15 +5,8 @@ from dataclasses import replace
 
 from f5router.admission.admission import AdmissionPolicy
 from f5router.desired.engine import Engine
-from f5router.model.cluster import (
-    CA_CRT,
-    Backend,
-    Delta,
-    Key,
-    PodAuthority,
-    RouteTLS,
-    ServicePort,
-)
+from f5router.model.cluster import CA_CRT, Backend, Key, PodAuthority, RouteTLS, ServicePort
+from f5router.model.delta import Delta
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from f5router.desired import match_conditions
-from f5router.model import priority
+from f5router.model import names
 from f5router.model.cluster import PathMatch
 from tests.builders import route
 from tests.examples import examples
@@ -89,7 +89,7 @@ def test_the_most_specific_path_comes_first_and_none_share_a_band(labels):
         matching = [(path, kind) for path, kind in rules if is_for(path, request_, kind)]
         for pair in itertools.combinations(matching, 2):
             first, second = sorted(pair, key=lambda rule: (rule[1] is not EXACT, -len(rule[0])))
-            bands = [priority.priority_band(path, labels=labels, exact=kind is EXACT)
+            bands = [names.priority_band(path, labels=labels, exact=kind is EXACT)
                      for path, kind in (first, second)]
             exact = first[1] is second[1] is EXACT
             assert bands[0] < bands[1] or exact or (first[0] == second[0] and first[1] is not EXACT)

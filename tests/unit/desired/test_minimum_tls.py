@@ -6,7 +6,7 @@ import pytest
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.codec import ltm_codec, policy_codec
-from f5router.model import names, ownership
+from f5router.model import names, ownership, tls_names
 from f5router.model.client_tls import TLSProperties, TLSSettings
 from f5router.model.ltm import ClientSSL, ClientSSLParent, Redirect, Rule
 from f5router.model.objects import Ref
@@ -16,7 +16,7 @@ from tests.unit.desired.test_engine import delta
 BY_DEFAULT = frozenset({"dont-insert-empty-fragments", "no-tlsv1.3"})
 DEVICE = replace(FACTS, client_ssl=TLSProperties(options=BY_DEFAULT))
 OLD = replace(DEVICE, version=(13, 1), client_ssl=TLSProperties(options=frozenset()))
-PATH = names.client_ssl("/Common", "www.example.com")
+PATH = tls_names.client_ssl("/Common", "www.example.com")
 UP_TO_1_1 = {"no-sslv3", "no-tlsv1", "no-tlsv1.1"}
 
 
@@ -87,9 +87,9 @@ def test_the_oldest_with_a_certificate_decides():
 def test_hosts_share_a_parent_that_goes_with_the_last_of_them():
     other = rooted("1.2", "b", host="other.example.com")
     engine = built(rooted("1.2"), other)
-    path = names.parent_client_ssl("/Common", "1.2")
+    path = tls_names.parent_client_ssl("/Common", "1.2")
     parent = engine.objects[Ref(ClientSSL.KIND, path)]
-    assert names.is_parent(path)
+    assert tls_names.is_parent(path)
     assert ownership.owns("/Common", parent)
     body = {"fullPath": path, **ltm_codec.client_ssl_changes(parent)}
     assert ltm_codec.decode_client_ssl(body) == parent

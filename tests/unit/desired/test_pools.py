@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from f5router.desired import pools
 from f5router.desired.engine import Engine
 from f5router.desired.pools import SHARED, PoolBuilder, PoolKey, PoolSettings, Share, Target
-from f5router.model import names, ownership
-from f5router.model.balancing import Defaults
-from f5router.model.cluster import Backend, Delta, Key, Origin
+from f5router.model import names, ownership, tls_names
+from f5router.model.cluster import Backend, Key, Origin
+from f5router.model.delta import Delta
 from f5router.model.ltm import PoolMember
-from f5router.model.route_options import RouteOptions
+from f5router.model.route_options import BalancingDefaults, RouteOptions
 from f5router.network.pool_members import LeftOut, ServiceEndpoints
 from tests.builders import FACTS, Settings, endpoints, route, service
 
@@ -69,7 +69,7 @@ def built(settings, most=1000, **addresses):
                  id="spec.to again, with some weight"),
 ])
 def test_of_route(change, key, settings):
-    assert pools.of_route(replace(route("a"), **change), "edge", "", Defaults()) == (key, settings)
+    assert pools.of_route(replace(route("a"), **change), "edge", "", BalancingDefaults()) == (key, settings)
 
 
 @pytest.mark.parametrize(("defaults", "options", "termination", "balance", "source", "shared"), [
@@ -88,9 +88,9 @@ def test_of_route(change, key, settings):
 def test_defaults_of_the_router(defaults, options, termination, balance, source, shared):
     """A Route shares the pool of its Service if it asks for what the router does by default."""
     asking = replace(route("a"), options=RouteOptions(balance=options))
-    key, settings = pools.of_route(asking, termination, "", Defaults(*defaults))
+    key, settings = pools.of_route(asking, termination, "", BalancingDefaults(*defaults))
     assert (settings.balance, settings.persistence == "source", key == ALL) == (balance, source, shared)
-    assert shared == (settings == pools.shared(Defaults(*defaults)))
+    assert shared == (settings == pools.shared(BalancingDefaults(*defaults)))
 
 
 @pytest.mark.parametrize(("annotation", "defaults", "alternates", "http", "tcp"), [
@@ -107,24 +107,25 @@ def test_which_algorithm_applies(annotation, defaults, alternates, http, tcp):
     """The annotation, then several Services, then the router's settings. Source: haproxy-config.template."""
     asking = replace(route("a"), options=RouteOptions(balance=annotation),
                      alternates=(Backend("api", alternates),))
-    assert pools.algorithm(asking, "edge", Defaults(*defaults)) == http
-    assert pools.algorithm(asking, "passthrough", Defaults(*defaults)) == tcp
+    assert pools.algorithm(asking, "edge", BalancingDefaults(*defaults)) == http
+    assert pools.algorithm(asking, "passthrough", BalancingDefaults(*defaults)) == tcp
 
 
 def test_a_passthrough_route_has_no_pods_of_weight_0():
     two = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
-    assert pools.of_route(two, "passthrough", "", Defaults()) == (OWN, PoolSettings(weighted(api=5)))
+    assert pools.of_route(two, "passthrough", "", BalancingDefaults()) == (OWN, PoolSettings(weighted(api=5)))
     two = replace(route("a"), weight=100, alternates=(Backend("api", 0),))
-    assert pools.of_route(two, "passthrough", "", Defaults()) == (OWN, PoolSettings(weighted(web=100)))
+    assert pools.of_route(two, "passthrough", "", BalancingDefaults()) == (OWN,
+                                                                           PoolSettings(weighted(web=100)))
     two = replace(route("a"), weight=0)
-    assert pools.of_route(two, "passthrough", "", Defaults()) == (OWN, PoolSettings(weighted(web=0)))
+    assert pools.of_route(two, "passthrough", "", BalancingDefaults()) == (OWN, PoolSettings(weighted(web=0)))
 
 
 @pytest.mark.parametrize(("weight", "balance"), [(0, "least-connections-node"), (5, "")])
 def test_a_method_without_weights(weight, balance):
     asking = replace(route("a"), alternates=(Backend("api", weight),),
                      options=RouteOptions(balance="least-connections-node"))
-    assert pools.of_route(asking, "", "", Defaults())[1].balance == balance
+    assert pools.of_route(asking, "", "", BalancingDefaults())[1].balance == balance
     assert pools.ignores_weights(asking) == (not balance)
 
 
@@ -152,7 +153,7 @@ def test_each_service_has_a_port_of_its_own():
     """A virtual Route may name one Service with two ports, and weights beyond those of a Route."""
     virtual = replace(route("a"), origin=Origin("IngressRoute", WEB), target_port="http", weight=500,
                       alternates=(Backend("web", 1000, port="admin"), Backend("api", 500, port="")))
-    key, settings = pools.of_route(virtual, "", "", Defaults())
+    key, settings = pools.of_route(virtual, "", "", BalancingDefaults())
     assert key == PoolKey(WEB, "http", "", "a")
     assert settings.weights == ((Target("web", "http"), 500), (Target("web", "admin"), 1000),
                                 (Target("api", ""), 500))
@@ -210,8 +211,8 @@ def test_members_carry_the_number_of_their_service():
 ])
 def test_the_digest_of_tls_shows_by_which_names(services, by_service):
     asking = replace(route("a", kind="reencrypt"), weight=1, alternates=(Backend("api", 1),))
-    tls = names.pod_tls_by_service(services, "shop")
-    assert pools.of_route(asking, "reencrypt", tls, Defaults())[1].by_service == by_service
+    tls = tls_names.pod_tls_by_service(services, "shop")
+    assert pools.of_route(asking, "reencrypt", tls, BalancingDefaults())[1].by_service == by_service
 
 
 def test_the_limit_of_connections_is_that_of_each_pod():

@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 from f5router.desired import protection
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles, TLSKeyPair, TLSSettings
-from f5router.model.unique_id import UniqueID
+from f5router.model.http_edge import UniqueID
 from tests.builders import FACTS, Settings
 from tests.rows import rows
 
 BARE = {"forwarded_headers": "never"}
 REQUEST, COOKIE, HEADERS, PROXY, PASSTHROUGH, CLIENTS, DEFAULT = (
     names.REQUEST_IRULE, names.COOKIE_IRULE, names.HEADERS_IRULE, names.PROXY_IRULE, names.PASSTHROUGH_IRULE,
-    names.CLIENT_CERTIFICATE_IRULE, names.DEFAULT_CLIENTSSL)
+    names.CLIENT_CERTIFICATE_IRULE, tls_names.DEFAULT_CLIENTSSL)
 NO_FILES, PAIR = TLSFiles(), TLSFiles(default_certificate=TLSKeyPair("cert", "", "key", "public"))
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.cluster import Backend
 from f5router.model.ltm import (
     Attachment,
@@ -68,7 +68,7 @@ def test_the_oldest_certificate_of_a_host_decides():
 )
 def test_tls_towards_pods(tls, default, expected):
     built = build(route("a", kind="reencrypt", **tls), config=Settings(default_destination_ca=default))
-    (profile,) = (p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path)
+    (profile,) = (p for p in of(built, ServerSSL) if tls_names.DEFAULT_SERVERSSL not in p.path)
     assert (bool(profile.ca_file), profile.authenticate_name) == (bool(expected[0]), expected[1])
     (pool,) = of(built, Pool)
     assert Record("/Common/ssl_reencrypt_serverssl_dg", pool.path, profile.path) in of(built, Record)
@@ -90,7 +90,7 @@ def test_verification_of_pods(wanted, own, default, expected, unverified):
                      options=RouteOptions(verify_pods=wanted))
     built = build(asking, config=Settings(
         default_destination_ca=ca if default else "", unverified_pods=unverified))
-    profiles = [p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path]
+    profiles = [p for p in of(built, ServerSSL) if tls_names.DEFAULT_SERVERSSL not in p.path]
     assert [(bool(p.ca_file), p.authenticate_name) for p in profiles] == ([expected] if expected else [])
     assert bool(built.faults) == (expected is None)
     texts = [text for texts in built.warnings.values() for _, text in texts if "secure-serverssl" in text]
@@ -107,7 +107,7 @@ def test_a_default_ca_verifies_the_service_that_has_a_weight(weight, alternates,
     asking = replace(route("a", kind="reencrypt"), weight=weight, alternates=alternates)
     built = build(asking, endpoints("10.1.1.1", service="web"), endpoints("10.1.1.2", service="canary"),
                   config=Settings(default_destination_ca=identity().issuer))
-    profiles = [obj for obj in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in obj.path]
+    profiles = [obj for obj in of(built, ServerSSL) if tls_names.DEFAULT_SERVERSSL not in obj.path]
     assert [profile.authenticate_name for profile in profiles] == [name]
     pods = {"10.1.1.1": "web", "10.1.1.2": "canary"}
     assert [pods[member.address] for pool in of(built, Pool) for member in pool.members] == services

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from f5router.admission.admission import AdmissionPolicy
 from f5router.desired import match_conditions, redirects
 from f5router.model import names, ownership
-from f5router.model.balancing import Defaults
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import (
@@ -28,7 +27,7 @@ from f5router.model.ltm import (
     Rule,
 )
 from f5router.model.objects import Ref
-from f5router.model.route_options import RouteOptions
+from f5router.model.route_options import BalancingDefaults, RouteOptions
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
 from tests.reference import full_build
@@ -168,7 +167,7 @@ SOURCE = "/Common/openshift_persistence_dg"
 def test_a_record_says_who_stays_with_a_pod(kind, version, name, told):
     """It is there before requests come; a device whose Rules cannot tell their pool makes no use of it."""
     asking = route("a", kind=kind)
-    defaults = Settings(balancing=Defaults(tcp="random"))
+    defaults = Settings(balancing=BalancingDefaults(tcp="random"))
     built = build(replace(asking, options=RouteOptions(balance="source")), config=defaults,
                   facts=replace(FACTS, version=version))
     (record,) = (obj for obj in of(built, Record) if obj.group == SOURCE)

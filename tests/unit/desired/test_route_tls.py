@@ -9,11 +9,12 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.desired import route_tls
 from f5router.desired.engine import Engine
-from f5router.model import file_names, names
-from f5router.model.cluster import CA_CRT, Backend, Delta, Key, PodAuthority, Route, Secret
+from f5router.model import names, tls_names
+from f5router.model.cluster import CA_CRT, Backend, Key, PodAuthority, Route, Secret
+from f5router.model.delta import Delta
+from f5router.model.limits import finish
 from f5router.model.ltm import CertFile, Record, Rule, ServerSSL
 from f5router.model.route_options import RouteOptions
-from f5router.model.steps import finish
 from tests.builders import FACTS, Settings, endpoints, identity, route, secret
 from tests.reference.full_build import build, snapshot_of
 from tests.unit.desired.test_engine import delta
@@ -66,7 +67,7 @@ def test_renewed_authorities():
     dirty, affected = engine.take_changes()
     assert {ref.kind for ref in dirty} == {CertFile.KIND, ServerSSL.KIND}
     assert {key.name for key in affected} == {"a"}
-    bundle = file_names.destination_ca_file("/Common", CA)
+    bundle = tls_names.destination_ca_file("/Common", CA)
     assert before.keys() - engine.objects.keys() == {ref for ref in before if ref.kind == CertFile.KIND
                                                      and ref.path == bundle}
     renewed = DEFAULT.with_default_destination_ca(OTHER + CA)

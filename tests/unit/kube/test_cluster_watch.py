@@ -8,7 +8,8 @@ import pytest
 from f5router.kube.api import decode
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import WatchSettings
-from f5router.model.cluster import Delta, Key
+from f5router.model.cluster import Key
+from f5router.model.delta import Delta
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import lists, watching
 from tests.waiting import DEADLINE_S, until

@@ -1,10 +1,10 @@
-"""backoff.py: waits that double up to a limit."""
+"""limits.py: waits that double up to a limit."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 
 BACKOFF = Backoff(first_s=0.5, limit_s=60.0)
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from f5router.model import client_limits
+from f5router.model import route_options
 
 
 @pytest.mark.parametrize(("addresses", "limits", "data"), [
     ("/P/sub/a_dg", (), "a_dg"), ("/P/sub/a_dg", (2, 0, 100), "a_dg/2/0/100"), ("", (0, 3, 0), "-/0/3/0")])
 def test_data(addresses, limits, data):
-    assert client_limits.encode(addresses, limits) == data
-    assert client_limits.list_name(data) == addresses.rsplit("/", 1)[-1]
+    assert route_options.encode_limits(addresses, limits) == data
+    assert route_options.list_of_limits(data) == addresses.rsplit("/", 1)[-1]
 
 
 @pytest.mark.parametrize(("data", "name"), [("", ""), ("/", ""), ("a b", "a b"), ("-", ""), ("x/y", "x")])
 def test_data_of_others(data, name):
-    assert client_limits.list_name(data) == name
+    assert route_options.list_of_limits(data) == name

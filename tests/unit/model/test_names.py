@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission
 from f5router.kube.api import decode, fields
-from f5router.model import file_names, names, ownership
+from f5router.model import names, ownership, tls_names
 from f5router.model.cluster import Key
+from f5router.model.health_checks import MONITOR_TYPES, TCPMonitor
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -25,7 +26,6 @@ from f5router.model.ltm import (
     Rule,
     ServerSSL,
 )
-from f5router.model.monitors import TYPES, TCPMonitor
 from tests import strategies
 
 KEYS = st.builds(Key, strategies.LABELS, strategies.HOST_NAMES)
@@ -38,7 +38,7 @@ def test_names_of_the_original():
     assert names.rule(Key("foo", "bar")) == "openshift_route_foo_bar"
     assert names.pool("/Common", Key("foo", "test")) == "/Common/openshift_foo_test"
     assert names.pool("/P/sub", Key("foo", "test"), "8080") == "/P/sub/openshift_foo_test_8080"
-    path = file_names.cert_file("/P", Key("foo", "bar"), "pem")
+    path = tls_names.cert_file("/P", Key("foo", "bar"), "pem")
     assert path.startswith("/P/openshift_route_foo_bar-https-cert-")
 
 
@@ -64,7 +64,7 @@ ANY_HOST = strategies.HOST_NAMES | strategies.HOST_NAMES.map(lambda host: f"*.{h
 
 @given(st.lists(ANY_HOST, min_size=2, max_size=2, unique=True))
 def test_distinct_profiles(pair):
-    first, second = (names.client_ssl("/Common", host) for host in pair)
+    first, second = (tls_names.client_ssl("/Common", host) for host in pair)
     assert first != second
     assert len(first) < 255
     assert "*" not in first
@@ -96,9 +96,9 @@ def test_owns_whatever_can_be_named(namespace, name, to, port, host):
     ours = [
         Pool(names.pool("/Common", Key(route.key.namespace, route.service), route.target_port)),
         Rule(policy, names.rule(route.key), 0, frozenset(), Forward("/x")),
-        ClientSSL(names.client_ssl("/Common", route.host), route.host, "", ""),
-        CertFile(file_names.cert_file("/Common", route.key, "")),
-        KeyFile(file_names.key_file("/Common", route.key, "")),
+        ClientSSL(tls_names.client_ssl("/Common", route.host), route.host, "", ""),
+        CertFile(tls_names.cert_file("/Common", route.key, "")),
+        KeyFile(tls_names.key_file("/Common", route.key, "")),
     ]
     assert [obj for obj in ours if not ownership.owns("/Common", obj)] == []
     assert all(re.fullmatch(r"[A-Za-z0-9_./-]{1,254}", obj.ref.path) for obj in ours)
@@ -116,7 +116,7 @@ def test_long_names_are_shortened_to_the_limit(length):
 @given(KEYS, PORTS, TLS, ANY_HOST, st.sampled_from(["/Common", "/P/sub"]))
 def test_owns_what_it_names(key, port, tls, host, folder):
     policy = f"{folder}/{names.SECURE_POLICY}"
-    profile = names.client_ssl(folder, host)
+    profile = tls_names.client_ssl(folder, host)
     ours = [
         Pool(names.pool(folder, key, port, tls)),
         Pool(names.pool(folder, key, port, tls, key.name, names.LIMITED)),
@@ -126,18 +126,18 @@ def test_owns_what_it_names(key, port, tls, host, folder):
         Record(f"{folder}/{names.LIMITS_GROUP}", names.pool(folder, key), "x"),
         Pool(f"{folder}/{names.NOWHERE_POOL}"),
         TCPMonitor(names.tcp_monitor(folder, 28799), 28799, 86398),
-        *(cls(names.monitor(folder, cls, "5"), 5, 16) for cls in TYPES.values()),
+        *(cls(names.monitor(folder, cls, "5"), 5, 16) for cls in MONITOR_TYPES.values()),
         IRule(f"{folder}/{names.REQUEST_IRULE}"),
         Policy(policy),
         Rule(policy, names.rule(key, 1), 0, frozenset(), Forward("/x")),
         Record(f"{folder}/{names.PASSTHROUGH_GROUP}", host, "x"),
         ClientSSL(profile, host, "", ""),
-        ServerSSL(names.server_ssl(folder, "0123456789abcdef")),
-        ServerSSL(f"{folder}/{names.DEFAULT_SERVERSSL}"),
-        CertFile(file_names.cert_file(folder, key, host)),
-        CertFile(file_names.chain_file(folder, key, host)),
-        CertFile(file_names.destination_ca_file(folder, host)),
-        KeyFile(file_names.key_file(folder, key, host)),
+        ServerSSL(tls_names.server_ssl(folder, "0123456789abcdef")),
+        ServerSSL(f"{folder}/{tls_names.DEFAULT_SERVERSSL}"),
+        CertFile(tls_names.cert_file(folder, key, host)),
+        CertFile(tls_names.chain_file(folder, key, host)),
+        CertFile(tls_names.destination_ca_file(folder, host)),
+        KeyFile(tls_names.key_file(folder, key, host)),
         Attachment("/Common/vs", "profiles", profile, ClientSSL.KIND),
         HTTPCompression(f"{folder}/{names.COMPRESSION_PROFILE}", frozenset()),
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.model import names, option_records
+from f5router.model import names, ownership
 from f5router.model.ltm import Attachment, Forward, IRule, Record, Redirect, Rule
 
 POOL, OTHER = "/Common/openshift_shop_web___0123456789abcdef", "/Common/openshift_shop_web"
@@ -16,7 +16,7 @@ USERS = [
 ]
 
 
-@pytest.mark.parametrize("group", option_records.BY_POOL)
+@pytest.mark.parametrize("group", ownership.OPTIONS_BY_POOL)
 @pytest.mark.parametrize(("name", "users"), [
     (POOL, [0, 3]), ("a.example.com", [3]), ("b.example.com", [4]), ("c.example.com", []),
 ])
@@ -26,9 +26,9 @@ def test_a_record_stays_with_its_users(group, name, users):
     attached = {irule: Attachment("/Common/v", "rules", f"/Common/{irule}", IRule.KIND)
                 for irule in names.IRULE_ORDER}
     observed = {obj.ref: obj for obj in (*USERS, record, *attached.values())}
-    wanted = {record.ref, *(attached[irule].ref for irule in [option_records.BY_POOL[group]] if irule)}
+    wanted = {record.ref, *(attached[irule].ref for irule in [ownership.OPTIONS_BY_POOL[group]] if irule)}
     options = {record.ref, *(obj.ref for obj in attached.values())}
-    assert [option_records.stays_with([obj.ref], observed) & options for obj in USERS] == [
+    assert [ownership.stays_with([obj.ref], observed) & options for obj in USERS] == [
         wanted if number in users else set() for number in range(len(USERS))]
 
 
@@ -40,5 +40,5 @@ def test_a_record_that_a_rule_names_stays_with_it():
     rule = Rule("/Common/openshift_secure_routes", "a", 0, frozenset(), Forward(POOL, http="mine"))
     beside = Rule("/Common/openshift_secure_routes", "b", 0, frozenset(), Forward(POOL))
     observed = {obj.ref: obj for obj in (rule, beside, attached, *records)}
-    assert option_records.stays_with([rule.ref], observed) & observed.keys() == {records[0].ref, attached.ref}
-    assert option_records.stays_with([beside.ref], observed) & observed.keys() == set()
+    assert ownership.stays_with([rule.ref], observed) & observed.keys() == {records[0].ref, attached.ref}
+    assert ownership.stays_with([beside.ref], observed) & observed.keys() == set()

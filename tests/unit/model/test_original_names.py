@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import file_names, names, original_names, ownership
+from f5router.model import names, original_names, ownership, tls_names
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, ServerSSL
 
@@ -47,11 +47,11 @@ def test_its_profiles():
        st.from_regex(r"[0-9a-f]{16}", fullmatch=True))
 def test_no_name_of_ours_is_the_originals(name, digest):
     for host in (name, f"*.{name}"):
-        assert not original_names.is_client_ssl(names.client_ssl("/Common", host))
-    assert not original_names.is_server_ssl(names.server_ssl("/Common", digest))
+        assert not original_names.is_client_ssl(tls_names.client_ssl("/Common", host))
+    assert not original_names.is_server_ssl(tls_names.server_ssl("/Common", digest))
     key = Key(name.replace(".", "-"), name)
-    for path in (file_names.cert_file("/Common", key, digest), file_names.key_file("/Common", key, digest),
-                 file_names.chain_file("/Common", key, digest)):
+    for path in (tls_names.cert_file("/Common", key, digest), tls_names.key_file("/Common", key, digest),
+                 tls_names.chain_file("/Common", key, digest)):
         assert not original_names.is_file(path)
     stem = f"/Common/{names.route(key)}"
     for kind, ending in (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import path_rewrite
-from f5router.model.path_rewrite import PathRewrite
+from f5router.model import route_options
+from f5router.model.route_options import PathRewrite
 from tests.differential.haproxy_config import sanitized
 
 
@@ -19,7 +19,7 @@ from tests.differential.haproxy_config import sanitized
     (r"/a\#b", "/a#b"), ("/a\\", "/a"), ("/&<>", "/&<>"),
 ])
 def test_targets(text, target):
-    assert path_rewrite.parse(text) == PathRewrite(target, keeps_rest=True, drops_slash=text == "/")
+    assert route_options.parse_rewrite(text) == PathRewrite(target, keeps_rest=True, drops_slash=text == "/")
 
 
 @pytest.mark.parametrize(("text", "target"), [
@@ -27,7 +27,7 @@ def test_targets(text, target):
     ('/"a#b"', "/a"),
 ])
 def test_a_comment_takes_the_rest_away(text, target):
-    assert path_rewrite.parse(text) == PathRewrite(target, keeps_rest=False, drops_slash=False)
+    assert route_options.parse_rewrite(text) == PathRewrite(target, keeps_rest=False, drops_slash=False)
 
 
 @pytest.mark.parametrize("text", [
@@ -36,7 +36,7 @@ def test_a_comment_takes_the_rest_away(text, target):
 ])
 def test_what_is_no_target(text):
     with pytest.raises(ValueError, match=r"^") as caught:
-        path_rewrite.parse(text)
+        route_options.parse_rewrite(text)
     assert caught.value.args == (text,)
 
 
@@ -44,7 +44,7 @@ def test_what_is_no_target(text):
 def test_every_target_is_that_of_haproxys_router(text):
     """Where ours is accepted, HAProxy gets the same between its single quotes."""
     try:
-        rewrite = path_rewrite.parse(text)
+        rewrite = route_options.parse_rewrite(text)
     except ValueError:
         return
     written = sanitized(text)
@@ -55,7 +55,7 @@ def test_every_target_is_that_of_haproxys_router(text):
 
 @pytest.mark.parametrize(("text", "slash"), [("/", True), ("/new", False), ("/a/b%20c", False)])
 def test_urls_of_container_ingress_services(text, slash):
-    assert path_rewrite.parse_url(text) == PathRewrite(
+    assert route_options.parse_url_rewrite(text) == PathRewrite(
         text, keeps_rest=True, drops_slash=slash, needs_path=True)
 
 
@@ -64,13 +64,13 @@ def test_urls_of_container_ingress_services(text, slash):
 def test_urls_that_are_not_supported(text):
     message = re.escape(text) + "$"
     with pytest.raises(ValueError, match=message):
-        path_rewrite.parse_url(text)
+        route_options.parse_url_rewrite(text)
     with pytest.raises(ValueError, match=message):
-        path_rewrite.parse_app_root(text)
+        route_options.parse_app_root(text)
 
 
 @pytest.mark.parametrize("text", ["/", "//", "//other.example.com", "///"])
 def test_roots_that_lead_nowhere(text):
     """To themselves, or to another host."""
     with pytest.raises(ValueError, match=re.escape(text)):
-        path_rewrite.parse_app_root(text)
+        route_options.parse_app_root(text)

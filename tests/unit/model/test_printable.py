@@ -1,4 +1,4 @@
-"""printable.py, and that whatever is shown passes through it."""
+"""texts.py, and that whatever is shown passes through it."""
 
 import pytest
 from hypothesis import given
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
-from f5router.model.printable import bounded, printable
+from f5router.model.texts import bounded, printable
 from f5router.monitoring import health
 from f5router.plan import rendering
 from f5router.plan.change import Change

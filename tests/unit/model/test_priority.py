@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import hostnames, priority
+from f5router.model import hostnames, names
 
 LABELS = st.sampled_from([0, 0, 1, 2, 3, hostnames.MOST_LABELS])
 
@@ -12,21 +12,21 @@ LABELS = st.sampled_from([0, 0, 1, 2, 3, hostnames.MOST_LABELS])
 def test_bands_order_rules(length_one, length_other, labels_one, labels_other, name_one, name_other):
     """Exact hosts before wildcards, longer domains first, longer paths first; every ordinal in its band."""
     paths = ["/" + "x" * (length - 1) if length else "" for length in (length_one, length_other)]
-    bands = [priority.priority_band(path, labels=labels)
+    bands = [names.priority_band(path, labels=labels)
              for path, labels in zip(paths, (labels_one, labels_other), strict=True)]
     if labels_one != labels_other:
         before = not labels_one or (labels_other and labels_one > labels_other)
         assert (bands[0] < bands[1]) == bool(before)
-    elif max(length_one, length_other) <= priority.MAX_PATH:
+    elif max(length_one, length_other) <= names.MAX_PATH:
         assert (bands[0] < bands[1]) == (length_one > length_other)
-    ordinal = priority.first_ordinal(bands[0], name_one)
-    assert priority.band_of(ordinal) == bands[0]
-    assert 0 < ordinal < priority.LAST_ORDINAL
+    ordinal = names.first_ordinal(bands[0], name_one)
+    assert names.band_of(ordinal) == bands[0]
+    assert 0 < ordinal < names.LAST_ORDINAL
 
 
 def test_bands_end_below_the_rule_that_is_always_last():
-    last_exact = priority.band_ordinals(priority.priority_band(""))
-    first_wildcard = priority.band_ordinals(priority.priority_band("/" * 2000, labels=20))
-    last_wildcard = priority.band_ordinals(priority.priority_band("", labels=1))
+    last_exact = names.band_ordinals(names.priority_band(""))
+    first_wildcard = names.band_ordinals(names.priority_band("/" * 2000, labels=20))
+    last_wildcard = names.band_ordinals(names.priority_band("", labels=1))
     assert last_exact[-1] < first_wildcard[0]
-    assert last_wildcard[-1] < priority.LAST_ORDINAL
+    assert last_wildcard[-1] < names.LAST_ORDINAL

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.desired.engine import Engine
-from f5router.model.cluster import Delta, Key, Namespace
+from f5router.model.cluster import Key, Namespace
+from f5router.model.delta import Delta
 from f5router.model.selection import NamespaceFilter, Selection, selected
 from tests import strategies
 from tests.builders import FACTS, Settings, route

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from f5router.model import selectors
+from f5router.model import selection
 from mocks.kube.requirements import Unreadable, field_terms, label_requirements
 from tests import selector_cases as cases
 from tests.rows import rows
@@ -14,32 +14,32 @@ from tests.rows import rows
 
 @rows("text", [row[1] for row in cases.LABELS])
 def test_labels(text):
-    assert selectors.labels(text) == text.strip()
-    assert selectors.project_labels(text) == text.strip()
+    assert selection.parse_labels(text) == text.strip()
+    assert selection.parse_project_labels(text) == text.strip()
 
 
 @rows("text", [row[1] for row in cases.BAD_LABELS])
 def test_no_labels(text):
     with pytest.raises(ValueError, match=r"is none of|is not|nothing before or after"):
-        selectors.labels(text)
+        selection.parse_labels(text)
 
 
 def test_every_project():
     """Upstream's star; nowhere else it has a meaning."""
-    assert selectors.project_labels("*") == "*"
+    assert selection.parse_project_labels("*") == "*"
     with pytest.raises(ValueError, match="is not the key of a label"):
-        selectors.labels("*")
+        selection.parse_labels("*")
 
 
 @pytest.mark.parametrize("text", [row[1] for row in cases.FIELDS])
 def test_fields(text):
-    assert selectors.fields(text) == text.strip()
+    assert selection.parse_fields(text) == text.strip()
 
 
 @pytest.mark.parametrize("text", [row[1] for row in cases.BAD_FIELDS])
 def test_no_fields(text):
     with pytest.raises(ValueError, match=r"neither name=value|must stand behind"):
-        selectors.fields(text)
+        selection.parse_fields(text)
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -54,7 +54,7 @@ def test_no_fields(text):
 def test_messages(text, message):
     """They name the part that is wrong."""
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        selectors.labels(text)
+        selection.parse_labels(text)
 
 
 def good(parse, text: str, *errors: type[Exception]) -> bool:
@@ -76,10 +76,10 @@ PIECES = st.lists(st.sampled_from([
 def test_labels_as_the_server_reads_them(text):
     """The same texts are accepted and refused, except for lists with two commas in a row."""
     server = good(label_requirements, text, Unreadable)
-    ours = good(selectors.labels, text, ValueError)
+    ours = good(selection.parse_labels, text, ValueError)
     assert ours == server or (ours and ",," in text.translate({9: None, 32: None}))
 
 
 @given(st.text(r"ab=!,\ ", max_size=9))
 def test_fields_as_the_server_reads_them(text):
-    assert good(selectors.fields, text, ValueError) == good(field_terms, text, Unreadable)
+    assert good(selection.parse_fields, text, ValueError) == good(field_terms, text, Unreadable)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model.unique_id import DEFAULT_FORMAT, MOST_FORMAT, parse_format, parse_name
+from f5router.model.http_edge import DEFAULT_ID_FORMAT, MOST_FORMAT, parse_id_format, parse_id_header
 from tests.rows import rows
 
 IDS = "ci_x t_3a cp_x t_5f fi_x t_3a fp_x t_5f Ts_x t_5f rt_x t_3a pid_x"
@@ -22,7 +22,7 @@ def t(text: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "pieces"), [
-    (DEFAULT_FORMAT, IDS), ('"%{+X}o %ci:%cp_%fi:%fp_%Ts_%rt:%pid"', IDS),
+    (DEFAULT_ID_FORMAT, IDS), ('"%{+X}o %ci:%cp_%fi:%fp_%Ts_%rt:%pid"', IDS),
     ("'%{+X}o %ci:%cp_%fi:%fp_%Ts_%rt:%pid'", IDS),
     ("%rt", "rt"), ("a%rt", f"{t('a')} rt"), ("%H-%rt", f"H {t('-')} rt"), ("100%%", t("100%")),
     ("%{+Q}o%ci%cp%H", "ci_q cp H_q"), ("%{+Q,+X}o%ci%H", "ci_x H_q"), ("%{+Q}ci%ci", "ci_q ci"),
@@ -32,7 +32,7 @@ def t(text: str) -> str:
     (r"'a\b$x[exit]'", t(r"a\b$x[exit]")),
 ])
 def test_formats(text, pieces):
-    assert parse_format(text) == tuple(pieces.split())
+    assert parse_id_format(text) == tuple(pieces.split())
 
 
 @rows("text", [
@@ -42,22 +42,22 @@ def test_formats(text, pieces):
     r"a\x41", r"a\$b", '"$HOME"', "a\nb", "'a\nb'", "\u00e4", "\x7f", "\0", "x" * (MOST_FORMAT + 1)])
 def test_bad_formats(text):
     with pytest.raises(ValueError, match=r"[a-z]"):
-        parse_format(text)
+        parse_id_format(text)
 
 
 @given(st.text(max_size=60) | st.text("%{}+-QXEciHTs [](),\\'\"$", max_size=40))
 def test_nothing_has_a_meaning_to_tcl(text):
     with contextlib.suppress(ValueError):
-        assert all(FORM.fullmatch(piece) for piece in parse_format(text))
+        assert all(FORM.fullmatch(piece) for piece in parse_id_format(text))
 
 
 @pytest.mark.parametrize("name", ["X-Unique-ID", "a", "x_1", "1", "a" * 255])
 def test_names(name):
-    assert parse_name(name) == name
+    assert parse_id_header(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a:", "\u00e4", "a\n", "-lws", "LWS", "host", "Proxy", "Cookie",
                                   "Content-Length", "a" * 256, "$x[exit]"])
 def test_bad_names(name):
     with pytest.raises(ValueError, match=r"[a-z]"):
-        parse_name(name)
+        parse_id_header(name)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import file_names
+from f5router.model import tls_names
 from f5router.model.cluster import Key
-from f5router.model.uploaded_files import UploadedFile, formerly_uploaded
+from f5router.model.tls_names import UploadedFile, formerly_uploaded
 
 UPLOADED = st.builds(
     UploadedFile, folder=st.text("0123456789abcdef", min_size=16, max_size=16),
@@ -38,8 +38,8 @@ def test_no_other_name_counts_as_an_upload(name):
 def test_uploads_of_an_earlier_release_are_known_by_what_they_were_for():
     """They had the name of the file object, with .cert for .crt."""
     key = Key("foo", "bar" * 60)  # shortened
-    for path in (file_names.cert_file("/P/f", key, "pem"), file_names.chain_file("/P/f", key, "pem"),
-                 file_names.key_file("/P/f", key, "pem"), file_names.destination_ca_file("/P/f", "pem")):
+    for path in (tls_names.cert_file("/P/f", key, "pem"), tls_names.chain_file("/P/f", key, "pem"),
+                 tls_names.key_file("/P/f", key, "pem"), tls_names.destination_ca_file("/P/f", "pem")):
         name = path.rsplit("/", 1)[1].replace(".crt", ".cert")
         assert formerly_uploaded("/P/f", name) == path
         assert formerly_uploaded("/P/f", f"{name}~") == ""

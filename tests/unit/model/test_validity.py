@@ -2,7 +2,7 @@
 
 import datetime
 
-from f5router.model.validity import Validity, matches
+from f5router.model.client_tls import Validity, matches
 from tests.rows import rows
 
 BEGIN, END = (datetime.datetime(2026, month, 1, tzinfo=datetime.UTC) for month in (1, 3))

@@ -4,7 +4,7 @@ import pytest
 
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import LTMNode, node_map
-from f5router.network.diagnostics import Findings
+from f5router.model.texts import Findings
 from f5router.network.foreign_nodes import findings
 from tests.rows import rows
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model.cluster import EndpointSlice, Key, ServicePort
+from f5router.model.texts import Findings
 from f5router.network import node_ports
-from f5router.network.diagnostics import Findings
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.pool_members import Candidate, ServiceEndpoints
 from tests.builders import endpoints, node, service

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, DataGroup, KeyFile, Policy, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.plan.cause import cause
@@ -38,7 +38,7 @@ def rule(name: str) -> Rule:
     (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4", "n1"), "Node n1"),
     (StaticRoute("/Common/r", "10.1.0.0/24", "1.2.3.4"), "the Node at 1.2.3.4"),
     (DataGroup("/Common/d"), ""),
-    *((Attachment("/Common/v", "profiles", names.client_ssl("/Common", host), ClientSSL.KIND), shown)
+    *((Attachment("/Common/v", "profiles", tls_names.client_ssl("/Common", host), ClientSSL.KIND), shown)
       for host, shown in (("a.com", "host a.com"), ("*.a.com", "host *.a.com"), ("x" * 250, ""))),
     (Attachment("/Common/v", "policies", "/Common/openshift_secure_routes", Policy.KIND), ""),
 ])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.model import names, ownership
+from f5router.model import names, ownership, tls_names
 from f5router.model.cluster import Route, RouteTLS
 from f5router.model.device_facts import OriginalFacts
 from f5router.model.ltm import (
@@ -457,7 +457,8 @@ def test_the_originals_irule_is_replaced_between_our_attachments_and_rules():
     place = {(verb, kind, name): number for number, (verb, kind, name) in enumerate(kinds)}
     here = place[UPDATE, IRule.KIND, names.PASSTHROUGH_IRULE]
     for kind, name in ((Record.KIND, "openshift_shop_tls"), (Attachment.KIND, names.REENCRYPT_IRULE),
-                       (Attachment.KIND, names.REQUEST_IRULE), (Attachment.KIND, names.DEFAULT_SERVERSSL)):
+                       (Attachment.KIND, names.REQUEST_IRULE),
+                       (Attachment.KIND, tls_names.DEFAULT_SERVERSSL)):
         assert place[CREATE, kind, name] < here, name
     for kind, name in ((Record.KIND, "x.w.com"), (Record.KIND, ".w.com"),
                        (Rule.KIND, "openshift_route_shop_r"), (Rule.KIND, "openshift_route_shop_e")):

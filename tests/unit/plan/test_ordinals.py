@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from f5router.model import priority
+from f5router.model import names
 from f5router.model.ltm import (
     Forward,
     Redirect,
@@ -24,8 +24,8 @@ def test_ordinals_are_unique_and_in_their_band(before, after, config):
     state = applied(state, step(state, after, config)[1])
     rules = [obj for obj in state.values() if isinstance(obj, Rule)]
     assert len({(rule.policy, rule.ordinal) for rule in rules}) == len(rules)
-    assert all(priority.band_of(rule.ordinal) == rule.priority_band for rule in rules)
-    assert all(rule.ordinal < priority.LAST_ORDINAL for rule in rules)
+    assert all(names.band_of(rule.ordinal) == rule.priority_band for rule in rules)
+    assert all(rule.ordinal < names.LAST_ORDINAL for rule in rules)
 
 
 def test_adding_a_route_writes_its_own_objects_only():
@@ -42,22 +42,22 @@ def test_adding_a_route_writes_its_own_objects_only():
 
 def test_equal_bands_get_distinct_ordinals():
     """Even when the device holds the ordinal that a Rule would take first."""
-    rule = Rule(POLICY, "openshift_route_a_b", priority.priority_band("/x"), frozenset(), Redirect("x"))
-    first = priority.first_ordinal(rule.priority_band, rule.name)
+    rule = Rule(POLICY, "openshift_route_a_b", names.priority_band("/x"), frozenset(), Redirect("x"))
+    first = names.first_ordinal(rule.priority_band, rule.name)
     other = Rule(POLICY, "foreign", rule.priority_band, frozenset(), Redirect("y"), ordinal=first)
     changes = diff({rule.ref: rule}, {other.ref: other}, owns)
     assert [c.new.ordinal for c in changes] == [first + 1]
-    end = (rule.priority_band + 1) * priority.BAND_WIDTH - 1
+    end = (rule.priority_band + 1) * names.BAND_WIDTH - 1
     last = replace(rule, ordinal=end)
-    assert priority.band_of(last.ordinal) == rule.priority_band
+    assert names.band_of(last.ordinal) == rule.priority_band
 
 
 def test_a_rule_that_stays_in_its_band_keeps_its_ordinal():
     old = Rule(POLICY, "openshift_route_a_b", 7, frozenset(), Forward("/p"),
-               ordinal=7 * priority.BAND_WIDTH + 5)
+               ordinal=7 * names.BAND_WIDTH + 5)
     new = replace(old, action=Forward("/q"), ordinal=-1)
     (change,) = diff({new.ref: new}, {old.ref: old}, owns)
     assert (change.verb, change.new.ordinal) == (UPDATE, old.ordinal)
     moved = replace(new, priority_band=8)
     (change,) = diff({moved.ref: moved}, {old.ref: old}, owns)
-    assert priority.band_of(change.new.ordinal) == 8
+    assert names.band_of(change.new.ordinal) == 8

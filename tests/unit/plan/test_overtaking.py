@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.model import priority
+from f5router.model import names
 from f5router.model.errors import NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, Record, Redirect, Rule
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
@@ -17,7 +17,7 @@ GROUP = "/Common/ssl_passthrough_servername_dg"
 
 def rule(host: str, path: str = "", *, policy: str = "p", name: str = "r") -> Rule:
     wildcard = host.startswith("*")
-    band = priority.priority_band(path, labels=host.count(".") if wildcard else 0)
+    band = names.priority_band(path, labels=host.count(".") if wildcard else 0)
     return Rule(policy, name, band, frozenset(), Redirect("https://x"), hosts=frozenset({host}),
                 suffix=host[1:] if wildcard else "")
 

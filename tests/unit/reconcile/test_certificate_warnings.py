@@ -4,9 +4,8 @@ import datetime
 from dataclasses import replace
 from types import SimpleNamespace
 
-from f5router.model.client_tls import TLSKeyPair
+from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
-from f5router.model.validity import Validity
 from f5router.reconcile.certificate_warnings import PERIOD_S, CertificateWarnings
 from tests.builders import route
 

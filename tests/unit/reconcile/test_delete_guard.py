@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import names, option_records
+from f5router.model import names, ownership
 from f5router.model.ltm import Attachment, DataGroup, Forward, IRule, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, Change
@@ -130,12 +130,12 @@ def test_holdable():
     assert delete_guard.total(observed, lambda obj: True) == 4
 
 
-@pytest.mark.parametrize("group", option_records.BY_POOL)
+@pytest.mark.parametrize("group", ownership.OPTIONS_BY_POOL)
 def test_what_is_held_keeps_its_options(group):
     """The record of the pool is held, and the iRule that acts on it with all that this needs."""
     gone, option = rule("gone", "a.com"), Record(f"/Common/{group}", POOL.path, "x")
     needed = [gone, POOL, option]
-    if name := option_records.BY_POOL[group]:
+    if name := ownership.OPTIONS_BY_POOL[group]:
         irule = IRule(f"/Common/{name}", extra_dependencies=frozenset({Ref(DataGroup.KIND, option.group)}))
         needed += [irule, DataGroup(option.group), Attachment("/Common/v", "rules", irule.path, IRule.KIND)]
     other = [Record(option.group, "/Common/kept", "x"), Pool("/Common/kept"),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from f5router.desired.engine import Engine
-from f5router.model.cluster import Delta, Key, RouteTLS
+from f5router.model.cluster import Key, RouteTLS
+from f5router.model.delta import Delta
 from f5router.model.ltm import Attachment, ClientSSL, Rule
 from f5router.reconcile import previous_objects
 from tests.builders import FACTS, Settings, identity, route, secret, virtual

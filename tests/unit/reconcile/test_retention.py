@@ -8,7 +8,8 @@ import pytest
 
 from f5router.desired.engine import Engine
 from f5router.model import names
-from f5router.model.cluster import Delta, Key, Origin, PathMatch, Route, RouteTLS
+from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS
+from f5router.model.delta import Delta
 from f5router.model.errors import InUse
 from f5router.model.ltm import Forward, Pool, PoolMember, Rule
 from f5router.model.net import StaticRoute

@@ -1,8 +1,9 @@
 """Short ways to make IngressRoutes and what they refer to."""
 
 from f5router.kube.api import decode_contour
-from f5router.model.cluster import TLS_SECRET, Delta, Key, Secret, Service, ServicePort
-from f5router.model.ingress_route import CertificateDelegation, IngressRoute
+from f5router.model.cluster import TLS_SECRET, Key, Secret, Service, ServicePort
+from f5router.model.delta import Delta
+from f5router.model.ingress import CertificateDelegation, IngressRoute
 from f5router.sources import host_holding
 from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 

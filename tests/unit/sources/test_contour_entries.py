@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.model import time_units
+from f5router.model import texts
 from f5router.model.cluster import CA_CRT, Backend, Key, PodAuthority
 from f5router.sources import contour_entries
 from tests.unit.sources.contour_objects import entry, ingress_route, service, service_of
@@ -92,8 +92,8 @@ def test_health_checks(given, interval_s, timeout_s, host):
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("", 0), ("0s", 0), ("0", 0), ("infinity", time_units.MAX_MS), ("1.5s", 1500), ("1m30s", 90_000),
-    ("100us", 1), ("90000h", time_units.MAX_MS),
+    ("", 0), ("0s", 0), ("0", 0), ("infinity", texts.MAX_MS), ("1.5s", 1500), ("1m30s", 90_000),
+    ("100us", 1), ("90000h", texts.MAX_MS),
 ])
 def test_timeouts(text, expected):
     """Section "Request Timeout"; internal/dag/policy.go: ingressrouteTimeoutPolicy."""

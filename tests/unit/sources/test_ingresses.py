@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from f5router.kube.api import decode, decode_ingress
-from f5router.model.cluster import Delta, Key
+from f5router.model.cluster import Key
+from f5router.model.delta import Delta
 from f5router.sources import host_holding
 from f5router.sources.translator import SourceSettings, Translator
 from tests import builders, manifests

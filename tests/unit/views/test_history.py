@@ -3,7 +3,7 @@
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool, Rule
-from f5router.model.problem import Problem
+from f5router.model.texts import Problem
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.report import Report
 from f5router.status.condition import Verdict

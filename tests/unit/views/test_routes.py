@@ -8,11 +8,11 @@ import pytest
 from f5router.model import header_actions
 from f5router.model.cluster import Key, Origin
 from f5router.model.errors import Refused
+from f5router.model.limits import finish
 from f5router.model.ltm import Pool
 from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
-from f5router.model.steps import finish
 from f5router.network.vxlan import VxlanConfig
 from f5router.status.condition import Verdict
 from f5router.views import nodes, options, records, routes

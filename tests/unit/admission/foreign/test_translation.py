@@ -9,7 +9,7 @@ from f5router.admission.allowlist import Allowlist
 from f5router.admission.foreign import controllers, ignored, options, snippets, translation
 from f5router.admission.foreign.draft import ClientList
 from f5router.admission.foreign.tables import TABLE
-from f5router.model import path_rewrite
+from f5router.model import route_options
 from tests.rows import rows
 
 NGINX = "nginx.ingress.kubernetes.io/"
@@ -102,7 +102,7 @@ def test_values_of_options():
     result = merged({f"{NGINX}rewrite-target": "/new", f"{NGINX}app-root": "/start",
                      f"{NGINX}limit-connections": "5", f"{NGINX}affinity": "cookie",
                      f"{NGINX}session-cookie-name": "route", "haproxy.org/timeout-server": "5s"}).options
-    assert result.rewrite == path_rewrite.PathRewrite("/new", keeps_rest=False, drops_slash=False)
+    assert result.rewrite == route_options.PathRewrite("/new", keeps_rest=False, drops_slash=False)
     assert (result.app_root, result.most_connections, result.cookie_name, result.timeout_ms) == (
         "/start", 6, "route", 5000)
 

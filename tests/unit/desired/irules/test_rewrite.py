@@ -7,21 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.desired import irules
-from f5router.model import http_options, names, path_rewrite
-from f5router.model.forwarded_headers import NEVER
-from f5router.model.path_rewrite import PathRewrite
-from f5router.model.route_options import RouteOptions
+from f5router.model import http_edge, names, route_options
+from f5router.model.route_options import FORWARDED_NEVER, PathRewrite, RouteOptions
 from tests.examples import examples
 from tests.unit.desired.irules.tmm import Tmm
 
 FOLDER = "/Common"
-RULE = irules.headers_irule(FOLDER, forwarded=NEVER)
+RULE = irules.headers_irule(FOLDER, forwarded=FORWARDED_NEVER)
 GROUP = f"{FOLDER}/{names.HTTP_GROUP}"
 
 
 def rewritten(tmm: Tmm, rewrite: PathRewrite, path: str, uri: str, faults: tuple[str, ...] = ()) -> str:
     """Return what becomes of a target. Args: path: of the Route."""
-    data = http_options.encode(RouteOptions(rewrite=rewrite), secure=False, forwarded=NEVER, path=path)
+    data = http_edge.encode_options(RouteOptions(rewrite=rewrite), secure=False, forwarded=FORWARDED_NEVER,
+                                    path=path)
     connection = tmm.run([RULE], groups={GROUP: {"x": data}}, uri=uri, faults=faults,
                          requests=[("h", {names.HTTP_VARIABLE: "x"})])
     actions = [action[1] for action in connection.actions if action[0] == "HTTP::uri"]
@@ -49,12 +48,13 @@ def expected(rewrite: PathRewrite, path: str, uri: str) -> str:
     ("/new", "/a.b", "/axb/c", "/axb/c"), ("/new", "/a", "/A/b", "/A/b"),
     ("/new#x", "/a", "/a/b?c", "/new?c"), ("/n?q=", "/a", "/a/b?c", "/n?q=/b?c"),
     ("/new", "/a", "http://h/a/b?c", "http://h/new/b?c"), ("/", "/a", "https://h:1/a", "https://h:1/"),
-    ("/new", "", "http://h", "http://h"), ("/new", "", "*", "*"), ("/new", "", "http://h?a=/b", "http://h?a=/b"),
+    ("/new", "", "http://h", "http://h"), ("/new", "", "*", "*"),
+    ("/new", "", "http://h?a=/b", "http://h?a=/b"),
     ("/$x[exit]", "/a", "/a/$y[exit]{}\\;\"", "/$x[exit]/$y[exit]{}\\;\""),
     ("/&\\", "/a", "/a/b", "/&/b"), ("/new", "/[a-z]*", "/[a-z]*/b", "/new/b"),
 ])
 def test_targets(tmm, target, path, uri, want):
-    rewrite = path_rewrite.parse(target)
+    rewrite = route_options.parse_rewrite(target)
     assert rewritten(tmm, rewrite, path, uri) == want == expected(rewrite, path, uri)
 
 
@@ -72,7 +72,8 @@ def test_any_target(tmm, rewrite, path, rest, below):
 
 def test_other_requests_are_left_alone(tmm):
     """Requests without a record, also behind one that had it."""
-    data = http_options.encode(RouteOptions(rewrite=path_rewrite.parse("/n")), secure=False, forwarded=NEVER)
+    data = http_edge.encode_options(RouteOptions(rewrite=route_options.parse_rewrite("/n")), secure=False,
+                                    forwarded=FORWARDED_NEVER)
     connection = tmm.run([RULE], groups={GROUP: {"x": data, "y": "hsts.00"}}, requests=[
         ("h", {names.HTTP_VARIABLE: "x"}), ("h", {}), ("h", {names.HTTP_VARIABLE: "y"}),
         ("h", {names.HTTP_VARIABLE: "gone"})])
@@ -81,5 +82,5 @@ def test_other_requests_are_left_alone(tmm):
 
 def test_a_request_that_was_answered(tmm):
     """The command fails, and nothing else happens."""
-    rewrite = path_rewrite.parse("/n")
+    rewrite = route_options.parse_rewrite("/n")
     rewritten(tmm, rewrite, "", "/", faults=("HTTP::uri /n/",))

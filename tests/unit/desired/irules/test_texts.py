@@ -9,8 +9,7 @@ import pytest
 
 from f5router.desired import irules
 from f5router.desired.irules import header_commands
-from f5router.model.http_edge import ErrorPage
-from f5router.model.unique_id import UniqueID, parse_format
+from f5router.model.http_edge import ErrorPage, UniqueID, parse_id_format
 from mocks.bigip.tmm import RuleError
 from tests.rows import rows
 from tests.unit.desired.irules.tmm import Tmm
@@ -35,7 +34,7 @@ TEXTS = [
     pytest.param(partial(irules.headers_irule, forwarded="never", request=["set.61.t_62", "delete.63"],
                          response=["set.61.h_62_lower"]), id="headers with actions"),
     pytest.param(partial(irules.headers_irule, forwarded="append",
-                         with_id=UniqueID("X-ID", parse_format("'%{+X}o %H %ci " + "a%rt " * 199 + "'"))),
+                         with_id=UniqueID("X-ID", parse_id_format("'%{+X}o %H %ci " + "a%rt " * 199 + "'"))),
                  id="headers with IDs"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),

@@ -4,7 +4,7 @@ import pytest
 
 from f5router.desired import irules
 from f5router.model import names
-from f5router.model.unique_id import DEFAULT_FORMAT, UniqueID, parse_format
+from f5router.model.http_edge import DEFAULT_ID_FORMAT, UniqueID, parse_id_format
 from tests.unit.desired.irules.tmm import Tmm
 
 GROUP = f"/Common/{names.HTTP_GROUP}"
@@ -14,14 +14,15 @@ NOW = 0x6B03E62E
 
 def ids(tmm: Tmm, text: str, *, requests: int = 1, variables: dict[str, str] = TOLD, **how) -> list[str]:
     """Return the IDs of the requests of a connection."""
-    rule = irules.headers_irule("/Common", forwarded="append", with_id=UniqueID("X-ID", parse_format(text)))
+    rule = irules.headers_irule("/Common", forwarded="append",
+                                with_id=UniqueID("X-ID", parse_id_format(text)))
     connection = tmm.run([rule], groups={GROUP: {}}, requests=[("a.com", variables)] * requests, now=NOW,
                          **how)
     return [action[3] for action in connection.actions if action[:3] == ("HTTP::header", "insert", "X-ID")]
 
 
 @pytest.mark.parametrize(("text", "client", "wanted"), [
-    (DEFAULT_FORMAT, "192.0.2.1", "C0000201:9C40_C0000250:0050_6B03E62E_0003:0003"),
+    (DEFAULT_ID_FORMAT, "192.0.2.1", "C0000201:9C40_C0000250:0050_6B03E62E_0003:0003"),
     ("%{+X}o%ci-%fi", "2001:db8::1%5", "20010DB8000000000000000000000001-C0000250"),
     ("%{+X}ci", "::1", "00000000000000000000000000000001"),
     ("%{+X}ci", "2001:db8::", "20010DB8000000000000000000000000"),
@@ -48,7 +49,7 @@ def test_only_requests_of_routes(tmm):
 
 @pytest.mark.parametrize("fault", ["TMM::cmp_unit", "IP::local_addr", "HTTP::header insert X-ID 0"])
 def test_a_fault_ends_no_request(tmm, fault):
-    text = "%rt" if "insert" in fault else DEFAULT_FORMAT
+    text = "%rt" if "insert" in fault else DEFAULT_ID_FORMAT
     assert ids(tmm, text, faults=[fault]) == []
 
 

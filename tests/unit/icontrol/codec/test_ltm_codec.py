@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from f5router.icontrol import ltm_reading
 from f5router.icontrol.codec import ltm_codec, policy_codec
-from f5router.model import priority
+from f5router.model import names
+from f5router.model.health_checks import HTTPMonitor, HTTPSMonitor, TCPMonitor
 from f5router.model.ltm import (
     CheckedRedirect,
     ClientSSL,
@@ -30,7 +31,6 @@ from f5router.model.ltm import (
     Rule,
     ServerSSL,
 )
-from f5router.model.monitors import HTTPMonitor, HTTPSMonitor, TCPMonitor
 from tests.rows import rows
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -148,7 +148,7 @@ def test_route_domains_are_no_difference(members, suffix):
 def test_rules(conditions, action, ordinal, suffix):
     if isinstance(action, CheckedRedirect):
         suffix = ".a.com"
-    band = priority.band_of(ordinal)
+    band = names.band_of(ordinal)
     rule = Rule("/P/openshift_secure_routes", "r", band, conditions, action, ordinal, suffix=suffix)
     read = policy_codec.decode_rule(rule.policy, as_read(policy_codec.encode_rule(rule)))
     assert (read, read.ordinal) == (rule, ordinal)

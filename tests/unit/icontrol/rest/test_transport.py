@@ -14,7 +14,7 @@ from urllib3.connection import HTTPSConnection
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import ConfigError, Unreachable, Unsupported, Untrusted
-from f5router.model.write_permit import ALWAYS, WritePermit
+from f5router.model.limits import ALWAYS, WritePermit
 from tests.unit.icontrol.scripted import (
     PASSWORD,
     Answer,
@@ -28,7 +28,8 @@ from tests.waiting import DEADLINE_S
 
 
 @pytest.mark.parametrize("changes", [
-    {"base_url": "http://big"}, {"base_url": "big"}, {"base_url": "https://"}, {"base_url": "https://u:p@big"},
+    {"base_url": "http://big"}, {"base_url": "big"}, {"base_url": "https://"},
+    {"base_url": "https://u:p@big"},
     {"base_url": "https://big/mgmt"}, {"base_url": "https://big?x"}, {"auth": "none"}, {"max_in_flight": 0},
     {"verify": ""}, {"username": "\udcff"}, {"password": "secret\udcff"},
 ], ids=str)

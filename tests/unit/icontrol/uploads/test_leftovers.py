@@ -14,7 +14,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.uploads.leftovers import AGE_S, FOLDERS, REMOVE_S, Leftovers, UploadOrigin
 from f5router.icontrol.uploads.rest_upload import LATE_S, TOGETHER, RESTUploader
-from f5router.model import file_names
+from f5router.model import tls_names
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from mocks.bigip import FakeBigIP
@@ -325,7 +325,7 @@ def test_no_other_file_is_touched(device, others):
 
 def test_an_upload_of_an_earlier_release_goes_when_it_is_certain(big, client, clock):
     """It is installed in our folder, and was there for long; before, and without that, it stays."""
-    key, other = (file_names.key_file("/P", Key("shop", route), "public") for route in "ab")
+    key, other = (tls_names.key_file("/P", Key("shop", route), "public") for route in "ab")
     ours, foreign = (f"{TMP}/{path.rsplit('/', 1)[1]}" for path in (key, other))
     original = f"{TMP}/openshift_route_shop_a-https-key.key"
     put(big, ours, foreign, original)
@@ -340,7 +340,7 @@ def test_an_upload_of_an_earlier_release_goes_when_it_is_certain(big, client, cl
 
 
 def test_an_upload_of_an_earlier_release_that_is_not_installed_stays(big, client, clock):
-    key = file_names.key_file("/P", Key("shop", "a"), "public")
+    key = tls_names.key_file("/P", Key("shop", "a"), "public")
     put(big, f"{TMP}/{key.rsplit('/', 1)[1]}")
     sweeper = left(client, clock)
     for _ in range(3):

@@ -17,7 +17,7 @@ import pytest
 from f5router.icontrol.uploads.ssh import load_private_key
 from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S, SSHUploader
 from f5router.model.errors import NotLeader, UploadAuthFailed, UploadError
-from f5router.model.write_permit import WritePermit
+from f5router.model.limits import WritePermit
 from mocks.bigip.store import DiskFile
 from tests.unit.icontrol.uploads.conftest import PASSWORD
 from tests.waiting import DEADLINE_S

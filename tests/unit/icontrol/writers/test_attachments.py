@@ -9,7 +9,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.writers.attachments import AttachmentWriter, attachment_problem, units
-from f5router.model import names
+from f5router.model import names, tls_names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import NotFound
 from f5router.model.ltm import Attachment, ClientSSL, HTTPCompression, IRule, Policy, ServerSSL
@@ -117,7 +117,7 @@ def test_a_404_to_the_delete_of_a_profile(version, lie):
     with FakeBigIP(version) as device:
         device.add_virtual(VIRTUAL, "10.0.0.1:443", profiles=("/Common/tcp", "/Common/http"))
         device.put_object("ltm/profile/client-ssl", {
-            "name": names.client_ssl("/Common", "a.com").rsplit("/", 1)[1], "partition": "Common",
+            "name": tls_names.client_ssl("/Common", "a.com").rsplit("/", 1)[1], "partition": "Common",
             "serverName": "a.com", "defaultsFrom": "/Common/clientssl"})
         settings_ = ClientSettings(base_url=device.url, username=device.username, password=device.password,
                                    verify=str(device.ca_file))

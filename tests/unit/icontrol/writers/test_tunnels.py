@@ -7,7 +7,7 @@ import pytest
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.tunnels import TunnelWriter
-from f5router.model import descriptions
+from f5router.model import ownership
 from f5router.model.errors import Conflict, InUse, NotFound, Refused
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel
 from f5router.plan.change import CREATE, UPDATE, Change
@@ -260,7 +260,7 @@ def test_reads(given, reads):
 def test_a_description_with_the_tunnel_only():
     """Created or made anew, a tunnel says whose it is; self IPs have no recorded property for it."""
     device = Device(OTHER_PROFILE)
-    describe = descriptions.describer("public")
+    describe = ownership.describer("public")
     TunnelWriter(device, "/Common", describe).write([Change(UPDATE, OTHER_PROFILE, TUNNEL)])
     TunnelWriter(device, "/Common", describe).write([Change(CREATE, None, ADDRESS)])
     texts = {body.get("description") for body in device.objects.values()}

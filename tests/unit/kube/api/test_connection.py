@@ -22,7 +22,7 @@ from f5router.model.errors import (
     ResourceExpired,
     ResourceUnavailable,
 )
-from f5router.model.write_permit import WritePermit
+from f5router.model.limits import WritePermit
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import watching
 from tests.waiting import DEADLINE_S

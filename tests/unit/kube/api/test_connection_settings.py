@@ -188,7 +188,8 @@ def test_proxy_of_the_environment(kubeconfig, monkeypatch):
     assert works(kubeconfig=kubeconfig)
 
 
-@pytest.mark.parametrize("url", ["http://u:secret@127.0.0.1:99999", "http://u:secret@[bad", "foo://u:secret@h"])
+@pytest.mark.parametrize("url",
+                         ["http://u:secret@127.0.0.1:99999", "http://u:secret@[bad", "foo://u:secret@h"])
 def test_a_proxy_that_cannot_be_used(kubeconfig, monkeypatch, url):
     """The reason is without the URL, in which a password may be."""
     monkeypatch.setenv("HTTPS_PROXY", url)

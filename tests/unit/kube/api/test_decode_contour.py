@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from f5router.kube.api import decode, decode_contour
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import Key
-from f5router.model.ingress_route import (
+from f5router.model.ingress import (
     Delegate,
     IngressRoute,
     RouteEntry,

@@ -9,7 +9,7 @@ import pytest
 from f5router.kube.secrets import secret_namespaces
 from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.kube.watch.reflector import Listener, Reflector
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import HURRY, lists, watches, watching
 from tests.unit.kube.secrets.conftest import grant

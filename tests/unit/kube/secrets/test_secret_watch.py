@@ -9,8 +9,8 @@ import pytest
 
 from f5router.kube.settings import SecretLimits
 from f5router.kube.timing import SecretPace
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret
+from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import HURRY, lists, watching

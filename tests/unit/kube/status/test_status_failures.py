@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from f5router.model.backoff import Backoff
+from f5router.model.limits import Backoff
 from tests.unit.kube import objects
 from tests.unit.kube.status.writing import DENIED, NO, verdicts, writes
 from tests.waiting import DEADLINE_S

@@ -13,7 +13,6 @@ from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.reflector import HEALTHY_S, TRIES_WITH_VERSION, Listener, Reflector
 from f5router.kube.watch.sources import ROUTES, SERVICES, Source
 from f5router.kube.watch.store import Store
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     KubeForbidden,
@@ -22,6 +21,7 @@ from f5router.model.errors import (
     ResourceExpired,
     ResourceUnavailable,
 )
+from f5router.model.limits import Backoff
 from tests.unit.kube import objects
 
 LASTS_S = 300.0

@@ -6,7 +6,8 @@ import pytest
 
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
-from f5router.model.cluster import Delta, Key
+from f5router.model.cluster import Key
+from f5router.model.delta import Delta
 from f5router.model.selection import Selection
 from mocks.kube import FakeKube
 from tests.unit.kube import objects

@@ -3,7 +3,8 @@
 import pytest
 
 from f5router.kube.watch.store import Store
-from f5router.model.cluster import Delta, EndpointSlice, Key, Route, Service
+from f5router.model.cluster import EndpointSlice, Key, Route, Service
+from f5router.model.delta import Delta
 from tests.builders import route, service
 
 A, B = route("a"), route("b")

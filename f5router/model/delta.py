@@ -1,0 +1,75 @@
+"""Changes in the cluster since it was last asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from f5router.model.cluster import (
+    ClusterNetwork,
+    EndpointSlice,
+    HostSubnet,
+    Key,
+    Namespace,
+    Node,
+    PodNetworks,
+    Route,
+    Secret,
+    Service,
+)
+from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Changes since the last Delta: the new value by key, or None for a deleted object.
+
+    Only values that differ (`==`) from the last ones are in it. The first Delta holds everything.
+    """
+
+    routes: Mapping[Key, Route | None] = field(default_factory=dict)
+    services: Mapping[Key, Service | None] = field(default_factory=dict)
+    slices: Mapping[Key, EndpointSlice | None] = field(default_factory=dict)
+    namespaces: Mapping[Key, Namespace | None] = field(default_factory=dict)
+    """Selected namespaces, if namespaces are selected."""
+    nodes: Mapping[Key, Node | None] = field(default_factory=dict)
+    host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
+    cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
+    block_affinities: Mapping[Key, PodNetworks | None] = field(default_factory=dict)
+    cilium_nodes: Mapping[Key, PodNetworks | None] = field(default_factory=dict)
+    secrets: Mapping[Key, Secret | None] = field(default_factory=dict)
+    ingresses: "Mapping[Key, Ingress | None]" = field(default_factory=dict)
+    ingress_classes: "Mapping[Key, IngressClass | None]" = field(default_factory=dict)
+    ingress_routes: "Mapping[Key, IngressRoute | None]" = field(default_factory=dict)
+    delegations: "Mapping[Key, CertificateDelegation | None]" = field(default_factory=dict)
+    nodes_listed: bool = field(default=False, compare=False)
+    """True if every Node is known; otherwise records of deleted Nodes cannot be distinguished from others."""
+    networks_unread: bool = field(default=False, compare=False)
+    """True if a kind with networks of pods may be there and is not known: not listed yet, or forbidden."""
+    slices_listed: bool = field(default=False, compare=False)
+    """True if all slices are known; where Nodes are pool members, the right to list them may be missing."""
+    sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
+    """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
+    yet, forbidden, or not served by the API server just now. Their objects must not be deleted."""
+    undecided: frozenset[tuple[str, Key]] = field(default=frozenset(), compare=False)
+    """Kind and key of objects that are known, but not whether they are served: that depends on objects that
+    cannot be read. The objects that serve them must not be deleted either."""
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in _KINDS)
+
+    def size(self) -> int:
+        """Return the number of changed objects."""
+        return sum(len(changes) for changes in self._kinds().values())
+
+    def then(self, later: "Delta") -> "Delta":
+        """Merge this Delta with a later one."""
+        after = later._kinds()
+        merged: dict[str, Any] = {name: {**kind, **after[name]} for name, kind in self._kinds().items()}
+        return replace(later, **merged)
+
+    def _kinds(self) -> dict[str, Mapping[Key, Any]]:
+        return {name: getattr(self, name) for name in _KINDS}
+
+
+_KINDS = tuple(attribute.name for attribute in fields(Delta) if attribute.default_factory is dict)
+"""Fields of a Delta that hold objects; a Delta is looked at between any two requests."""
