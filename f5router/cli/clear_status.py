@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from f5router.config import parsers, source_settings
+from f5router.config import cluster_settings, parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
 from f5router.kube.api.connection import connect
@@ -69,7 +69,7 @@ def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
     """ClearConfig of the flags given and the environment. Raises: ConfigError: with all problems."""
     reader = Reader(flags, environ, read_text)
     try:
-        kinds = source_settings.kinds(sources)
+        kinds = cluster_settings.kinds(sources)
     except ValueError as exc:
         reader.problems.append(f"--sources: {exc}")
         kinds = (ROUTE,)
@@ -92,7 +92,7 @@ def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
         kube=kube_settings(reader),
         rate_per_s=reader.value("status-rate"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
-        sources=source_settings.of_kinds(reader, kinds, ownership=True), hostname=hostname,
+        sources=cluster_settings.of_kinds(reader, kinds, ownership=True), hostname=hostname,
     )
     if reader.problems:
         raise ConfigError(reader.problems)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from f5router.config import parsers, source_settings
+from f5router.config import cluster_settings, parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
 from f5router.kube.api import decode, fields
@@ -54,7 +54,7 @@ def load(name: str, flags: Mapping[str, str | None], environ: Mapping[str, str])
     except ValueError as exc:
         reader.problems.append(str(exc))
     settings = ExplainConfig(
-        Key(namespace, rest), kube_settings(reader), source_settings.ingress_routes(
+        Key(namespace, rest), kube_settings(reader), cluster_settings.ingress_routes(
             reader, ownership=not reader.value("disable-namespace-ownership-check")),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"))
     if reader.problems:

@@ -13,23 +13,18 @@ from typing import Any, Self
 from f5router.admission import admission
 from f5router.admission.allowed_objects import Allowed
 from f5router.config import (
+    client_settings,
+    cluster_settings,
     device,
     files,
-    http_edge,
     ignored_variables,
-    leader_election,
-    metrics_tls,
     parsers,
     pod_network,
-    source_settings,
-    tls_files,
-    tls_settings,
 )
 from f5router.config.device import BigIPPaths
-from f5router.config.metrics_tls import TLS
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
-from f5router.config.tls_files import TLSPaths
+from f5router.config.tls_files import TLS, TLSPaths, load_metrics_tls, load_tls_files
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, StatusSettings, WatchSettings
 from f5router.model import health_checks, hostnames, route_options
@@ -221,7 +216,7 @@ def _config(reader: Reader) -> Config:
     folder, http_virtual, https_virtual = device.places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = _selection(reader), _admission(reader)
-    files_of_tls, tls_paths = tls_files.load(reader)
+    files_of_tls, tls_paths = load_tls_files(reader)
     network, destination_ca = pod_network.load(reader, units=len(hosts)), files.destination_ca(reader)
     return Config(
         hosts=hosts, bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
@@ -230,19 +225,20 @@ def _config(reader: Reader) -> Config:
         http_virtual=http_virtual, https_virtual=https_virtual,
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
-        client_tls=tls_settings.load(reader),
-        strict_sni=tls_settings.strict_sni(reader, files_of_tls), tls_files=files_of_tls, tls_paths=tls_paths,
+        client_tls=client_settings.load_tls(reader),
+        strict_sni=client_settings.strict_sni(reader, files_of_tls), tls_files=files_of_tls,
+        tls_paths=tls_paths,
         default_destination_ca=destination_ca.certificates, destination_ca_path=destination_ca.path,
         unverified_pods=destination_ca.unverified,
         allowed_profiles=reader.value("allowed-profiles") or {},
         unavailable_page=reader.value("f5-503-page"),
         balancing=route_options.BalancingDefaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
-        cookie_name=reader.value("cookie-name") or "", edge=http_edge.load(reader),
+        cookie_name=reader.value("cookie-name") or "", edge=client_settings.load_http(reader),
         forwarded_headers=reader.value("set-forwarded-headers"),
         request_actions=reader.value("set-delete-http-request-header") or (),
         response_actions=reader.value("set-delete-http-response-header") or (),
-        unique_id=http_edge.unique_id(reader), proxy_protocol=reader.value("use-proxy-protocol"),
+        unique_id=client_settings.unique_id(reader), proxy_protocol=reader.value("use-proxy-protocol"),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         drift_interval_s=reader.value("f5-drift-interval"),
@@ -255,9 +251,9 @@ def _config(reader: Reader) -> Config:
         resync_s=reader.value("resync-interval"),
         status=_status(reader),
         watch=_watch(reader, selection, network, admission_policy),
-        admission=admission_policy, lease=leader_election.load(reader),
+        admission=admission_policy, lease=cluster_settings.load_leader_election(reader),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
-        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=metrics_tls.load(reader),
+        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=load_metrics_tls(reader),
         warnings=_remarks(reader),
     )
 
@@ -295,7 +291,7 @@ def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
     """Return what is watched: Nodes only where the way to the pods needs them."""
     vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
     return WatchSettings(
-        selection=selection, sources=source_settings.load(reader, ownership=policy.ownership),
+        selection=selection, sources=cluster_settings.load_sources(reader, ownership=policy.ownership),
         nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
         use_endpoints=reader.value("watch-endpoints"), secrets=policy.external,

@@ -1,7 +1,16 @@
-"""One setting, and the groups of settings; options.py has the table."""
+"""One setting, the groups of settings, and forms of values; options.py has the table.
 
+Sources: openshift/router, haproxy-config.template (compression type); openshift/api, operator/v1,
+types_ingress.go: CompressionMIMEType, whose parameters have to be quoted; openshift/enhancements, HTTP
+compression, which names text/*; HAProxy, src/flt_http_comp.c, which compares as many characters as the
+setting has, and takes * for a character.
+"""
+
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from f5router.config import parsers
 
@@ -61,3 +70,59 @@ class Option:
 
 def boolean(name: str, env: str, default: str, group: str, text: str) -> Option:
     return Option(name, env, default, group, text, "true|false", parsers.boolean)
+
+
+_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&+._/;= -]*")
+
+
+def content_types(text: str) -> tuple[str, ...]:
+    """Split a list of types at blanks; quotes hold a type with parameters together.
+
+    Returns: the types, without a `*` at their end. Raises: ValueError.
+    """
+    types = tuple(word.removesuffix("*") for word in shlex.split(text))
+    for content_type in types:
+        if not _TYPE.fullmatch(content_type):
+            raise ValueError(f"{content_type!r} is not a content type such as text/html")
+    return types
+
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+def object_name(text: str) -> str:
+    """Check a name of an object. Raises: ValueError."""
+    if not _SUBDOMAIN.fullmatch(text):
+        raise ValueError(f"{text!r} cannot be the name of an object in the cluster")
+    return text
+
+
+Item = TypeVar("Item")
+
+MOST_UNITS = 8
+"""Most units of a BIG-IP device group. Source: F5's manual "BIG-IP Device Service Clustering:
+Administration", Working with Device Groups."""
+
+
+def unit_hosts(text: str) -> tuple[parsers.Host, ...]:
+    """Host names or addresses, separated by commas; one is usual."""
+    return _list(text, parsers.host, lambda address: address.netloc.lower())
+
+
+def internal_addresses(text: str) -> tuple[str, ...]:
+    """IPv4 addresses of the units in the Nodes' network; one is usual."""
+    return _list(text, parsers.internal_address, lambda address: address)
+
+
+def gateways(text: str) -> tuple[str, ...]:
+    """Addresses of the units in the cluster network, with its prefix length; one is usual."""
+    return _list(text, parsers.gateway, lambda gateway: gateway.partition("/")[0])
+
+
+def _list(text: str, parse: Callable[[str], Item], address: Callable[[Item], str]) -> tuple[Item, ...]:
+    items = tuple(parse(item.strip()) for item in text.split(","))
+    if len(items) > MOST_UNITS:
+        raise ValueError(f"there are more than {MOST_UNITS} addresses")
+    if len(set(map(address, items))) < len(items):
+        raise ValueError("one address is there twice")
+    return items

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from f5router.admission import allowed_objects
 from f5router.admission.foreign import ignored
-from f5router.config import hosts, http_options, object_names, parsers, tls_options
+from f5router.config import client_options, option, parsers
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
@@ -46,7 +46,7 @@ _BIGIP = (
     Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
            "Host name or address of the BIG-IP's management interface, with an optional https:// and port. "
            "For the units of a pair, repeat the flag or separate the addresses with commas. Required.",
-           "HOST[:PORT]", hosts.hosts, repeats=True),
+           "HOST[:PORT]", option.unit_hosts, repeats=True),
     Option("f5-username", _HOST + "USERNAME", "", BIGIP,
            "User for iControl REST and SSH. Required, here, in a file or in the credentials directory.",
            _NAME, parsers.username),
@@ -158,12 +158,12 @@ _VXLAN = (
     Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", VXLAN,
            "The BIG-IP's address in the Nodes' network, the hostIP of its HostSubnet. Together with "
            "--f5-vxlan-gateway-cidr, it makes the BIG-IP a host of the cluster network. For a pair, one "
-           "for each unit, in the order of --f5-host.", "ADDRESS", hosts.internal_addresses, repeats=True),
+           "for each unit, in the order of --f5-host.", "ADDRESS", option.internal_addresses, repeats=True),
     Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
            "The BIG-IP's address in the cluster network: an address of its HostSubnet's subnet, with the "
            "prefix length of the cluster network. For a pair, one for each unit, in the order of "
            "--f5-host.", "ADDRESS/BITS",
-           hosts.gateways, repeats=True),
+           option.gateways, repeats=True),
     boolean("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
             "Set source address translation of the virtual servers to automap if none is configured."),
 )
@@ -314,7 +314,7 @@ _HA = (
            _GO, parsers.duration(0)),
     Option("leader-elect-resource-name", "ROUTER_LEADER_ELECT_RESOURCE_NAME", "", HA,
            "Name of the Lease. Default: f5router- followed by --name.", _NAME,
-           object_names.object_name),
+           option.object_name),
     Option("leader-elect-resource-namespace", "ROUTER_LEADER_ELECT_RESOURCE_NAMESPACE", "", HA,
            "Namespace of the Lease. Default: the pod's namespace.", _NAME,
            parsers.namespace),
@@ -386,7 +386,8 @@ _SERVING = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *http_options.OPTIONS, *tls_options.OPTIONS, *_VXLAN, *_PODS,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *client_options.HTTP_OPTIONS, *client_options.TLS_OPTIONS, *_VXLAN,
+        *_PODS,
         *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA, *_TIMING, *_LOGGING, *_SERVING,
     )
 }

@@ -8,8 +8,16 @@ import logging
 import ssl
 import threading
 
-from f5router.config.metrics_tls import CERT, KEY, TLS, ServingKeyPair, context, read, reason
 from f5router.config.options import OPTIONS
+from f5router.config.tls_files import (
+    METRICS_CERT,
+    METRICS_KEY,
+    TLS,
+    ServingKeyPair,
+    context,
+    metrics_reason,
+    read,
+)
 from f5router.model.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -28,7 +36,8 @@ class Contexts:
             self._seen: ServingKeyPair | str = read(tls)
             self._context = context(tls, self._seen)
         except OSError as exc:
-            raise ConfigError([f"{OPTIONS[CERT].label}, {OPTIONS[KEY].label}: {reason(exc)}"]) from exc
+            settings = f"{OPTIONS[METRICS_CERT].label}, {OPTIONS[METRICS_KEY].label}"
+            raise ConfigError([f"{settings}: {metrics_reason(exc)}"]) from exc
 
     def current(self) -> ssl.SSLContext:
         """Return the context for one connection. Reads both files: a few KiB, little beside a handshake."""
@@ -36,7 +45,7 @@ class Contexts:
         try:
             seen = read(self._tls)
         except OSError as exc:
-            seen = reason(exc)
+            seen = metrics_reason(exc)
         with self._lock:
             before, self._seen = self._seen, seen
         if seen != before:
@@ -66,4 +75,4 @@ def _build(tls: TLS, pair: ServingKeyPair) -> ssl.SSLContext | str:
     try:
         return context(tls, pair)
     except OSError as exc:
-        return reason(exc)
+        return metrics_reason(exc)

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from f5router.config import leader_election
+from f5router.config import cluster_settings
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
 from f5router.model.http_edge import UniqueID
@@ -127,7 +127,7 @@ PRECEDENCE = [
      "metadata.name!=b"),
 ]
 FILES = {"default-certificate", "default-certificate-path", "default-certificate-dir", "ciphersuites",
-         *leader_election.TIMES, "leader-elect-resource-name", "leader-elect-resource-namespace",
+         *cluster_settings.LEASE_TIMES, "leader-elect-resource-name", "leader-elect-resource-namespace",
          "mutual-tls-auth-ca", "mutual-tls-auth-crl", "mutual-tls-auth-filter",
            # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.config import content_types
+from f5router.config import option
 from tests.unit.config.loading import config, problems
 
 ON = {"ROUTER_ENABLE_COMPRESSION": "true"}
@@ -16,7 +16,7 @@ ON = {"ROUTER_ENABLE_COMPRESSION": "true"}
     ('"text/plain;format=flowed"', ("text/plain;format=flowed",)),
 ])
 def test_types(text, types):
-    assert content_types.parse(text) == types
+    assert option.content_types(text) == types
 
 
 @pytest.mark.parametrize("text", [
@@ -25,7 +25,7 @@ def test_types(text, types):
 ])
 def test_bad_types(text):
     with pytest.raises(ValueError, match=r"content type|quotation|escaped"):
-        content_types.parse(text)
+        option.content_types(text)
 
 
 def test_settings():

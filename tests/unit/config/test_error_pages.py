@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.config import error_pages
+from f5router.config import client_settings
 from f5router.model.http_edge import ErrorPage
 from tests.rows import rows
 from tests.unit.config.loading import config, files, problems
@@ -29,7 +29,7 @@ VARIABLES = ("ROUTER_ERRORFILE_503", "ROUTER_ERRORFILE_404")
                  ErrorPage(404, (("Set-Cookie", "a=b"), ("Set-Cookie", "c=d")), b""), id="a header twice"),
 ])
 def test_pages(text, page):
-    assert error_pages.parse(text) == page
+    assert client_settings.parse_error_page(text) == page
 
 
 @rows(("text", "words"), [
@@ -52,7 +52,7 @@ def test_pages(text, page):
 ])
 def test_what_is_no_page(text, words):
     with pytest.raises(ValueError, match=r"header|HTTP|status|bytes") as caught:
-        error_pages.parse(text)
+        client_settings.parse_error_page(text)
     assert words in str(caught.value)
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_page(text, words):
 def test_nothing_else_is_raised(text):
     for whole in (text, f"HTTP/1.1 404 x\r\n{text}", f"HTTP/1.1 404 x\r\nA: b\r\n\r\n{text}"):
         try:
-            error_pages.parse(whole)
+            client_settings.parse_error_page(whole)
         except ValueError:
             continue
 
@@ -70,7 +70,7 @@ def test_settings(variable):
     read = files(page=GOOD)
     edge = config({variable: "/page"}, read).edge
     pages = {"ROUTER_ERRORFILE_503": edge.unavailable, "ROUTER_ERRORFILE_404": edge.not_found}
-    assert pages.pop(variable) == error_pages.parse(GOOD)
+    assert pages.pop(variable) == client_settings.parse_error_page(GOOD)
     assert list(pages.values()) == [None]
 
 

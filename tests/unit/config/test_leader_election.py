@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from f5router.config import leader_election
+from f5router.config import cluster_settings
 from f5router.kube.settings import ElectionTiming, LeaseSettings
 from tests.e2e.deployment import FOLDER, document
 from tests.unit.config.loading import config, files, problems
@@ -25,7 +25,7 @@ def test_values():
 
 def test_the_namespace_of_the_pod():
     def read(path: str) -> str:
-        return "here\n" if path == leader_election.NAMESPACE_FILE else files()(path)
+        return "here\n" if path == cluster_settings.NAMESPACE_FILE else files()(path)
 
     assert config({ELECT: "true"}, read).lease.namespace == "here"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from f5router.config.metrics_tls import context, read
 from f5router.config.parsers import Address
+from f5router.config.tls_files import context, read
 from f5router.model.errors import ConfigError
 from f5router.monitoring import serving_tls
 from f5router.monitoring.health import CheckResult

@@ -1,12 +1,38 @@
-"""Settings of TLS towards clients, a part of the table in options.py.
+"""Settings of HTTP and TLS between the clients and the BIG-IP, rows of the table in options.py.
+
+Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
 
 Source of names and defaults: openshift/router, pkg/cmd/infra/router/template.go: TemplateRouter.Bind.
 """
 
-from f5router.config import parsers
-from f5router.config.option import TLS, Option, boolean
+from f5router.config import option, parsers
+from f5router.config.option import HTTP, TLS, Option, boolean
+from f5router.model import http_edge
 
-OPTIONS = (
+HTTP_OPTIONS = (
+    boolean("enable-compression", "ROUTER_ENABLE_COMPRESSION", "false", HTTP,
+            "Compress responses of the types in --compression-mime, by an HTTP compression profile on "
+            "virtual servers that have none."),
+    Option("compression-mime", "ROUTER_COMPRESSION_MIME", "text/html text/plain text/css", HTTP,
+           "Prefixes of the content types to compress, separated by blanks.",
+           "TYPES", option.content_types),
+    Option("errorfile-503", "ROUTER_ERRORFILE_503", "", HTTP,
+           "File with a raw HTTP response that replaces the page with status 503.", "FILE"),
+    Option("errorfile-404", "ROUTER_ERRORFILE_404", "", HTTP,
+           "File with a raw HTTP response for requests that no Route matches. Default: the page with "
+           "status 503.", "FILE"),
+    boolean("use-proxy-protocol", "ROUTER_USE_PROXY_PROTOCOL", "false", HTTP,
+            "Require a header of the PROXY protocol, in which a load balancer in front names the client."),
+    Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,
+           "Name of a header that gives each request to a pod an ID. Default: no such header.", "NAME",
+           http_edge.parse_id_header),
+    Option("unique-id-format", "ROUTER_UNIQUE_ID_FORMAT", http_edge.DEFAULT_ID_FORMAT, HTTP,
+           "Format of the IDs of --unique-id-header-name, as in HAProxy's configuration: in quotes, or "
+           "with blanks escaped.",
+           "FORMAT", http_edge.parse_id_format),
+)
+
+TLS_OPTIONS = (
     Option("default-certificate", "DEFAULT_CERTIFICATE", "", TLS,
            "PEM certificate, chain and private key for clients whose server name no Route has a "
            "certificate for. Takes precedence over the file and the directory below. As a flag, the key is "

@@ -1,0 +1,100 @@
+"""Settings of the kinds of objects that are served, and of leader election between replicas.
+
+Names and defaults of the flags are those of Kubernetes' own components (kube-controller-manager, reference of
+the command line), and so is the condition on their durations (client-go, tools/leaderelection).
+"""
+
+from f5router.config import parsers
+from f5router.config.option import object_name
+from f5router.config.options import OPTIONS
+from f5router.config.reader import Reader
+from f5router.kube.settings import ElectionTiming, LeaseSettings
+from f5router.sources.ingress_classes import ClassSettings
+from f5router.sources.ingress_routes import IngressRoutePolicy
+from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
+
+_SOURCES, _FIELDS = "sources", "fields"
+_KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE}
+
+
+def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
+    """Return the settings.
+
+    A selector of fields selects Routes, by fields that no other kind has. With one, only Routes are served,
+    and naming other kinds is a problem.
+
+    Args: ownership: of admission.AdmissionPolicy.
+    """
+    kinds = tuple(_KINDS[word] for word in reader.value(_SOURCES) or ())
+    if reader.text(_FIELDS) and kinds != (ROUTE,):
+        if reader.text(_SOURCES) != OPTIONS[_SOURCES].default:
+            reader.problem("it selects Routes alone, so --sources must be routes", _FIELDS, _SOURCES)
+        else:
+            reader.warn("it selects Routes alone: neither Ingresses nor IngressRoutes are served", _FIELDS)
+        kinds = (ROUTE,)
+    return of_kinds(reader, kinds, ownership=ownership)
+
+
+def kinds(text: str) -> tuple[str, ...]:
+    """Return the kinds that --sources names. Raises: ValueError."""
+    return tuple(_KINDS[word] for word in parsers.several(*_KINDS)(text))
+
+
+def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> SourceSettings:
+    """Return the settings of these kinds. Args: as of load()."""
+    classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
+    return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership),
+                          reader.value("ignore-annotations") or frozenset())
+
+
+def ingress_routes(reader: Reader, *, ownership: bool) -> IngressRoutePolicy:
+    """Return the settings of IngressRoutes. Args: as of load()."""
+    return IngressRoutePolicy(
+        reader.value("root-namespaces") or frozenset(), reader.value("ingressroute-class") or "",
+        ownership=ownership)
+
+
+NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+"""Namespace of the pod. Source: kubernetes.io, Accessing the Kubernetes API from a Pod."""
+
+JITTER = 1.2
+"""A renewal is tried again before the deadline, however late the first attempt began."""
+
+_ELECT = "leader-elect"
+_DURATION, _DEADLINE, _RETRY = LEASE_TIMES = tuple(
+    f"{_ELECT}-{name}" for name in ("lease-duration", "renew-deadline", "retry-period"))
+_NAME, _NAMESPACE = f"{_ELECT}-resource-name", f"{_ELECT}-resource-namespace"
+
+
+def load_leader_election(reader: Reader) -> LeaseSettings | None:
+    """Return the Lease by which replicas elect a leader; None without replicas."""
+    timing = ElectionTiming(*(reader.value(name) for name in LEASE_TIMES))
+    name, namespace = reader.value(_NAME), reader.value(_NAMESPACE)
+    if not reader.value(_ELECT):
+        return None
+    if timing.duration_s <= timing.renew_deadline_s:
+        reader.problem("the deadline must be shorter than the duration", _DURATION, _DEADLINE)
+    if timing.retry_s <= 0 or timing.renew_deadline_s <= JITTER * timing.retry_s:
+        reader.problem("the period must be above 0, and the deadline more than 1.2 times as long", _DEADLINE,
+                       _RETRY)
+    return LeaseSettings(name or _own_name(reader), namespace or _own_namespace(reader), timing)
+
+
+def _own_name(reader: Reader) -> str:
+    """Return a name of the router's own: routers of different names work on different Routes or devices."""
+    name = f"f5router-{reader.value('name')}"
+    try:
+        return object_name(name)
+    except ValueError as exc:
+        reader.problem(f"{exc}; choose another one", _NAME)
+        return name
+
+
+def _own_namespace(reader: Reader) -> str:
+    """Return the namespace of the pod."""
+    try:
+        return reader.read_file(NAMESPACE_FILE).strip()
+    except (OSError, ValueError):
+        if not reader.text(_NAMESPACE):
+            reader.problem("it must be specified outside of a pod", _NAMESPACE)
+        return ""
