@@ -20,7 +20,7 @@ from f5router.logs.progress import Figures, Progress
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.ltm import Pool
 from f5router.model.texts import Findings
-from f5router.network import foreign_nodes
+from f5router.network import pool_members
 from f5router.plan.change import Plan
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
@@ -115,7 +115,7 @@ class Survey:
             nodes = self.device.unit.nodes.read()
         except (AuthFailed, Refused) as exc:
             return Findings(warnings=(f"LTM nodes cannot be read: {exc.text}",))
-        return foreign_nodes.findings(nodes, pools)
+        return pool_members.foreign_node_findings(nodes, pools)
 
 
 def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:

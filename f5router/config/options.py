@@ -35,7 +35,7 @@ from f5router.model import (
     selection,
     texts,
 )
-from f5router.network import node_addresses, node_ports, pool_members
+from f5router.network import node_ports, pool_members
 from f5router.sources import ingress_classes
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
@@ -173,7 +173,7 @@ _PODS = (
             "Keep a static route on the BIG-IP for each pod network of a Node, via the Node."),
     Option("static-route-node-networks", "ROUTER_STATIC_ROUTE_NODE_NETWORKS", "", PODS,
            "Networks in which a Node's address must lie to be the gateway of its static routes. Default: "
-           "the networks of the BIG-IP's self IPs.", "CIDR,...", node_addresses.networks),
+           "the networks of the BIG-IP's self IPs.", "CIDR,...", node_ports.parse_networks),
     Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
            "Type of the pool members: cluster for pods, nodeport for Nodes at the node ports of Services.",
            "cluster|nodeport", parsers.choice("cluster", "nodeport")),

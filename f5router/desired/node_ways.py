@@ -11,9 +11,9 @@ from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
-from f5router.network import node_addresses, pod_places, static_routes, vxlan
-from f5router.network.node_addresses import Networks
-from f5router.network.pod_places import PodLocator
+from f5router.network import node_ports, static_routes, vxlan
+from f5router.network.node_ports import Networks
+from f5router.network.static_routes import PodLocator
 
 
 class WaySettings(vxlan.VxlanSettings, Protocol):
@@ -42,7 +42,7 @@ class NodeWays:
     def set_facts(self, facts: DeviceFacts) -> set[Ref]:
         """Apply new facts about the device; returns the objects that may have changed."""
         self._facts = facts
-        near = node_addresses.near(self._config.static_route_networks, facts.networks)
+        near = node_ports.near_networks(self._config.static_route_networks, facts.networks)
         moved, self._near = near != self._near, near
         dirty = self._rebuild_records(list(self._cluster.nodes))
         return dirty | self._allocate(self._cluster.nodes) if moved else dirty
@@ -87,7 +87,7 @@ class NodeWays:
         if self._config.vxlan:
             ways = [(subnet.subnet, key.name) for key, subnet in cluster.host_subnets.items()
                     if key in cluster.nodes]
-        return pod_places.locator(ways, cluster.nodes.values())
+        return static_routes.locator(ways, cluster.nodes.values())
 
     def findings(self) -> Findings:
         """Return which networks of pods get no route, and why."""

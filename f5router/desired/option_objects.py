@@ -13,7 +13,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
 from f5router.model.objects import Ref
 from f5router.model.texts import INVALID_OPTION, OPTION_WITHOUT_EFFECT, UNSUPPORTED_ANNOTATION, Problem
-from f5router.network import weights
+from f5router.network import pool_members
 
 
 def of_pool(
@@ -99,7 +99,8 @@ def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], conf
     Args: admitted: all Routes of the Host.
     """
     route, termination = evaluated.route, evaluated.termination
-    problems = [Problem(INVALID_OPTION, text) for text in (*route.option_problems, *weights.warnings(route))]
+    problems = [Problem(INVALID_OPTION, text)
+                for text in (*route.option_problems, *pool_members.weight_warnings(route))]
     problems += [Problem(UNSUPPORTED_ANNOTATION, text) for text in annotations.warnings(route.unsupported)]
     texts = []
     if route.options.health and health_checks.check_of_path(route.options.health, route.path) is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from f5router.desired.cluster_state import ClusterState
 from f5router.model.cluster import Key
-from f5router.network.pod_places import PodLocator
+from f5router.network.static_routes import PodLocator
 
 
 class PodPlaces:

@@ -12,7 +12,7 @@ from f5router.model.health_checks import HealthCheck, interval_s
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.model.small import compact
-from f5router.network import node_ports, pool_members, weights
+from f5router.network import node_ports, pool_members
 from f5router.network.pool_members import Choice, LeftOut, ServiceEndpoints
 
 QUEUE_MS = 5000
@@ -131,8 +131,9 @@ def backends(route: Route) -> dict[Target, int]:
 
     Source: openshift/router, pkg/router/template/router.go: getServiceUnits, routeWeights.
     """
-    return {Target(route.service, route.target_port): weights.of(route, route.weight),
-            **{target(route, backend): weights.of(route, backend.weight) for backend in route.alternates}}
+    return {Target(route.service, route.target_port): pool_members.weight_of(route, route.weight),
+            **{target(route, backend): pool_members.weight_of(route, backend.weight)
+               for backend in route.alternates}}
 
 
 def target(route: Route, backend: Backend) -> Target:
@@ -324,7 +325,7 @@ class PoolBuilder:
         if len(weights_of) == 1 and all(weights_of.values()) and not limit:
             (choice,) = choices.values()
             return BuiltMembers(choice.members, sum(counts.values()), parts)
-        ratios = weights.ratios(weights_of, counts)
+        ratios = pool_members.ratios(weights_of, counts)
         shares: dict[PoolMember, int] = {}
         stay: set[PoolMember] = set()
         groups: dict[PoolMember, int] = {}
@@ -334,7 +335,7 @@ class PoolBuilder:
                 place = member._replace(state="enabled")
                 stay |= set() if member.state == "forced_offline" else {place}
                 groups.setdefault(place, numbers.get(target.service, 0))
-                shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
+                shares[place] = min(shares.get(place, 0) + share, pool_members.MAX_RATIO)
         return BuiltMembers(frozenset(
             place._replace(ratio=max(1, ratio), connection_limit=limit,
                            state="enabled" if ratio else "disabled" if place in stay else "forced_offline",

@@ -22,7 +22,7 @@ from f5router.model.texts import (
     UNSUPPORTED_PROTOCOL,
     Problem,
 )
-from f5router.network import node_ports, pod_places, pool_members
+from f5router.network import node_ports, pool_members, static_routes
 from f5router.network.pool_members import LeftOut
 
 
@@ -232,7 +232,8 @@ class WantedPools:
                 yield Problem(UNSUPPORTED_PROTOCOL, text)
         if served and active and (astray := self._places.problems(Key(route.key.namespace, name))):
             yield Problem(PODS_NOT_REACHED, (
-                f"{field}: pods of Service {name} that the BIG-IP may not reach: {pod_places.shown(astray)}"))
+                f"{field}: pods of Service {name} that the BIG-IP may not reach: "
+                f"{static_routes.shown_pods(astray)}"))
         if share.left_out.refused:
             yield Problem(
                 ADDRESSES_REFUSED, pool_members.refusal_warning(field, name, share.left_out.refused))

@@ -1,18 +1,23 @@
-"""Choice of pool members: what is known of a Service, and pods as members.
+"""Choice of pool members: pods of a Service, their ratios, and LTM nodes that somebody else made.
 
 node_ports.py has Nodes as members.
+
+Source: openshift/router, pkg/router/template/router.go: calculateServiceWeights, getServiceUnits.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from f5router.model.cluster import EndpointSlice, Service
+from f5router.model.cluster import EndpointSlice, Route, Service
 from f5router.model.device_facts import Doubt
-from f5router.model.ltm import PoolMember
-from f5router.model.texts import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
+from f5router.model.ltm import Pool, PoolMember
+from f5router.model.ltm_nodes import LTMNode, NodeMap
+from f5router.model.texts import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Findings, Problem
 from f5router.network import refused_addresses
 
 SHOWN = 3
@@ -238,3 +243,116 @@ def _has_port(wanted: str, view: ServiceEndpoints) -> bool:
         return any(wanted in (port.name, str(port.port)) for port in pod_ports)
     ports = view.service.ports if view.service else ()
     return any(wanted in (port.name, port.target_port) for port in ports)
+
+
+Backing = TypeVar("Backing", bound=Hashable)
+"""Whatever stands for a Service."""
+
+MAX_WEIGHT = 256
+DEFAULT_WEIGHT = 1
+"""Weight of a Service that names none; the API server fills in 100, so only raw objects get this."""
+
+MAX_RATIO = 100
+"""The range that every source gives at least: f5-ansible's bigip_pool_member and AS3 take 1 to 100."""
+
+
+def effective_weight(weight: int | None) -> int:
+    """Clamp the weight of a Route's backend to 0..256; an absent one is DEFAULT_WEIGHT."""
+    return DEFAULT_WEIGHT if weight is None else max(0, min(weight, MAX_WEIGHT))
+
+
+def weight_of(route: Route, weight: int | None) -> int:
+    """Return the weight of one of a Route's backends; those of other objects have no upper limit."""
+    return effective_weight(weight) if route.origin is None or weight is None else max(0, weight)
+
+
+def ratios(weights: Mapping[Backing, int], endpoints: Mapping[Backing, int]) -> dict[Backing, int]:
+    """Compute the ratio of each endpoint of each Service.
+
+    A Service's share of the requests is its weight, divided evenly among its endpoints. Ratios are
+    reduced by their common divisor, so that most weights are met exactly; larger ones are scaled down to
+    MAX_RATIO, and a positive one is never below 1.
+
+    Args:
+        weights: effective weight by Service.
+        endpoints: number of usable endpoints by Service; those without any are left out.
+
+    Returns: ratio by Service; 0: new sessions go elsewhere, and all are 0 where no weight is positive.
+    """
+    shares = {name: Fraction(weights[name], count) for name, count in endpoints.items() if count}
+    positive = [share for share in shares.values() if share]
+    if not positive:
+        return dict.fromkeys(shares, 0)
+    common = math.lcm(*(share.denominator for share in positive))
+    whole = {name: int(share * common) for name, share in shares.items()}
+    divisor, most = math.gcd(*whole.values()), max(whole.values())
+    if most // divisor > MAX_RATIO:
+        return {name: max(1, round(Fraction(value * MAX_RATIO, most))) if value else 0
+                for name, value in whole.items()}
+    return {name: value // divisor for name, value in whole.items()}
+
+
+def weight_warnings(route: Route) -> Iterator[str]:
+    """Yield which weights of a Route are out of range, and what counts instead."""
+    if not route.alternates and (route.weight is None or route.weight == effective_weight(route.weight)):
+        return
+    if route.origin is not None:
+        return
+    fields = [("spec.to.weight", route.weight)]
+    fields += [(f"spec.alternateBackends[{number}].weight", backend.weight)
+               for number, backend in enumerate(route.alternates)]
+    for name, weight in fields:
+        if weight is not None and weight != effective_weight(weight):
+            yield (f"{name}: {weight} is not in the range 0 to {MAX_WEIGHT}; "
+                   f"{effective_weight(weight)} counts instead")
+
+
+NODES_SHOWN = 3
+"""Nodes that a sentence names; the others are counted."""
+
+
+def foreign_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
+    """Compare wanted pools with the nodes that are on the BIG-IP.
+
+    It is a problem if a pool has no member left, and a warning if it has fewer, or members of other names.
+    """
+    used: dict[LTMNode, set[str]] = {}
+    emptied: list[str] = []
+    for pool in pools:
+        foreign = {m.address: nodes.foreign[m.address] for m in pool.members if m.address in nodes.foreign}
+        for node in foreign.values():
+            used.setdefault(node, set()).add(pool.path)
+        if foreign and all(nodes.obstacle(member.address) for member in pool.members):
+            emptied.append(pool.path)
+    left = [node for node in used if node.obstacle(nodes.partition)]
+    reused = [node for node in used if not node.obstacle(nodes.partition)]
+    off = [node for node in reused if node.state != "enabled"]
+    problems = (f"{_counted(len(emptied), 'pool')} would have no member, as other LTM nodes have the "
+                f"addresses: {_listed(emptied)}",) if emptied else ()
+    return Findings(problems, (
+        *(f"left out of {_counted(len(used[node]), 'pool')}: {node.obstacle(nodes.partition)}"
+          for node in sorted(left, key=_path)[:NODES_SHOWN]),
+        *((f"{len(left) - NODES_SHOWN} more LTM nodes leave pods out of pools",
+          ) if len(left) > NODES_SHOWN else ()),
+        *((f"members use {_counted(len(reused), 'LTM node')} of another name: {_nodes(reused)}",)
+          if reused else ()),
+        *((f"{_counted(len(off), 'LTM node')} that members use get no new clients, as their administrator "
+           f"has disabled them: {_nodes(off)}",) if off else ())))
+
+
+def _path(node: LTMNode) -> str:
+    return node.path
+
+
+def _nodes(nodes: Iterable[LTMNode]) -> str:
+    return _listed(f"{node.path} ({node.address})" for node in sorted(nodes, key=_path))
+
+
+def _listed(texts: Iterable[str]) -> str:
+    names = sorted(texts)
+    more = f" and {len(names) - NODES_SHOWN} more" if len(names) > NODES_SHOWN else ""
+    return ", ".join(names[:NODES_SHOWN]) + more
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -1,16 +1,19 @@
-"""Static routes to pods: one to each pod network of a Node, via the Node.
+"""Static routes to pods: one to each pod network of a Node, via the Node; and pods to which no way leads.
 
 For clusters whose pods are reached through their Nodes without a tunnel. A network belongs to one
 Node: what overlaps an older Node's gets no route, so that no Node takes another's traffic. Sources:
 the Node's spec in Kubernetes' core/v1 API; ovn-kubernetes go-controller/pkg/util/subnet_annotations.go
 for the annotation.
+
+A static route, or the subnet of openshift-sdn's host, sends packets for an address to one Node. The
+EndpointSlice says on which Node the pod is (discovery/v1, Endpoint.nodeName).
 """
 
 import ipaddress
 import json
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 
 from f5router.model import names
@@ -20,8 +23,8 @@ from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
-from f5router.network import node_addresses
-from f5router.network.node_addresses import Network, Networks
+from f5router.network import node_ports
+from f5router.network.node_ports import Network, Networks
 
 NETWORKS = "--static-route-node-networks"
 
@@ -105,7 +108,7 @@ def node_networks(node: Node, folder: str, near: Networks, of_plugin: Sequence[s
         except ValueError as exc:
             warnings.append(f"Node {node.key.name}: pod CIDR {exc}")
     hosts = tuple((address.version, int(address)) for address in map(ipaddress.ip_address, node.internal_ips))
-    addresses = tuple(text for version in (4, 6) for text in node_addresses.usable(
+    addresses = tuple(text for version in (4, 6) for text in node_ports.usable_addresses(
         (*node.internal_ips, *node.other_ips), version))
     return NodeNetworks(node.key, node.age, tuple(wanted.items()), addresses, hosts, tuple(warnings))
 
@@ -139,9 +142,9 @@ def findings(allocation: NetworkAllocation, chosen: Sequence[str],
 
     A BIG-IP without a self IP of a family that has the other one serves by that: this is a warning.
 
-    Args: chosen, of_device: see `node_addresses.near`.
+    Args: chosen, of_device: see `node_ports.near_networks`.
     """
-    near, connected = node_addresses.near(chosen, of_device), node_addresses.near((), of_device)
+    near, connected = node_ports.near_networks(chosen, of_device), node_ports.near_networks((), of_device)
     problems, warnings = [], list(allocation.warnings)
     for version in (4, 6):
         if far := [route for route in allocation.routes.values() if isinstance(route, StaticRoute)
@@ -249,8 +252,8 @@ def _network(text: str) -> Network:
 
 def _gateway(node: Node, network: Network, near: Networks) -> str:
     """Return the Node's address near the BIG-IP, "" if it has none there. Raises: ValueError: it has none."""
-    gateway = node_addresses.near_address(node, network.version, near)
-    if not gateway and not node_addresses.address(node, network.version):
+    gateway = node_ports.near_address(node, network.version, near)
+    if not gateway and not node_ports.node_address(node, network.version):
         listed = ", ".join(node.internal_ips) or "none"
         raise ValueError(f"{network}: the Node has no usable IPv{network.version} address of type InternalIP "
                          f"in status.addresses ({listed}); it gets no route")
@@ -284,3 +287,65 @@ def _overlap(span: Span, held: list[tuple[Span, str, str]]) -> str:
         _, other, holder = held[at - 1]
         return f"overlaps {other} of Node {holder}"
     return ""
+
+
+WaySpan = tuple[int, int, int, str]
+"""Family, first and last address of a network, and the Node to which packets go."""
+
+PODS_SHOWN = 3
+"""Pods that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodLocator:
+    """Finds the Node to which packets for an address go."""
+
+    spans: tuple[WaySpan, ...] = ()
+    """Sorted, without overlaps; empty if no way is known."""
+    of_nodes: frozenset[str] = frozenset()
+    """Addresses of Nodes: pods with one of them are reached without a way of ours."""
+
+    def problem(self, address: str, node: str) -> str:
+        """Return why the pod with an address is not reached; "" if it is, or nothing is known.
+
+        Args: node: on which it is; "" if that is not known.
+        """
+        if not self.spans or address in self.of_nodes:
+            return ""
+        target = self._node_of(address)
+        if not target:
+            return f"{address} is in no Node's network"
+        if node in ("", target):
+            return ""
+        return f"{address} is on Node {node}, its way leads to Node {target}"
+
+    def _node_of(self, text: str) -> str:
+        address = ipaddress.ip_address(text)
+        version, number = address.version, int(address)
+        at = bisect_right(self.spans, (version, number, 1 << 129, ""))
+        if at == 0:
+            return ""
+        family, _, last, node = self.spans[at - 1]
+        return node if family == version and number <= last else ""
+
+
+def locator(ways: Iterable[tuple[str, str]], nodes: Iterable[Node]) -> PodLocator:
+    """Build a PodLocator. Args: ways: networks, each with the name of the Node to which its packets go."""
+    return PodLocator(tuple(sorted(_spans(ways))), frozenset(
+        address for node in nodes for address in (*node.internal_ips, *node.other_ips)))
+
+
+def _spans(ways: Iterable[tuple[str, str]]) -> Iterator[WaySpan]:
+    for text, node in ways:
+        try:
+            network = ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            continue
+        yield network.version, int(network.network_address), int(network.broadcast_address), node
+
+
+def shown_pods(problems: Iterable[str]) -> str:
+    """Return some problems of pods in words, and the number of the others."""
+    texts = sorted(problems)
+    more = f" and {len(texts) - PODS_SHOWN} more" if len(texts) > PODS_SHOWN else ""
+    return f"{'; '.join(texts[:PODS_SHOWN])}{more}"

@@ -15,7 +15,7 @@ from f5router.model.device_facts import DeviceFacts, TunnelFacts, VirtualFacts
 from f5router.model.ltm import Object
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
-from f5router.network import node_addresses
+from f5router.network import node_ports
 
 KINDS = tuple(kind.KIND for kind in (VxlanProfile, Tunnel, SelfIP, FDBRecord, SourceTranslation))
 """Kinds of all objects that are built here, dependencies first."""
@@ -141,5 +141,5 @@ def vtep(node: Node, subnet: HostSubnet | None) -> str:
     openshift-sdn sends from and listens on hostIP, which is the InternalIP unless somebody chose
     another.
     """
-    chosen = next(node_addresses.usable((subnet.host_ip,), 4), "") if subnet else ""
-    return chosen or node_addresses.address(node, 4)
+    chosen = next(node_ports.usable_addresses((subnet.host_ip,), 4), "") if subnet else ""
+    return chosen or node_ports.node_address(node, 4)

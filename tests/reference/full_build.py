@@ -27,7 +27,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.limits import finish
 from f5router.model.ltm import Object
 from f5router.model.objects import Ref
-from f5router.network import node_addresses, node_ports, static_routes, vxlan
+from f5router.network import node_ports, static_routes, vxlan
 from f5router.network.pool_members import ServiceEndpoints
 
 K = TypeVar("K")
@@ -79,7 +79,7 @@ def allocation(nodes: Iterable[Node], config: route_objects.DesiredSettings,
     """Allocate the pod networks of all Nodes from scratch."""
     if not config.static_routes:
         return static_routes.NetworkAllocation({})
-    near = node_addresses.near(config.static_route_networks, facts.networks)
+    near = node_ports.near_networks(config.static_route_networks, facts.networks)
     of_plugin: dict[str, list[str]] = {}
     with_blocks = {each.node for each in blocks}
     for each in (*sorted(blocks, key=lambda each: each.key), *(

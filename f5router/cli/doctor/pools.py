@@ -12,8 +12,8 @@ from f5router.icontrol import inspection, statistics
 from f5router.kube import network_plugin
 from f5router.model.errors import BigIPError
 from f5router.model.ltm import Pool
-from f5router.network import node_ports, pod_places
-from f5router.network.node_addresses import Network
+from f5router.network import node_ports, static_routes
+from f5router.network.node_ports import Network
 
 AREA = "service"
 POOLS = "pools"
@@ -35,7 +35,7 @@ def check(survey: Survey) -> Iterator[Check]:
     if astray := survey.reconciler.engine.places.all_problems():
         problems = {text for texts in astray.values() for text in texts}
         yield warning(AREA, WAY, f"{len(problems)} pods of {len(astray)} Services may not be reached: "
-                                 f"{pod_places.shown(problems)}", fixes.ASTRAY)
+                                 f"{static_routes.shown_pods(problems)}", fixes.ASTRAY)
     config, checked, down = survey.config, set[str](), set[str]()
     try:
         checked, down = _states(survey)

@@ -5,7 +5,7 @@ import pytest
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import LTMNode, node_map
 from f5router.model.texts import Findings
-from f5router.network.foreign_nodes import findings
+from f5router.network.pool_members import foreign_node_findings
 from tests.rows import rows
 
 A, B = "10.1.1.1", "10.1.1.2"
@@ -53,4 +53,5 @@ def pool(*addresses: str, name: str = "web") -> Pool:
         "2 more LTM nodes leave pods out of pools"]),
 ])
 def test_findings(nodes, pools, problems, warnings):
-    assert findings(node_map(nodes, {"Q": 3}, "P"), pools) == Findings(tuple(problems), tuple(warnings))
+    assert foreign_node_findings(node_map(nodes, {"Q": 3}, "P"), pools) == Findings(tuple(problems),
+                                                                                    tuple(warnings))

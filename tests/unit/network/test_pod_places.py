@@ -1,6 +1,6 @@
 """Pods that the ways of the BIG-IP do not reach."""
 
-from f5router.network import pod_places
+from f5router.network import static_routes
 from tests.builders import node
 from tests.rows import rows
 
@@ -19,13 +19,13 @@ WAYS = (("10.128.0.0/23", "n1"), ("10.128.2.0/23", "n2"), ("fd01::/64", "n1"), (
 ])
 def test_problem(address, where, expected):
     """Pods with the address of their Node need no way."""
-    assert pod_places.locator(WAYS, NODES).problem(address, where) == expected
+    assert static_routes.locator(WAYS, NODES).problem(address, where) == expected
 
 
 def test_nothing_is_known():
-    assert pod_places.locator((), NODES).problem("10.128.0.5", "n1") == ""
+    assert static_routes.locator((), NODES).problem("10.128.0.5", "n1") == ""
 
 
 def test_some_are_shown():
-    assert pod_places.shown(["b", "a"]) == "a; b"
-    assert pod_places.shown("edcba") == "a; b; c and 2 more"
+    assert static_routes.shown_pods(["b", "a"]) == "a; b"
+    assert static_routes.shown_pods("edcba") == "a; b; c and 2 more"

@@ -11,7 +11,7 @@ from f5router.model import names, ownership
 from f5router.model.errors import error_for
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
-from f5router.network import node_addresses, static_routes
+from f5router.network import node_ports, static_routes
 from tests.builders import FACTS, Settings, node, snapshot
 from tests.reference.full_build import allocation, build
 from tests.rows import rows
@@ -126,7 +126,7 @@ DEVICE = ("192.168.10.0/24", "2001:db8:10::/64")
 ])
 def test_gateway_near_the_device(addresses, others, chosen, of_device, expected):
     """An address in a network of the device, or of the setting; a route to nowhere is none."""
-    near = node_addresses.near(chosen, of_device)
+    near = node_ports.near_networks(chosen, of_device)
     node_ = node("n", *addresses, other_ips=others, pod_cidrs=("10.128.0.0/23",))
     ((_, route),) = static_routes.node_networks(node_, "/Common", near).wanted
     assert (route.gateway, route.node) == (expected, "n")
@@ -138,13 +138,13 @@ def test_gateway_near_the_device(addresses, others, chosen, of_device, expected)
 def test_each_family_has_its_gateway():
     node_ = node("n", "172.31.0.18", "2001:db8:9::1", "2001:db8:10::18", "192.168.10.18",
                  pod_cidrs=("10.128.0.0/23", "fd01::/64"))
-    networks = static_routes.node_networks(node_, "/Common", node_addresses.near((), DEVICE))
+    networks = static_routes.node_networks(node_, "/Common", node_ports.near_networks((), DEVICE))
     assert {route.network: route.gateway for _, route in networks.wanted} == {
         "10.128.0.0/23": "192.168.10.18", "fd01::/64": "2001:db8:10::18"}
 
 
 def near_findings(nodes, of_device, chosen=()):
-    near = node_addresses.near(chosen, of_device)
+    near = node_ports.near_networks(chosen, of_device)
     allocated = static_routes.allocate(static_routes.node_networks(each, "/Common", near) for each in nodes)
     return static_routes.findings(allocated, chosen, of_device)
 
@@ -186,7 +186,7 @@ def test_a_network_without_a_gateway_is_still_its_nodes():
     """No younger Node gets it, although the older one has no route."""
     far = node("old", "172.31.0.1", age=1, pod_cidrs=("10.128.0.0/23",))
     near_ = node("new", "192.168.10.1", age=2, pod_cidrs=("10.128.1.0/24",))
-    near = node_addresses.near((), DEVICE)
+    near = node_ports.near_networks((), DEVICE)
     allocated = static_routes.allocate(
         static_routes.node_networks(each, "/Common", near) for each in (far, near_))
     assert allocated.routes == {}
@@ -195,7 +195,7 @@ def test_a_network_without_a_gateway_is_still_its_nodes():
 
 @rows(("gateway", "stays"), [("172.31.0.1", True), ("10.9.9.9", False), ("", False)])
 def test_a_route_that_the_device_has_stays(gateway, stays):
-    near = node_addresses.near((), DEVICE)
+    near = node_ports.near_networks((), DEVICE)
     far = node("old", "172.31.0.1", pod_cidrs=("10.128.0.0/23",))
     allocated = static_routes.allocate([static_routes.node_networks(far, "/Common", near)])
     path = names.pod_route("/Common", "10.128.0.0/23")
@@ -207,7 +207,7 @@ def test_a_route_that_the_device_has_stays(gateway, stays):
     ("10.4.0.0/14,10.4.0.0/14", ("10.4.0.0/14",)), ("", ()),
 ])
 def test_networks_of_the_setting(text, expected):
-    assert node_addresses.networks(text) == expected
+    assert node_ports.parse_networks(text) == expected
 
 
 @rows(("text", "words"), [
@@ -216,7 +216,7 @@ def test_networks_of_the_setting(text, expected):
 ])
 def test_bad_networks_of_the_setting(text, words):
     with pytest.raises(ValueError, match=words):
-        node_addresses.networks(text)
+        node_ports.parse_networks(text)
 
 
 def test_a_bad_network_beside_a_good_one():

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.network.weights import MAX_RATIO, effective, ratios
+from f5router.network.pool_members import MAX_RATIO, effective_weight, ratios
 
 
 @pytest.mark.parametrize(("given", "expected"), [
     (None, 1), (-1, 0), (0, 0), (1, 1), (100, 100), (256, 256), (257, 256), (2**40, 256)])
 def test_a_weight_is_clamped(given, expected):
-    assert effective(given) == expected
+    assert effective_weight(given) == expected
 
 
 @pytest.mark.parametrize(("weights", "endpoints", "expected"), [
