@@ -27,7 +27,7 @@ from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import plain_table
-from f5router.plan import adoption, rendering
+from f5router.plan import adoption, changes
 from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.plan.change import DELETE, UPDATE, Plan
 
@@ -63,7 +63,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
         taken = _taken_over(preview.plan) if leftovers or device.facts.original.irule else []
         print(_table([*taken, *_replaced(leftovers, preview.plan)]))
         if preview.lost:
-            print(rendering.as_lost(preview.lost))
+            print(changes.as_lost(preview.lost))
     return 0 if dry_run else _carry_out(config, stop, drain_s, timing)
 
 

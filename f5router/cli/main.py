@@ -30,7 +30,7 @@ from f5router.logs import log_output
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
 from f5router.model.texts import printable
-from f5router.plan.preview import FAILED
+from f5router.plan.changes import FAILED
 
 log = logging.getLogger("f5router")
 

@@ -18,9 +18,9 @@ from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
 from f5router.network import node_ports
-from f5router.plan import rendering
+from f5router.plan import changes
 from f5router.plan.change import Plan
-from f5router.plan.preview import Preview, RejectedRoute
+from f5router.plan.changes import Preview, RejectedRoute
 from f5router.plan.problems import GroupedProblem
 from f5router.reconcile import previous_objects
 from f5router.reconcile.reconciler import Reconciler
@@ -38,9 +38,9 @@ def plan(config: Config, *, output: str, detailed: bool = False, refused_s: floa
     with ExitStack() as stack:
         preview, _ = look(config, stack, refused_s=refused_s)
     if output == "json":
-        print(rendering.as_json(preview))
+        print(changes.as_json(preview))
     else:
-        terminal.show(rendering.as_text(preview))
+        terminal.show(changes.as_text(preview))
     return preview.exit_status(detailed=detailed)
 
 

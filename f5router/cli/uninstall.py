@@ -26,8 +26,8 @@ from f5router.model.errors import BigIPError, Standby
 from f5router.model.objects import Ref
 from f5router.model.selection import Selection
 from f5router.model.texts import plain_table
+from f5router.plan.adoption import Removal, removal
 from f5router.plan.change import AnyChange, Plan
-from f5router.plan.removal import Removal, removal
 
 log = logging.getLogger(__name__)
 

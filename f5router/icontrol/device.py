@@ -44,10 +44,10 @@ from f5router.model.health_checks import MONITOR_TYPES
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.objects import Ref
-from f5router.plan import monitors
+from f5router.plan import diff
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
+from f5router.plan.leaving import UncertainWrites
 from f5router.plan.ordinals import Ordinals
-from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
 Errors = Mapping[Ref, BigIPError]
@@ -332,7 +332,8 @@ class Device:
         possible, errors = [], ChainMap(outcome.failed, dict(earlier))
         for change in changes:
             if concerns(change, Pool):
-                change = replace(change, new=monitors.without_missing(change.obj, change.old, self.observed))
+                change = replace(change,
+                                 new=diff.without_missing_monitors(change.obj, change.old, self.observed))
             error, blocked = self._obstacle(change, errors)
             error = error or self.sender.uncertain.obstacle(change)
             if error is None:

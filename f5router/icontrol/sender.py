@@ -13,7 +13,7 @@ from f5router.model.errors import BigIPError, InUse
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, AnyChange
-from f5router.plan.overtaking import UncertainWrites
+from f5router.plan.leaving import UncertainWrites
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ import logging
 
 from f5router.model.ltm import Attachment
 from f5router.model.objects import Ref
-from f5router.plan.cause import cause
 from f5router.plan.change import AnyChange
+from f5router.plan.changes import cause
 
 log = logging.getLogger(__name__)
 

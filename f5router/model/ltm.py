@@ -68,7 +68,7 @@ class Pool(NamedObject):
 
     @property
     def dependencies(self) -> tuple[Ref, ...]:
-        """The monitor, if it is ours. A pool is written without one that is missing: see plan/monitors.py."""
+        """The monitor, if it is ours. A pool is written without one that is missing: see plan/diff.py."""
         kind = health_checks.monitor_kind(self.monitor)
         return (Ref(kind, self.monitor),) if kind else ()
 

@@ -1,6 +1,6 @@
-"""Decides what happens to each object that the original router left in /Common.
+"""Deletes beyond those of a pass: of what the original router left in /Common, and of everything of ours.
 
-An object is removed only if it is the original's beyond doubt:
+An object of the original is removed only if it is the original's beyond doubt:
 
 - its name is exactly one that the original gives, in /Common, for a Route that exists or not;
 - a profile refers to the certificate, key or chain of the same Route, by the original's name;
@@ -8,15 +8,33 @@ An object is removed only if it is the original's beyond doubt:
 - nothing else uses it: no virtual server but the router's own, no profile that stays, no other iRule.
 
 Objects of a Route that is not served yet stay: what serves it now may still need them.
+
+A router that goes for good deletes everything of ours, in the order of all deletes: what leads requests
+before what it leads them to. An object of ours stays if it holds something of somebody else, which would go
+with it: a policy with another one's Rule stays where it is attached, a tunnel with another one's FDB record
+keeps its profile.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from f5router.model import original_names
-from f5router.model.ltm import CertFile, ClientSSL, DataGroup, KeyFile, Record
+from f5router.model import original_names, ownership
+from f5router.model.ltm import (
+    Attachment,
+    BigIPState,
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    KeyFile,
+    Policy,
+    Record,
+    Rule,
+)
+from f5router.model.net import FDBRecord, Tunnel
 from f5router.model.objects import Ref
+from f5router.plan.change import Plan
+from f5router.plan.diff import diff
 
 FILES = (CertFile.KIND, KeyFile.KIND)
 REMOVED, REPLACED, LEFT, TAKEN_OVER = "removed", "replaced", "left", "taken over"
@@ -115,3 +133,31 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _texts(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Deletes of all that is ours, and why some of it stays."""
+
+    plan: Plan
+    stays: Mapping[Ref, str]
+
+
+def removal(observed: BigIPState, folder: str) -> Removal:
+    """Decide about each observed object."""
+    stays: dict[Ref, str] = {}
+    for obj in observed.values():
+        if ownership.owns(folder, obj):
+            continue
+        if isinstance(obj, Rule):
+            stays[Ref(Policy.KIND, obj.policy)] = f"it has rule {obj.name}, which is not the router's"
+        elif isinstance(obj, FDBRecord):
+            stays[Ref(Tunnel.KIND, obj.tunnel)] = f"it has FDB record {obj.mac}, which is not the router's"
+    for obj in observed.values():
+        target = Ref(obj.target_kind, obj.target) if isinstance(obj, Attachment) else None
+        if target in stays:
+            stays[obj.ref] = f"{target} stays"
+    for tunnel in [obj for obj in observed.values() if isinstance(obj, Tunnel) and obj.ref in stays]:
+        stays |= dict.fromkeys(tunnel.dependencies, f"{tunnel.ref} needs it")
+    return Removal(diff({}, observed, lambda obj: obj.ref not in stays and ownership.owns(folder, obj)),
+                   {ref: why for ref, why in stays.items() if ref in observed})

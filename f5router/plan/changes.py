@@ -1,17 +1,128 @@
-"""The Changes of a Plan by their cause, with the fields that differ; for people."""
+"""The preview of a pass, for people: Changes by their cause, as text and as JSON."""
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from rich.text import Text
 
-from f5router.model import names
-from f5router.model.ltm import Record
-from f5router.model.texts import printable
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange
-from f5router.plan.preview import Preview
+from f5router.model import names, ownership, tls_names
+from f5router.model.cluster import Key
+from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
+from f5router.model.net import FDBRecord, StaticRoute
+from f5router.model.objects import Ref
+from f5router.model.texts import plain_table, printable
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Plan
+from f5router.plan.problems import GroupedProblem
+
+_BY_POOL = (names.REENCRYPT_GROUP, *ownership.OPTIONS_BY_POOL)
+_BY_HOST = (names.PASSTHROUGH_GROUP, names.SERVER_NAME_GROUP, names.OWNER_GROUP)
+
+
+def cause(obj: Object) -> str:
+    """Return the object of the cluster that an object is for; "" if it is for none, or for several."""
+    match obj:
+        case Rule(name=name):
+            return _route(name.partition("__")[0])
+        case CertFile(path=path) | KeyFile(path=path) if tls_names.file_namespace(path):
+            return _owner_of_file(path.rpartition("/")[2].rpartition("-https-")[0])
+        case Pool(path=path):
+            return _service(path)
+        case ClientSSL(server_name=host):
+            return f"host {host}" if host else ""
+        case Attachment(target=path, target_kind=ClientSSL.KIND):
+            return _host(path)
+        case Record(group=group, name=name) if group.endswith(_BY_POOL) and name.startswith("/"):
+            return _service(name)
+        case Record(name=names.STRICT | names.OWNERS_KNOWN):
+            return ""
+        case Record(group=group, name=name) if group.endswith((*_BY_HOST, *_BY_POOL)):
+            return f"host {names.passthrough_host(name)}"
+        case FDBRecord(endpoint=address) | StaticRoute(gateway=address, node=""):
+            return f"the Node at {address}"  # several Nodes may have it
+        case StaticRoute(node=node):
+            return f"Node {node}"
+    return ""
+
+
+def _route(stem: str) -> str:
+    """Return the Route of the stem of a name; its namespace, if the stem was shortened."""
+    key = names.route_key(stem)
+    return names.label(key, "Route") if key else f"namespace {names.rule_namespace(stem)}"
+
+
+def _owner_of_file(stem: str) -> str:
+    """Return the Route of a file, or the Secret of which the files of virtual Routes are made."""
+    owner = _route(stem)
+    kind = names.virtual_kind(stem)
+    return f"Secret {names.rule_namespace(stem)}/{owner.rpartition('/')[2]}" if kind else owner
+
+
+def _host(path: str) -> str:
+    """Return the host of a client SSL profile; "" if its name was shortened, or it is for none."""
+    folder, _, name = path.rpartition("/")
+    for prefix, wildcard in (("openshift_host_", ""), ("openshift_wildcard_", "*.")):
+        host = wildcard + name.removeprefix(prefix).removesuffix("-client-ssl-profile")
+        if "._" not in host and tls_names.client_ssl(folder, host) == path:
+            return f"host {host}"
+    return ""
+
+
+def _service(path: str) -> str:
+    """Return the Service of a pool; "" if its name was shortened."""
+    path = path if path.rpartition("/")[2].startswith("openshift_") else path.rpartition("/")[0]
+    folder = path.rpartition("/")[0]
+    known: tuple[Key, *tuple[str, ...]] | None = (
+        names.pool_key(folder, path) or names.own_pool_key(folder, path))
+    return f"Service {known[0]}" if known else ""
+
+
+IN_STEP, FAILED, CHANGES = 0, 1, 2
+"""Exit statuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRoute:
+    """A Route that would not be served, with the reason and message of its status."""
+
+    key: Key
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The result of `f5router plan`."""
+
+    plan: Plan | None
+    """None where the cluster or the BIG-IP could not be read."""
+    problems: tuple[GroupedProblem, ...] = ()
+    """Reasons for which `run --once` would fail, as far as they are known before anything is written."""
+    rejected: tuple[RejectedRoute, ...] = ()
+    lost: Mapping[Key, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Routes that are served now and would not be any more, with the reason."""
+    warnings: tuple[str, ...] = ()
+    causes: Mapping[Ref, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The Route that needs an object which is to change, in words; none for one that several need."""
+
+    def exit_status(self, *, detailed: bool = False) -> int:
+        """Return the exit status of the command.
+
+        A Route that is rejected for what is in it does not count: a team's mistake must not make the
+        administrator's check fail.
+
+        Args: detailed: return CHANGES if there are any, as `terraform plan -detailed-exitcode` does.
+        Source: https://www.terraform.io/docs/commands/plan.html: 0 succeeded with empty diff, 1 error,
+            2 succeeded with non-empty diff.
+        """
+        if self.problems:
+            return FAILED
+        return CHANGES if detailed and self.plan else IN_STEP
+
 
 SIGNS = {CREATE: ("+", "green"), UPDATE: ("~", "yellow"), DELETE: ("-", "red")}
 
@@ -23,7 +134,7 @@ MOST_ITEMS = 10
 _HIDDEN = "its content, which is not shown"
 
 
-def as_text(preview: Preview) -> Text:
+def changes_as_text(preview: Preview) -> Text:
     """Render the Changes below their causes, each group in the order of writing."""
     groups: dict[str, list[AnyChange]] = {}
     for change in preview.plan or ():
@@ -94,3 +205,77 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return fields_of(value)
     return value
+
+
+def as_text(preview: Preview) -> Text:
+    """Render Changes by their cause, then Routes, problems, warnings, and last the summary."""
+    sections = [changes_as_text(preview)] if preview.plan else []
+    if preview.plan is not None and not preview.plan:
+        sections.append(Text("No changes." if preview.problems else
+                             "Nothing to do: the BIG-IP is in step with the cluster."))
+    if preview.lost:
+        sections.append(Text(as_lost(preview.lost), "yellow"))
+    if preview.rejected:
+        sections.append(Text(plain_table(("rejected Route", "reason", "why"), _rejected(preview))))
+    findings = (("problem", preview.problems, "red"), ("warning", preview.warnings, "yellow"))
+    for title, texts, style in findings:
+        if texts:
+            sections.append(Text("\n".join(
+                f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1)), style))
+    return Text("\n\n").join([*sections, Text(summary(preview), "bold")])
+
+
+def summary(preview: Preview) -> str:
+    """Return a line such as "Plan: 46 to create, 2 to change, 0 to delete; 3 Routes rejected; 1 problem."."""
+    counts, clauses = _counts(preview), ["No plan"]
+    if preview.plan is not None:
+        clauses = ["Plan: " + ", ".join(
+            f"{counts[what]} to {what}" for what in ("create", "change", "delete"))]
+    if preview.plan is not None or preview.rejected:
+        clauses.append(f"{_number(counts['rejected'], 'Route')} rejected")
+    return "; ".join([*clauses, _number(counts["problems"], "problem")]) + "."
+
+
+def as_lost(lost: Mapping[Key, str]) -> str:
+    """Render a line for each Route that is served now and would not be any more."""
+    return plain_table(("", ""), ((f"not served any more: {names.label(key, 'Route')}", why)
+                                  for key, why in sorted(lost.items())))
+
+
+def as_json(preview: Preview) -> str:
+    """Render the same as JSON, without secrets.
+
+    `changes` is a list of {change, kind, path, old, new}; null without a plan.
+    """
+    return json.dumps({
+        "changes": None if preview.plan is None else [{
+            "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
+            "old": fields_of(change.old), "new": fields_of(change.new),
+        } for change in preview.plan],
+        "lost": [{"route": names.label(key), "reason": why} for key, why in sorted(preview.lost.items())],
+        "rejected": [{"route": names.label(route.key), "reason": route.reason, "message": route.message}
+                     for route in preview.rejected],
+        "problems": [{"text": problem.text, "objects": [str(ref) for ref in problem.objects],
+                      "routes": list(map(names.label, problem.routes))} for problem in preview.problems],
+        "warnings": list(preview.warnings),
+        "summary": _counts(preview),
+    }, indent=2)
+
+
+def _counts(preview: Preview) -> dict[str, int]:
+    """Count what the summary names."""
+    verbs = Counter(change.verb for change in preview.plan or ())
+    return {"create": verbs[CREATE], "change": verbs[UPDATE], "delete": verbs[DELETE],
+            "rejected": len(preview.rejected), "problems": len(preview.problems)}
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
+    """Yield a row for each Route; one that a problem affects refers to it by number."""
+    numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
+    for route in preview.rejected:
+        number = numbers.get(route.key)
+        yield names.label(route.key), route.reason, f"problem {number}" if number else route.message

@@ -1,4 +1,7 @@
-"""Compares Desired with Observed: the Changes between them, in an order that never breaks a Route."""
+"""Compares Desired with Observed: the Changes between them, in an order that never breaks a Route.
+
+The members of a pool follow its pods whatever becomes of the monitor: they must not wait for it.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -6,7 +9,7 @@ from itertools import chain
 from typing import TypeGuard
 
 from f5router.model import names
-from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
+from f5router.model.ltm import Attachment, BigIPState, Object, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
 from f5router.plan.leaving import early_deletes, ends_redirect
@@ -153,3 +156,13 @@ def _with_exclusions(writes: list[AnyChange], desired: BigIPState, observed: Big
                 change.new, extra_dependencies=change.new.extra_dependencies | exclusions[change.ref]))
             if isinstance(change.new, Record) and change.ref in wildcards & exclusions.keys() else change
             for change in writes]
+
+
+def without_missing_monitors(pool: Pool, old: Pool | None, observed: BigIPState) -> Pool:
+    """Return a pool as it can be written now: a missing monitor leaves it the one that it has.
+
+    Args: old: the pool as it is on the device; None if it is not there.
+    """
+    if all(need in observed for need in pool.dependencies):
+        return pool
+    return replace(pool, monitor=old.monitor if old is not None else "")

@@ -1,18 +1,22 @@
-"""Deletes of Rules that must not come after the writes of their policy.
+"""Order of Rules and records that come and go: none gets the requests of a more specific one.
 
 A Rule that leaves a Host by an update would leave its requests to less specific Rules of that Host, if these
 are deleted only later. So such deletes go with the writes, before them: the Rules of a policy are published
 together, and where they are not, nobody gets the requests of another for a moment. A redirect to such a Rule
 ends before it goes, if its Route is served without encryption from now on.
+
+A Rule or a record that is new and not yet confirmed is not overtaken by one that would get its requests; nor
+is one that is to leave and could not be deleted.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from f5router.model import names
-from f5router.model.ltm import CheckedRedirect, Forward, Redirect, Rule, rule_ref
+from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
+from f5router.model.ltm import CheckedRedirect, Forward, Object, Record, Redirect, Rule, rule_ref
 from f5router.model.objects import Ref
-from f5router.plan.change import UPDATE, AnyChange, concerns, of_kind
+from f5router.plan.change import CREATE, UPDATE, AnyChange, concerns, of_kind
 
 Place = tuple[str, str]
 """A policy or data-group, and a Host or a domain after a dot."""
@@ -64,3 +68,64 @@ def covered(rule: Rule) -> Iterator[Place]:
         yield rule.policy, host
     if rule.suffix:
         yield rule.policy, rule.suffix
+
+
+class UncertainWrites:
+    """New Rules and records whose write, or that of a dependency, failed so that it may have been applied.
+
+    The device may accept them at the next attempt. Until then a less specific one that is new as well would
+    get their requests, and another pod would answer them.
+    """
+
+    def __init__(self, soon: Callable[[Ref], bool] = lambda ref: True):
+        """Args: soon: False for an object that was tried so often that nothing waits for it any more."""
+        self._soon = soon
+        self._first: dict[tuple[str, str], tuple[int, BigIPError]] = {}
+        """The most specific object in a policy or data-group, by its Hosts and the domains they lie in."""
+        self._staying: dict[tuple[str, str], BigIPError] = {}
+        """Errors of early deletes, by what the Rule covers which is still there."""
+
+    def note(self, change: AnyChange, error: Exception | None) -> None:
+        """Record the outcome of a Change."""
+        if change.early and isinstance(error, BigIPError) and self._soon(change.ref):
+            self._staying.update(dict.fromkeys(_covered(change.obj), error))
+        if not isinstance(error, UNCERTAIN_ERRORS) or change.verb != CREATE or not self._soon(change.ref):
+            return
+        rank = _rank(change.obj)
+        for place in _places(change.obj):
+            if place not in self._first or rank < self._first[place][0]:
+                self._first[place] = rank, error
+
+    def obstacle(self, change: AnyChange) -> BigIPError | None:
+        """Return the error of a more specific object that a Change would overtake; None if there is none.
+
+        Likewise that of a delete, if the Change would leave requests to the Rule that is still there.
+        """
+        if self._staying and change.old is not None and leaves(change):
+            return next(filter(None, map(self._staying.get, _places(change.old))), None)
+        if change.verb != CREATE or not self._first:
+            return None
+        rank = _rank(change.obj)
+        uncertain = (self._first.get(place) for place in _covered(change.obj))
+        return next((error for first, error in filter(None, uncertain) if first < rank), None)
+
+
+def _rank(obj: Object) -> int:
+    """Rank an object among those of its Host, or of its data-group: the smaller, the more specific."""
+    return obj.priority_band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
+
+
+def _places(obj: Object) -> Iterator[tuple[str, str]]:
+    """Yield where a less specific object may cover this one: its Hosts, and their domains after a dot."""
+    if isinstance(obj, Rule):
+        yield from places(obj.policy, obj.hosts)
+    elif isinstance(obj, Record):
+        yield from places(obj.group, {obj.name})
+
+
+def _covered(obj: Object) -> Iterator[tuple[str, str]]:
+    """Yield what an object covers: each of its Hosts, or all of a domain."""
+    if isinstance(obj, Rule):
+        yield from covered(obj)
+    elif isinstance(obj, Record) and obj.name.startswith("."):
+        yield obj.group, obj.name

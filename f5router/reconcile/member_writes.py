@@ -20,7 +20,7 @@ from f5router.model.errors import Unconfirmed, is_usable
 from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
-from f5router.plan import monitors
+from f5router.plan import diff
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, concerns
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.hold import Hold, HoldReason
@@ -272,7 +272,7 @@ class MemberWrites:
         for need in pool.dependencies:
             if need not in self._device.observed:
                 self._lacking.setdefault(need, set()).add(pool.ref)
-        return monitors.without_missing(pool, old, self._device.observed)
+        return diff.without_missing_monitors(pool, old, self._device.observed)
 
     def _is_held(self, ref: Ref) -> bool:
         """True for a pool that may not be written now."""

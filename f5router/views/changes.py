@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from f5router.model.ltm import Rule
-from f5router.plan.cause import cause
 from f5router.plan.change import AnyChange
+from f5router.plan.changes import cause
 
 MOST_OBJECTS, MOST_CAUSES = 20, 5
 """Objects and causes of a change that are kept."""

@@ -28,8 +28,8 @@ from f5router.model.ltm import DataGroup, IRule, Record, Rule
 from f5router.monitoring.event_stream import Listeners
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
-from f5router.plan import rendering
-from f5router.plan.preview import Preview, RejectedRoute
+from f5router.plan import changes
+from f5router.plan.changes import Preview, RejectedRoute
 from f5router.views import chain, routes
 from f5router.views.certificates import CertificateView
 from f5router.views.routes import OptionView
@@ -175,7 +175,7 @@ def test_in_the_log(form):
 def test_in_a_plan():
     """Each rejected Route has one line."""
     rejected = tuple(RejectedRoute(Key(text, text), text, text) for text in texts(2000))
-    shown = rendering.as_text(Preview((), (), rejected, {}, ())).plain
+    shown = changes.as_text(Preview((), (), rejected, {}, ())).plain
     assert [line for line in shown.splitlines() if not line.isprintable()] == []
     assert shown.count("\n") < 2000 + 20
 

@@ -9,9 +9,9 @@ from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.model.texts import bounded, printable
 from f5router.monitoring import health
-from f5router.plan import rendering
+from f5router.plan import changes
 from f5router.plan.change import Change
-from f5router.plan.preview import Preview, RejectedRoute
+from f5router.plan.changes import Preview, RejectedRoute
 from f5router.plan.problems import GroupedProblem
 from f5router.status import condition
 from f5router.status.condition import Verdict
@@ -55,10 +55,10 @@ def test_plan():
         (Change("create", None, Pool(path)),), (GroupedProblem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
         (RejectedRoute(key, HOSTILE, HOSTILE), RejectedRoute(Key("a", "b"), "Why", HOSTILE)), {key: HOSTILE},
         (HOSTILE,))
-    table = rendering.as_text(preview).plain
+    table = changes.as_text(preview).plain
     assert table.count(SHOWN) == 10
     assert all(line.isprintable() for line in table.splitlines())
-    assert rendering.as_json(preview).replace("\n", "").isprintable()
+    assert changes.as_json(preview).replace("\n", "").isprintable()
 
 
 def test_health():

@@ -1,11 +1,11 @@
-"""f5router.plan.cause: for what an object of the BIG-IP is, by its name."""
+"""f5router.plan.changes: for what an object of the BIG-IP is, by its name."""
 
 import pytest
 
 from f5router.model import names, tls_names
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, DataGroup, KeyFile, Policy, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
-from f5router.plan.cause import cause
+from f5router.plan.changes import cause
 
 
 def rule(name: str) -> Rule:

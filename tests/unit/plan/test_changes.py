@@ -3,9 +3,9 @@
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.ltm import IRule, KeyFile, Pool, PoolMember, Record, Rule
-from f5router.plan import changes, rendering
+from f5router.plan import changes
 from f5router.plan.change import Change
-from f5router.plan.preview import Preview
+from f5router.plan.changes import Preview
 from tests.rows import rows
 
 OLD = Pool("/Common/a", "/Common/tcp", frozenset({PoolMember("10.1.1.1", 80), PoolMember("10.1.1.2", 80)}))
@@ -28,7 +28,7 @@ Route shop/a
 def test_groups():
     """In the order of writing within each."""
     causes = {OLD.ref: "Route shop/a", RULE.ref: "Route shop/a"}
-    assert changes.as_text(Preview(PLAN, causes=causes)).plain == TEXT
+    assert changes.changes_as_text(Preview(PLAN, causes=causes)).plain == TEXT
 
 
 @rows(("old", "new", "line"), [
@@ -41,18 +41,18 @@ def test_groups():
      "data: /Common/a -> /Common/b"),
 ])
 def test_differences(old, new, line):
-    text = changes.as_text(Preview((Change("update", old, new),))).plain
+    text = changes.changes_as_text(Preview((Change("update", old, new),))).plain
     assert text.splitlines()[2].strip() == line
     assert "secret" not in text
 
 
 def test_many_members():
     many = Pool("/Common/a", members=frozenset(PoolMember(f"10.1.1.{n}", 80) for n in range(1, 31)))
-    text = changes.as_text(Preview((Change("update", Pool("/Common/a"), many),))).plain
+    text = changes.changes_as_text(Preview((Change("update", Pool("/Common/a"), many),))).plain
     assert text.endswith(", + 20 more")
 
 
 def test_colours():
     """They are styles of the text, which a terminal shows and a pipe does not."""
-    styles = {span.style for span in rendering.as_text(Preview(PLAN)).spans}
+    styles = {span.style for span in changes.as_text(Preview(PLAN)).spans}
     assert {"green", "yellow", "red"} <= styles

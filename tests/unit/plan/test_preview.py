@@ -6,9 +6,9 @@ import pytest
 
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
-from f5router.plan import rendering
+from f5router.plan import changes
 from f5router.plan.change import Change
-from f5router.plan.preview import Preview, RejectedRoute
+from f5router.plan.changes import Preview, RejectedRoute
 from f5router.plan.problems import GroupedProblem
 
 ONE, TWO = Pool("/Common/one"), Pool("/Common/two")
@@ -44,8 +44,8 @@ def test_exit_status(preview, plain, detailed):
                  id="no plan"),
 ])
 def test_summary(preview, expected):
-    assert rendering.summary(preview) == expected
-    assert rendering.as_text(preview).plain.splitlines()[-1] == expected
+    assert changes.summary(preview) == expected
+    assert changes.as_text(preview).plain.splitlines()[-1] == expected
 
 
 @pytest.mark.parametrize(("preview", "says"), [
@@ -55,13 +55,13 @@ def test_summary(preview, expected):
 ])
 def test_an_empty_plan(preview, says):
     """Only what is in step says so."""
-    assert rendering.as_text(preview).plain.startswith(says)
+    assert changes.as_text(preview).plain.startswith(says)
 
 
 def test_no_empty_parts():
     """A part without anything has no heading."""
-    assert rendering.as_text(Preview(NOTHING)).plain.splitlines()[1:-1] == [""]
-    assert "warning" not in rendering.as_text(Preview(SOME, (PROBLEM,), (ROUTE,))).plain
+    assert changes.as_text(Preview(NOTHING)).plain.splitlines()[1:-1] == [""]
+    assert "warning" not in changes.as_text(Preview(SOME, (PROBLEM,), (ROUTE,))).plain
 
 
 def test_a_route_refers_to_its_problem():
@@ -69,7 +69,7 @@ def test_a_route_refers_to_its_problem():
     keys = tuple(Key("shop", f"r{n}") for n in range(5))
     problem = GroupedProblem("an http profile is missing", (), keys)
     rejected = tuple(RejectedRoute(key, "DeviceRejected", problem.text) for key in keys)
-    table = rendering.as_text(Preview(SOME, (PROBLEM, problem), rejected)).plain
+    table = changes.as_text(Preview(SOME, (PROBLEM, problem), rejected)).plain
     assert table.count(problem.text) == 1
     assert [line.split() for line in table.splitlines() if "DeviceRejected" in line] == [
         [str(key), "DeviceRejected", "problem", "2"] for key in keys]
@@ -77,7 +77,7 @@ def test_a_route_refers_to_its_problem():
 
 def test_json():
     """Everything that the table has."""
-    shown = json.loads(rendering.as_json(Preview(SOME, (PROBLEM,), (ROUTE,), {ROUTE.key: "gone"}, ("hm",))))
+    shown = json.loads(changes.as_json(Preview(SOME, (PROBLEM,), (ROUTE,), {ROUTE.key: "gone"}, ("hm",))))
     assert [change["change"] for change in shown.pop("changes")] == ["create", "create", "update", "delete"]
     assert shown == {
         "lost": [{"route": "shop/a", "reason": "gone"}],
