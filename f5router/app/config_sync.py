@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from f5router.app.debounce import wake_at
 from f5router.app.timing import DEFAULT, SyncTiming
 from f5router.icontrol.config_sync import ConfigSync, DeviceGroup, SyncStatus
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import AuthFailed, BigIPError, Refused, Standby
 from f5router.model.json_types import JSON
 

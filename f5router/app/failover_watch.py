@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from f5router.icontrol.device import Device
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout
 
 log = logging.getLogger(__name__)

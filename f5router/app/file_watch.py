@@ -18,7 +18,7 @@ from f5router.config import files, tls_files
 from f5router.config.device import BigIPPaths
 from f5router.config.tls_files import TLSPaths
 from f5router.icontrol.settings import Login
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model.client_tls import TLSFiles
 from f5router.model.errors import ConfigError
 

@@ -11,7 +11,7 @@ from f5router.app.object_events import NOT_SERVED, NOTICED
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.texts import WARNINGS, Problem

@@ -21,7 +21,7 @@ from f5router.config.config import Config
 from f5router.icontrol import original as io
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.writer import delete
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model import names, original_names
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule

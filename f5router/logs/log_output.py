@@ -1,4 +1,4 @@
-"""Log output: text or JSON, without secrets.
+"""Log output: text or JSON, without secrets; problems that last are logged once.
 
 Modules log a constant message and `extra` fields:
 
@@ -247,3 +247,25 @@ def _quoted(value: object) -> str:
     """Format a value of key=value: bare if it can be, else as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if _PLAIN.fullmatch(text) else json.dumps(value, default=str)
+
+
+log = logging.getLogger(__name__)
+
+
+class PersistentLog:
+    """Problems of one subject that were logged and still hold; one thread uses it."""
+
+    def __init__(self, subject: str):
+        """Args: subject: a constant, the log's message."""
+        self._subject = subject
+        self._logged: dict[str, int] = {}
+
+    def update(self, problems: Iterable[str], warnings: Iterable[str]) -> None:
+        """Log new problems, as errors or warnings, and those that are resolved."""
+        now = {**dict.fromkeys(warnings, logging.WARNING), **dict.fromkeys(problems, logging.ERROR)}
+        for text, level in now.items():
+            if self._logged.get(text) != level:
+                log.log(level, self._subject, extra={"problem": text})
+        for text in self._logged.keys() - now.keys():
+            log.info("problem resolved", extra={"subject": self._subject, "problem": text})
+        self._logged = now

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from f5router.icontrol import statistics
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.statistics import PoolStatistics, Traffic
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 
 log = logging.getLogger(__name__)

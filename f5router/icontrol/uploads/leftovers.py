@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import SSH_FOLDER
 from f5router.icontrol.uploads.rest_upload import FAILURES, PARTIAL, RESTUploader, list_folder, remove_file
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model import names
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
 from f5router.model.tls_names import UploadedFile, formerly_uploaded

@@ -19,7 +19,7 @@ from f5router.kube.api import kubeconfig, tcp
 from f5router.kube.api.api_errors import reason
 from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.settings import KubeSettings
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import ConfigError
 
 log = logging.getLogger(__name__)

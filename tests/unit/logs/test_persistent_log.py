@@ -2,7 +2,7 @@
 
 import logging
 
-from f5router.logs.persistent_log import PersistentLog
+from f5router.logs.log_output import PersistentLog
 
 
 def test_once(caplog):
