@@ -1,7 +1,9 @@
-"""How a fake's web server ends: every connection is closed when it has ended."""
+"""The end of a fake: signals that a process gets in the foreground, and the connections of a web server."""
 
 import asyncio
 import contextlib
+import signal
+import threading
 
 from aiohttp import web
 
@@ -26,3 +28,16 @@ def reset(transport: asyncio.BaseTransport | None) -> None:
     if transport is not None:
         with contextlib.suppress(AttributeError):
             transport.abort()
+
+
+def stop_event() -> threading.Event:
+    """An event that SIGTERM and SIGINT set. Only the main thread may call this."""
+    stop = threading.Event()
+
+    def handle(*_: object) -> None:
+        # Not here: the thread that is interrupted may hold the event's lock.
+        threading.Thread(target=stop.set, daemon=True).start()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+    return stop

@@ -10,7 +10,7 @@ from mocks.bigip import addresses, faults, unit
 from mocks.bigip.dataplane.control import Control
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.server import PASSWORD, USERNAME, FakeBigIP
-from mocks.stopping import stop_event
+from mocks.closing import stop_event
 
 
 @click.command(

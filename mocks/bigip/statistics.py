@@ -7,8 +7,7 @@ from typing import Any
 from mocks.bigip import pools
 from mocks.bigip.kinds import Kind
 from mocks.bigip.rendering import link, state, suffix
-from mocks.bigip.store import Item, Store
-from mocks.bigip.tally import Tally
+from mocks.bigip.store import Item, Store, Tally
 
 MEMBERS_SINCE = (13, 1)
 """Before, replies have no number of all members: 12.1.0 lacks it, 13.1.0.6 has it."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mocks.stopping import stop_event
+from mocks.closing import stop_event
 
 from .fake import TOKEN, FakeKube
 from .kinds import NETWORK_APIS, ROUTE_APIS

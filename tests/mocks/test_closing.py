@@ -1,6 +1,7 @@
-"""The end of a fake's web server: nothing is left open, whatever its clients still hold."""
+"""The end of a fake: by a signal; and nothing is left open, whatever clients of its web server still hold."""
 
 import gc
+import signal
 import warnings
 
 import pytest
@@ -8,7 +9,10 @@ import requests
 
 from mocks.bigip import FakeBigIP
 from mocks.bigip.dataplane.control import Control
+from mocks.closing import stop_event
 from mocks.kube import FakeKube
+from tests.signals import signal_in_wait
+from tests.waiting import DEADLINE_S
 
 
 def ask_bigip(session: requests.Session) -> None:
@@ -36,3 +40,21 @@ def test_connections_that_clients_keep_are_closed(ask):
         ask(session)
         gc.collect()
     assert [str(each.message) for each in told] == []
+
+
+NUMBERS = (signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.fixture
+def restored():
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("number", NUMBERS)
+def test_while_the_waiting_thread_holds_the_lock(number):
+    """A signal may come between two lines of Event.wait(), which has the lock there."""
+    assert signal_in_wait(stop_event(), number, timeout_s=DEADLINE_S)

@@ -14,8 +14,7 @@ from fractions import Fraction
 from mocks.bigip import addresses, pools, selection
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.quirks import Quirk
-from mocks.bigip.store import Store
-from mocks.bigip.tally import Tally
+from mocks.bigip.store import Store, Tally
 
 ROUND_ROBIN = frozenset(("round-robin",))
 RATIO = frozenset(("ratio-member", "ratio-session"))

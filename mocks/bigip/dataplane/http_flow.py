@@ -21,7 +21,7 @@ from mocks.bigip.dataplane.state import Response, Served
 from mocks.bigip.dataplane.tls import TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.quirks import Quirk
-from mocks.bigip.tally import Tally
+from mocks.bigip.store import Tally
 
 LINGER_S = 5.0
 """finWaitTimeout of the tcp profile: how long an ended connection is still read."""
