@@ -1,29 +1,139 @@
 """Statuses and Events of Routes, reported to the cluster after each pass."""
 
-import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from f5router.app.claim_reporter import ClaimReporter
-from f5router.app.ingress_reporter import IngressReporter
-from f5router.app.ingress_route_reporter import IngressRouteReporter
-from f5router.app.object_events import NOT_SERVED, NOTICED
+from f5router.admission.claim_log import ClaimLog
+from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter, Reports, log_problem
+from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.status.events import EventWriter
+from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.watch.sources import INGRESS_ROUTES, Source
 from f5router.logs.log_output import PersistentLog
-from f5router.model import names
-from f5router.model.cluster import Key
-from f5router.model.texts import WARNINGS, Problem
+from f5router.model import hostnames, names
+from f5router.model.cluster import Key, Route
+from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
+from f5router.sources.translator import INGRESS, ROUTE
 from f5router.status import condition
 from f5router.status.condition import Verdict
 
-log = logging.getLogger(__name__)
+ADMITTED, WARNING = "Admitted", "Warning"
+"""Topics of what is reported about a Route."""
 
-ADMITTED, WARNING = KINDS = "Admitted", "Warning"
-"""Kinds of reports of a Route; each is repeated only when it changes."""
+CONTESTED = "HostContested"
+"""Reason of the winner's Event."""
+
+MOST_HOSTS = 10
+"""Hosts of an object that Events name; further ones are counted."""
+MOST_TEXT = 900
+"""Characters of these names: an Event is cut at 1,024."""
+
+_Object = tuple[str, Key]
+"""Kind and key of an object that claims Hosts."""
+
+
+class ClaimReporter:
+    """Reports claims to Hosts that others hold: a line in the log for the loser, an Event for the winner.
+
+    Losers have a status or an Event of their own. A winner has an Event if an Ingress or IngressRoute is one
+    of the two; between Routes it has none, as with openshift/router. The Event names the winner's Hosts, not
+    the losers, whose tenants may be others. A tenant can make any number of losers: each Host is named once,
+    and an object with MOST_HOSTS named Hosts gets no further Event.
+    """
+
+    def __init__(self, engine: Engine, events: EventWriter, ingress_source: Callable[[], Source],
+                 clock: Callable[[], float]):
+        """Args: ingress_source: returns the API that serves Ingresses."""
+        self._engine, self._events, self._ingress_source = engine, events, ingress_source
+        self._log, self.reported = ClaimLog(clock), Reports()
+        self._news: dict[_Object, dict[str, Route]] = {}
+        """Hosts that no Event names yet, with a Route that holds them, by winner."""
+
+    def evaluated(self, key: Key) -> None:
+        """Report a Route that has lost its Host, once; `write` has the winner's Event written."""
+        route, rejection = self._engine.route(key), self._engine.rejection(key)
+        known = self.reported.find(ROUTE, key)
+        if route is None or rejection is None or rejection.holder is None:
+            if known is not None:
+                known.lost = None
+                self.reported.settle(ROUTE, key)
+            return
+        if known is not None and known.lost == rejection:
+            return
+        self.reported.of(ROUTE, key).lost = rejection
+        self._log.lost(route, rejection)
+        if (holder := self._engine.route(rejection.holder)) is not None:
+            self._note(holder, route)
+
+    def removed(self, routes: Iterable[Route]) -> None:
+        """Forget Routes that left: what comes in their place is news."""
+        for route in routes:
+            self.reported.forget(ROUTE, route.key)
+            winner = _claimant(route)
+            if (known := self.reported.find(*winner)) is not None:
+                known.hosts.discard(_host(route))
+                self.reported.settle(*winner)
+
+    def write(self) -> None:
+        """Write Events for the Hosts that were lost since the last call, one for each winner."""
+        news, self._news = self._news, {}
+        for winner, hosts in news.items():
+            named = self.reported.of(*winner).hosts
+            shown = _shown(hosts, MOST_HOSTS - len(named))
+            named.update(shown)
+            self._warn(next(iter(hosts.values())), _text(shown, len(hosts) - len(shown)))
+
+    def _note(self, holder: Route, loser: Route) -> None:
+        winner, host = _claimant(holder), _host(holder)
+        known = self.reported.find(*winner)
+        if known is not None and (host in known.hosts or len(known.hosts) >= MOST_HOSTS):
+            return
+        if winner != _claimant(loser) and not winner[0] == _claimant(loser)[0] == ROUTE:
+            self._news.setdefault(winner, {})[host] = holder
+
+    def forget(self) -> None:
+        """Forget what was reported."""
+        self.reported.clear()
+        self._news.clear()
+
+    def _warn(self, holder: Route, text: str) -> None:
+        kind, key = _claimant(holder)
+        if kind == ROUTE:
+            self._events.warn(holder, CONTESTED, text)
+            return
+        source = self._ingress_source() if kind == INGRESS else INGRESS_ROUTES
+        self._events.warn_about(Involved(source.api_version, kind, key, holder.uid), CONTESTED, text)
+
+
+def _claimant(route: Route) -> _Object:
+    """Return kind and key of the object that claims the Host."""
+    return route.subject.kind, route.claimant
+
+
+def _host(route: Route) -> str:
+    return hostnames.wildcard(route.host) if route.wildcard_policy == "Subdomain" else route.host
+
+
+def _shown(hosts: Iterable[str], most: int) -> list[str]:
+    """Return the Hosts that an Event names, in order; the first in any case. Args: most: at least 1."""
+    shown, length = list[str](), 0
+    for host in sorted(hosts)[:most]:
+        length += len(host) + len(", ")
+        if shown and length > MOST_TEXT:
+            break
+        shown.append(host)
+    return shown
+
+
+def _text(shown: list[str], more: int) -> str:
+    """Return the message of an Event. Args: shown: Hosts; more: number of others."""
+    if len(shown) + more == 1:
+        return f"another object claims {shown[0]}, too; this one is older and holds it"
+    *first, last = (*shown, f"{more} more") if more else shown
+    return f"other objects claim {', '.join(first)} and {last}, too; this one is older and holds them"
 
 
 class StatusReporter:
@@ -37,13 +147,13 @@ class StatusReporter:
         clean: remove the entry of a Route that leaves: it may still exist.
         ingresses, ingress_routes: None if there are none to report.
         """
-        self._ingresses = ingresses
+        self._ingresses, self._ingress_routes = ingresses, ingress_routes
+        self._others = [each for each in (ingresses, ingress_routes) if each is not None]
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self.statuses, self.events = statuses, events
-        self._ingress_routes = ingress_routes
         self._clean = clean
         self._claims = ClaimReporter(reconciler.engine, events, lambda: cluster.ingress_source(), clock)
-        self._reported: dict[tuple[Key, str], tuple[Problem, ...]] = {}
+        self._reported = self._claims.reported
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
         self._selection = PersistentLog("selection of Routes")
@@ -57,11 +167,9 @@ class StatusReporter:
         self._selection.update((), self._cluster.warnings())
         self._slow_requests.update((), self._reconciler.device.client.slow_requests.warnings())
         self._claims.removed(report.removed.values())
-        for key, removed in report.removed.items():
+        for removed in report.removed.values():
             if removed.origin is None:
                 self.statuses.route_removed(removed, remove=self._clean)
-            for kind in KINDS:
-                self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
             self._claims.evaluated(key)
             route = self._engine.route(key)
@@ -76,31 +184,24 @@ class StatusReporter:
         for key, warnings in report.warnings.items():
             self._report(key, WARNING, warnings)
         self._claims.write()
-        if self._ingresses is not None:
-            self._ingresses.passed(report)
-        if self._ingress_routes is not None:
-            self._ingress_routes.passed(report)
+        for other in self._others:
+            other.passed(report)
 
     def follow(self) -> None:
         """Take what changed while another replica leads and reports; only what still exists is kept."""
-        if self._ingresses is not None:
-            self._ingresses.follow()
-        if self._ingress_routes is not None:
-            self._ingress_routes.follow()
+        for other in self._others:
+            other.follow()
 
     def forget(self) -> None:
         """Forget what was reported: another replica leads, and this one may not see objects go."""
-        self._reported.clear()
         self._claims.forget()
-        if self._ingresses is not None:
-            self._ingresses.forget()
-        if self._ingress_routes is not None:
-            self._ingress_routes.forget()
+        for other in self._others:
+            other.forget()
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
         written = self.statuses.flush(timeout_s)
-        return written and (self._ingress_routes is None or self._ingress_routes.writer.flush(timeout_s))
+        return written and (self._ingress_routes is None or self._ingress_routes.statuses.flush(timeout_s))
 
     def flush_all(self, timeout_s: float, *, events_s: float) -> str:
         """Wait for statuses and Events; returns why not every status could be written, "" if all were."""
@@ -110,7 +211,7 @@ class StatusReporter:
         refusal = "" if written else self.statuses.refusal()
         what = "Route"
         if written and self._ingress_routes is not None:
-            writer, what = self._ingress_routes.writer, "IngressRoute"
+            writer, what = self._ingress_routes.statuses, "IngressRoute"
             written = writer.flush(timeout_s, unless_forbidden=True)
             refusal = "" if written else writer.refusal()
         self.events.flush(events_s)
@@ -122,10 +223,8 @@ class StatusReporter:
         """Write nothing more; a write that is under way ends."""
         self.statuses.stop()
         self.events.stop()
-        if self._ingresses is not None:
-            self._ingresses.statuses.stop()
-        if self._ingress_routes is not None:
-            self._ingress_routes.writer.stop()
+        for other in self._others:
+            other.statuses.stop()
 
     def standing_by(self) -> None:
         """Report a standby unit: the statuses of the active unit's router remain."""
@@ -146,18 +245,14 @@ class StatusReporter:
         self._claims.write()
 
     def _report(self, key: Key, kind: str, reasons: tuple[Problem, ...], *, log_it: bool = True) -> None:
-        """Report reasons and texts, in the log and as Events: once, until they change.
+        """Report reasons and texts, in the log and as Events: each once, while it lasts.
 
         Args: log_it: False if the log has the reason already, once for all Routes.
         """
-        if self._reported.get((key, kind), ()) == reasons:
-            return
-        self._reported[(key, kind)] = reasons
         route = self._engine.route(key)
         if route is None or route.origin is not None:
             return
-        for reason, text in reasons:
+        for problem in self._reported.news(ROUTE, key, reasons, topic=kind, uid=route.uid):
             if log_it:
-                log.warning(NOTICED if reason in WARNINGS else NOT_SERVED,
-                            extra={"route": names.label(key), "reason": reason, "text": text})
-            self.events.warn(route, reason, text)
+                log_problem({"route": names.label(key)}, problem)
+            self.events.warn(route, problem.reason, problem.message)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from f5router.app import file_watch
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.file_watch import SharedFiles
-from f5router.app.ingress_reporter import load_balancer_status
-from f5router.app.ingress_route_reporter import IngressRouteReporter
+from f5router.app.ingress_reporter import IngressRouteReporter, load_balancer_status
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
 from f5router.config.config import Config
 from f5router.desired.engine import Engine

@@ -1,4 +1,4 @@
-"""claim_reporter.py: reports of Hosts that several objects claim."""
+"""status_reporter.py: reports of Hosts that several objects claim."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import AdmissionPolicy
-from f5router.app.claim_reporter import CONTESTED, ClaimReporter
+from f5router.app.status_reporter import CONTESTED, ClaimReporter
 from f5router.kube.watch.sources import OLDER_INGRESSES
 from f5router.model.cluster import Key
 from tests.builders import route, virtual

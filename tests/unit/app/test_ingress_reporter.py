@@ -5,8 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from f5router.app.ingress_reporter import IngressReporter, load_balancer_status
-from f5router.app.object_events import MOST
+from f5router.app.ingress_reporter import MOST, IngressReporter, load_balancer_status
 from f5router.model.cluster import Key
 from f5router.model.texts import Problem
 from f5router.reconcile.report import Report

@@ -1,12 +1,11 @@
-"""ingress_route_reporter.py: what a pass means for the status of IngressRoutes, and which Events they get."""
+"""ingress_reporter.py: what a pass means for the status of IngressRoutes, and which Events they get."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from f5router.admission.admission import Rejection
-from f5router.app.ingress_route_reporter import IngressRouteReporter
-from f5router.app.object_events import MOST
+from f5router.app.ingress_reporter import MOST, IngressRouteReporter
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.reconcile.report import Report

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.admission.admission import CLAIMED, Rejection
-from f5router.app.object_events import NOT_SERVED, NOTICED
+from f5router.app.ingress_reporter import NOT_SERVED, NOTICED
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
