@@ -30,6 +30,7 @@ from f5router.config.config import Config
 from f5router.icontrol import generations
 from f5router.icontrol.device import Device
 from f5router.icontrol.generations import Place
+from f5router.icontrol.observation import Observation
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key, Route
@@ -87,8 +88,7 @@ class Controller:
             pace=ReadingPace("names and generations", config.drift_interval_s,
                              HINTS if config.drift_interval_adapts else math.inf),
             limit_s=config.observe_interval_s, clock=clock)
-        device.on_reading = self.hint.begin_reading
-        device.on_read = lambda observation: self.hint.take_reading(observation.generations)
+        device.on_reading, device.on_read = self._begin_reading, self._take_reading
         self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
         self._hinted = False
         """True if a hint was the reason for the last reading."""
@@ -196,6 +196,15 @@ class Controller:
         self.monitor.wrote(change)
         self.on_change(change)
 
+    def _begin_reading(self) -> None:
+        self.hint.begin_reading()
+        self.reconciler.drift.others.begin_reading()
+
+    def _take_reading(self, observation: Observation) -> None:
+        self.hint.take_reading(observation.generations)
+        self.reconciler.drift.others.compare(
+            self.device.observed, observation.objects, self.reconciler.engine.objects)
+
     def _is_pause(self, exc: Exception) -> bool:
         """True if the device is well: the router stops or follows, or the device is busy with its save."""
         if isinstance(exc, Stopped | NotLeader):
@@ -284,6 +293,7 @@ class Controller:
         if not self.replica.leads:
             self.take_events()
             self.replica.follow()
+            self.reconciler.drift.others.start_over()
             if self.replica.is_taking_over:
                 self._attempt_endpoints()
             return

@@ -97,7 +97,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         limit_s=WAKE_S + silence_s(config), progress=lambda: progress(device.counts))
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded,
                     standby=device.pair.obstacle,
-                    held=lambda: _held(guard),
+                    held=lambda: _held(guard), others=lambda: reconciler.drift.others.problem,
                     sync=lambda: syncer.state, slow=lambda: device.client.slow_requests.warnings(),
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")

@@ -88,7 +88,7 @@ class Device:
         self.on_reading: Callable[[], None] = lambda: None
         """Called when a reading begins."""
         self.on_read: Callable[[Observation], None] = lambda observation: None
-        """Called when a reading has been taken as a whole, before it is compared."""
+        """Called with a reading before `observed` takes anything of it."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
         self._meanwhile: dict[Ref, Object | None] | None = None
@@ -160,6 +160,7 @@ class Device:
         finally:
             self._meanwhile = None
         self.stale = bool(self.unconfirmed)
+        self.on_read(observation)
         before = addresses(self.observed)
         self.observed, self.ordinals = observation.objects, Ordinals(observation.objects.values())
         self.facts, self.legacy = observation.facts, observation.legacy
@@ -167,7 +168,6 @@ class Device:
             self.record_object(ref, obj)
         for observer in self.unit.observers:
             observer.update_from(observation)
-        self.on_read(observation)
         self.unit.nodes.forget(before - addresses(self.observed))
 
     def begin_reading(self, ended: Callable[[], None]) -> None:

@@ -222,6 +222,9 @@ def _state_of_cluster(sources: Sources) -> Iterator[Metric]:
             for kind, count in sorted(counts.copy().items()):
                 drift.add_metric([kind], count)
             yield drift
+        yield GaugeMetricFamily(
+            "f5router_partition_contended", "1 while another router writes to the same partition.",
+            value=bool(sources.drift.others.problem))
     watches = sources.watches()
     for what, (name, text) in WATCHES_OF.items():
         family = CounterMetricFamily(name, text, labels=["resource"])

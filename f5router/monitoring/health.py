@@ -73,6 +73,7 @@ class Health:
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
                  sync: Callable[[], str] = lambda: "", slow: Callable[[], Sequence[str]] = lambda: (),
                  election: Callable[[], str] = lambda: "", refusal: Callable[[], str] = lambda: "",
+                 others: Callable[[], str] = lambda: "",
                  stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: kinds whose lists are not complete, with the reason; () for none.
@@ -83,13 +84,14 @@ class Health:
         slow: requests that the device answers so late that it may soon give up on them.
         election: the part of this router among its replicas, "" without leader election.
         refusal: why it can never lead, "" if it can.
+        others: that another router writes to the same partition, "" if none does.
         stopping: True while the router ends.
         """
         self.heartbeat = heartbeat
         self._missing, self._degraded = missing, degraded
         self._standby, self._held, self._election, self._refusal = standby, held, election, refusal
         self._sync, self._slow = sync, slow
-        self.stopping = stopping
+        self._others, self.stopping = others, stopping
         self._unreached = "not reached yet"
         self._loaded = False
         self.follows = False
@@ -132,6 +134,7 @@ class Health:
               if election else ()),
             *((CheckResult("config-sync", note=excerpt(sync)),) if (sync := self._sync()) else ()),
             *((CheckResult("deletes", note=excerpt(held)),) if held else ()),
+            *((CheckResult("partition", note=excerpt(others)),) if (others := self._others()) else ()),
         ]
 
 

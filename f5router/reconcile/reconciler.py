@@ -64,7 +64,7 @@ class Reconciler:
         """Objects that may differ between Desired and Observed."""
         self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
                                     clock=clock, patience_s=patience_s)
-        self.times, self.drift = ChangeTimes(self.members.is_waiting, clock), DriftCounts()
+        self.times, self.drift = ChangeTimes(self.members.is_waiting, clock), DriftCounts(clock)
         self.certificates = CertificateWarnings(engine, clock=clock)
         self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog,
                                  certificates=self.certificates)

@@ -130,3 +130,13 @@ def test_report(checks, verbose, expected):
 
 def test_a_reason_is_one_short_line():
     assert health.excerpt("a\n b" + "x" * 999) == "a b" + "x" * 253
+
+
+def test_another_router_is_a_note(clock):
+    """The router is ready all the same; the check is there only then."""
+    problems_of = {"other": ""}
+    state = Health(Heartbeat(limit_s=30, clock=clock), missing=lambda: (),
+                   others=lambda: problems_of["other"])
+    assert "partition" not in {check.name for check in state.ready()}
+    problems_of["other"] = "another router writes here"
+    assert CheckResult("partition", "", "another router writes here") in state.ready()

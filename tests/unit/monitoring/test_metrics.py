@@ -237,6 +237,10 @@ def test_drift():
     drift.written(Ref("ltm/rule", "/Common/b"))
     assert values(counters, "f5router_drift_found") == {("ltm/pool",): 1, ("ltm/rule",): 1}
     assert values(counters, "f5router_drift_fixed") == {("ltm/pool",): 1}
+    assert values(counters, "f5router_partition_contended") == {(): 0}
+    for _ in range(3):
+        drift.find(POOL.ref, is_wrong=True)
+    assert values(counters, "f5router_partition_contended") == {(): 1}
 
 
 def test_watches():
