@@ -273,8 +273,10 @@ class IngressRouteReporter:
             if route is None or not (objects := _objects_of(route)):
                 continue
             changed.update(objects)
-            if verdict.admitted is False and self._engine.rejection(key) is None:
-                self._refused[key] = Problem(verdict.reason, verdict.message)
+            rejection = self._engine.rejection(key)
+            text = verdict.message if rejection is None else _addition(verdict.message, rejection.message)
+            if verdict.admitted is False and text:
+                self._refused[key] = Problem(verdict.reason, text)
             else:
                 self._refused.pop(key, None)
         for key in report.warnings:
@@ -363,6 +365,11 @@ class IngressRouteReporter:
             yield from (each for each in self._engine.warnings(route) if each.reason == SECRET_NOT_READ)
         for text in self._source.warnings(key):
             yield Problem(WARNING, text)
+
+
+def _addition(text: str, rejection: str) -> str:
+    """Return what the text of a verdict adds to that of a rejection, which an IngressRoute has already."""
+    return text.removeprefix(f"{rejection}; ") if text.startswith(f"{rejection}; ") else ""
 
 
 def _objects_of(route: Route) -> Iterable[Key]:

@@ -109,6 +109,10 @@ class Engine:
         """Return the objects through which requests come to an admitted Route."""
         return self._objects_of(key).uses.get(key, frozenset())
 
+    def closing(self, key: Key) -> frozenset[Ref]:
+        """Return the objects that keep the requests of a rejected Route from others."""
+        return self._objects_of(key).closing.get(key, frozenset())
+
     def undetermined(self) -> frozenset[Ref]:
         """Return the objects whose desired state is not known yet: see HostObjects.undetermined."""
         return frozenset().union(*self._undetermined.values())

@@ -33,6 +33,8 @@ class HostObjects:
     undetermined: frozenset[Ref] = frozenset()
     """Objects whose desired state depends on a Secret that is not read, or on certificates that are not
     checked yet."""
+    closing: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
+    """By rejected Route: the objects that keep its requests from others."""
 
     def sharing(self, before: "HostObjects") -> "HostObjects":
         """Return equal objects, reusing unchanged ones from before, so that one copy stays in memory."""
@@ -44,7 +46,7 @@ class HostObjects:
             before.uses if before.uses == self.uses else self.uses,
             self.rejections, self.faults, self.warnings,
             before.pool_of if before.pool_of == self.pool_of else self.pool_of,
-            self.undetermined)
+            self.undetermined, self.closing)
 
 
 def _kept(old: Object | None, new: Object) -> tuple[Ref, Object]:

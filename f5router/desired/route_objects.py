@@ -85,7 +85,7 @@ def host_objects(
     builder = _HostBuilder(host, admitted, claims, config, facts)
     builder.add_certificate()
     for evaluated in (c for c in checked if (refused := verdicts[c.route.key]) and refused.protects):
-        builder.close(evaluated)
+        builder.closing[evaluated.route.key] = builder.close(evaluated)
     for number, evaluated in enumerate(admitted, start=1):
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
@@ -94,6 +94,7 @@ def host_objects(
         compact(builder.objects), compact(builder.pools), compact(builder.uses),
         compact({key: rejection for key, rejection in verdicts.items() if rejection is not None}),
         compact(builder.faults), compact(builder.warnings), compact(builder.pool_of), builder.undetermined,
+        compact(builder.closing),
     )
 
 
@@ -115,6 +116,7 @@ class _HostBuilder:
         self._pod_tls: dict[str, route_tls.PodTLS] = {}
         """By digest."""
         self.uses: dict[Key, frozenset[Ref]] = {}
+        self.closing: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, Rejection] = {}
         self.warnings: dict[Key, tuple[Problem, ...]] = {}
         self.undetermined = self._certificate = shared(frozenset())

@@ -58,7 +58,8 @@ class ChangedRoutes:
             self.add({key for host in self._hosts(refs) for key in self._engine.routes_of_host(host)})
             return
         self.add({key for key in self._engine.routes()
-                  if not refs.isdisjoint(self._engine.closure(self._engine.uses(key)))})
+                  if not refs.isdisjoint(self._engine.closure(
+                      self._engine.uses(key) | self._engine.closing(key)))})
 
     def clear(self) -> None:
         """Forget all Routes."""

@@ -1,5 +1,7 @@
 """Verdicts on Routes, and the problems that keep Routes from being served."""
 
+from collections.abc import Collection
+
 from f5router.admission.admission import DEVICE_REJECTED, EXTERNAL
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
@@ -31,9 +33,9 @@ class Verdicts:
         """Return the verdict for a Route's status; None while it is not yet known."""
         engine = self._engine
         if rejection := engine.rejection(key):
-            return Verdict(False, rejection.reason, rejection.message)
+            return Verdict(False, rejection.reason, rejection.message + self._left_open(engine.closing(key)))
         if fault := engine.fault_status(key):
-            return Verdict(False, fault.reason, fault.message)
+            return Verdict(False, fault.reason, fault.message + self._left_open(engine.uses(key)))
         needed = engine.closure(engine.uses(key))
         if not self._device.unconfirmed.isdisjoint(needed):
             return PENDING  # the last write may have been done
@@ -51,6 +53,13 @@ class Verdicts:
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
         return Verdict(True, message=self._message(key)) if served else None
+
+    def _left_open(self, closing: Collection[Ref]) -> str:
+        """Return what a Route's text adds while the BIG-IP refuses what keeps its requests from others."""
+        ref = self._refused_object(self._engine.closure(closing)) if closing else None
+        error = None if ref is None else self._retry.failures[ref].error
+        return "" if error is None or isinstance(error, Unconfirmed) else (
+            f"; others may get its requests, as the BIG-IP refuses {ref}: {error.text}")
 
     def _without_right(self, key: Key, needed: set[Ref]) -> Verdict:
         """Return the verdict for a Route whose Secret may not be read: what was served before stays."""

@@ -126,6 +126,25 @@ def test_an_edit_that_asks_for_a_protection_withdraws_an_ingress(site):
     until(lambda: router.reconcile_once() and entries(site))
 
 
+def test_a_path_that_stays_open_though_its_ingress_asks_for_a_protection(site):
+    """The BIG-IP refuses what keeps its requests from a less specific Ingress: the Event says so."""
+    site.apply(manifests.ingress("root", ("site.example.com", "/", "web", 8080)))
+    router = site.router(sources=SOURCES)
+    assert site.converge(router) == []
+    site.bigip.inject("refuse", times=None, method="POST", path="/rules$", status=400,
+                      message="01070734:3: Configuration error: no")
+    site.apply(manifests.ingress("site", ("site.example.com", "/admin", "web", 8080), annotations={
+        f"{NGINX}auth-url": "https://auth.example.com"}))
+    until(lambda: router.reconcile_once() and any(
+        "others may get its requests" in text for text in messages(site, "RouteNotAdmitted")))
+    assert all(f"{NGINX}auth-url" in text for text in messages(site, "RouteNotAdmitted"))
+    assert "Configuration error: no" in messages(site, "RouteNotAdmitted")[-1]
+    site.bigip.clear_faults()
+    site.later()
+    until(lambda: router.reconcile_once() and any(
+        item.name.endswith(".site") for item in site.bigip.items("ltm/policy/rules")))
+
+
 def test_annotations_that_the_administrator_lets_be_ignored(site):
     """The Ingress is served, and one Event names all of them."""
     site.apply(manifests.ingress("site", ("site.example.com", "/", "web", 8080), annotations={

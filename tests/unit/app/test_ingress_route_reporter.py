@@ -81,6 +81,17 @@ def test_a_rejected_route(site):
     assert site.written.events == [(name, "InvalidIngressRoute", told[1]) for name in (VERTEX, ROOT)]
 
 
+def test_a_rejected_route_whose_path_stays_open(site):
+    """The status has the reason already; the Event has what the BIG-IP refuses, for owner and root."""
+    key = site.owned[VERTEX]
+    site.rejections[key] = Rejection("RouteNotAdmitted", "no list of clients", None)
+    for _ in range(2):
+        site.reporter.passed(report({key: Verdict(
+            False, "RouteNotAdmitted", "no list of clients; others may get its requests")}))
+    assert [event for event in site.written.events if event[1] == "RouteNotAdmitted"] == [
+        (name, "RouteNotAdmitted", "others may get its requests") for name in (VERTEX, ROOT)]
+
+
 @pytest.mark.parametrize(("reason", "created"), [
     pytest.param("HostAlreadyClaimed", "2025-01-01T00:00:00Z", id="its host, older"),
     pytest.param("HostAlreadyClaimed", "2026-01-02T00:00:00Z", id="its host, younger"),

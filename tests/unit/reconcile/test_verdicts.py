@@ -1,10 +1,11 @@
 """Verdicts on Routes, and what keeps them from being served."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from f5router.admission.admission import DEVICE_REJECTED
+from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, AuthFailed, Incomplete, InUse, Refused, Unconfirmed
@@ -86,6 +87,26 @@ def test_a_rejected_route_and_one_that_this_router_cannot_serve():
     fault = bench.verdicts.verdict(A)
     assert (fault.reason, "--f5-http-vserver" in fault.message) == (DEVICE_REJECTED, True)
     assert bench.verdicts.unserved() == {A: fault.message}
+
+
+def test_a_rejected_route_whose_path_stays_open():
+    """Its text also says that nothing keeps its requests from a less specific Route, while that is so."""
+    refused = replace(route("b", path="/b"), option_refusal="no list of clients")
+    bench = Bench(route("a"), refused, service(), endpoints("10.1.1.1"))
+    (closing,) = bench.engine.closing(B)
+    assert bench.verdicts.verdict(B).message == "no list of clients"
+    bench.refuse(closing, UNCONFIRMED)
+    assert bench.verdicts.verdict(B).message == "no list of clients"
+    bench.refuse(closing)
+    assert bench.verdicts.verdict(B) == Verdict(False, NOT_ADMITTED, (
+        f"no list of clients; others may get its requests, as the BIG-IP refuses {closing}: no"))
+    assert bench.verdicts.verdict(A) == Verdict(True)
+    assert bench.verdicts.unserved() == {}
+
+
+def test_a_path_that_no_other_route_gets_is_not_closed():
+    bench = Bench(replace(route("b", path="/b"), option_refusal="no list of clients"), service())
+    assert bench.engine.closing(B) == frozenset()
 
 
 def test_unserved_before_a_pass():
