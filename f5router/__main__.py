@@ -1,4 +1,4 @@
-"""python -m f5router: the same as the command f5router."""
+"""python -m f5router: runs the command f5router."""
 
 from f5router.cli.main import main
 

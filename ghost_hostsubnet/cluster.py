@@ -55,7 +55,7 @@ class SDNClient:
     """Reads and writes of one cluster."""
 
     def __init__(self, connection: Connection):
-        """Look up which API serves the kinds. Raises: NoHostSubnets, KubeError."""
+        """Look up the API that serves the kinds. Raises: NoHostSubnets, KubeError."""
         self._connection = connection
         self.api = self._discovered()
 

@@ -40,7 +40,7 @@ def choose(subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
 
 
 def problem(text: str, subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
-    """Return what is wrong with a gateway, and the right value; "" for a good one.
+    """Return the problem with a gateway, and the right value; "" if the gateway is good.
 
     Raises: GatewayError: see choose.
     """

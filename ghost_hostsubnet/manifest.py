@@ -184,7 +184,7 @@ def _advice(other: HostSubnetInfo, known: SDNFacts) -> str:
 
 
 def decide(name: str, host_ip: str, known: SDNFacts) -> SubnetDecision:
-    """Decide what to do for a request. An existing one is never written again: that would move its subnet."""
+    """Decide what to do for a request. An existing HostSubnet is never rewritten: its subnet would move."""
     if problems := [problem for problem in (name_problem(name), address_problem(host_ip)) if problem]:
         return SubnetDecision("refuse", tuple(problems))
     existing = known.named(name)

@@ -38,7 +38,7 @@ IN_SYNC = Decision()
 
 
 def decide(group: DeviceGroup, status: SyncStatus, own_names: frozenset[str], *, push: bool) -> Decision:
-    """Decide what follows from the status of a group. Args: push: the router is asked to sync its changes."""
+    """Decide what to do about the status of a group. Args: push: the router shall sync its changes."""
     where = f"device group {group.name}"
     if status.status in ("In Sync", "Standalone"):
         return IN_SYNC
@@ -144,7 +144,7 @@ class ConfigSyncer:
         return group, decision
 
     def _push(self, group: DeviceGroup) -> None:
-        """Start a sync. Raises: Standby: the unit is not active any more; BigIPError."""
+        """Start a sync. Raises: Standby: the unit is no longer active; BigIPError."""
         self._require_active()
         self._sync.push(group)
         log.info("config sync started", extra={"group": group.path})

@@ -43,7 +43,7 @@ class FileWatch(Generic[Content]):
         """When the files are to be read again."""
 
     def is_due(self) -> bool:
-        """True if the files are to be read again."""
+        """True if a re-read of the files is due."""
         return self._clock() >= self.due_at
 
     def has_changed(self, *, now: bool = False) -> bool:
@@ -65,7 +65,7 @@ class FileWatch(Generic[Content]):
 
 
 class SharedFiles(Generic[Content]):
-    """The same for several threads: whoever needs the content looks if the files are due."""
+    """FileWatch for several threads: whoever needs the content polls the files if they are due."""
 
     def __init__(self, subject: str, read: Read[Content] | None, content: Content, *, period_s: float,
                  clock: Callable[[], float]):

@@ -180,7 +180,7 @@ class StatusSource:
                          for check in controller.monitor.health.ready()))
 
     def _all(self) -> Steps[tuple[dict[Key, Known], dict[Key, Any]]]:
-        """Copy what is known of all Routes, in two steps: references alone."""
+        """Copy the records of all Routes, in two steps: references only."""
         known = dict(self._history.known)
         yield
         return known, dict(self._controller.reconciler.engine.routes())
@@ -194,7 +194,7 @@ class StatusSource:
         return value
 
     def _keep(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what was made before, unless something has changed since; else make it."""
+        """Return the cached value if nothing has changed since, else compute it."""
         kept, revision, now = self._kept.get(name), self._history.revision, self._clock()
         if kept is not None and kept.revision == revision and now - kept.at < FRESH_S:
             return kept.value

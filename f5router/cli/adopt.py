@@ -44,7 +44,7 @@ _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 
 def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: float = DRAIN_S,
           timing: Timing = DEFAULT) -> int:
-    """Show what becomes of each object that the original router left, and do it; returns the exit status.
+    """Show what happens to each object that the original router left, and do it; returns the exit status.
 
     Raises: ConfigError: the settings ask for an election.
     """
@@ -84,7 +84,7 @@ def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Ti
 
 def _clean(config: Config, router: Controller, stop: threading.Event,
            drain_s: float) -> list[str]:
-    """Remove objects that nothing needs any more; returns why some were not. Raises: BigIPError."""
+    """Remove objects that nothing needs; returns why some were not removed. Raises: BigIPError."""
     if problem := router.unconverged_reason():
         return [f"nothing of the original router is removed: {problem}"]
     if any(leftover.fate == REMOVED for leftover in _leftovers(config, router.device.client, {})) and _drain(
@@ -146,7 +146,7 @@ def _taken_over(plan: Plan) -> list[Leftover]:
 
 
 def _replaced(leftovers: Iterable[Leftover], plan: Plan) -> list[Leftover]:
-    """Name the profile that replaces each one that is removed."""
+    """Name the replacement of each removed profile."""
     by = {change.new.replaces: change.new.target for change in plan
           if isinstance(change.new, Attachment) and change.new.replaces}
     return [Leftover(leftover.ref, REPLACED, f"by {by[leftover.ref.path]}")

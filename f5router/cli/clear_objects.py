@@ -128,7 +128,7 @@ class Statuses:
         return written
 
     def remove(self, owned: OwnedEntry) -> object:
-        """Remove one; returns the object as it is then, None if it has no status of this router any more.
+        """Remove a status; returns the changed object, None if it has no status of this router.
 
         Where a CRD has a sub-resource `status`, a patch of the object changes nothing, and its reply shows
         that. Raises: KubeError: KubeConflict: the object was changed meanwhile; to be tried again.
@@ -151,7 +151,7 @@ class Statuses:
             return False
 
     def _patch(self, owned: OwnedEntry, obj: JSON) -> JSON:
-        """Write what is left of a status, unless the object has changed since it was read."""
+        """Write the rest of a status, unless the object has changed since it was read."""
         path = f"{self.served.path(owned.key.namespace)}/{quote(owned.key.name, safe='')}{self.subresource}"
         body = {"metadata": {"resourceVersion": fields.resource_version(obj)}, "status": self.cleared}
         reply = self.connection.request("PATCH", path, body=body,
@@ -205,7 +205,7 @@ def _ingress_routes(connection: Connection, settings: WatchSettings) -> Statuses
 
 
 def _serves_ingress_route(connection: Connection, settings: WatchSettings) -> Callable[[Key], bool]:
-    """Return what is true for an IngressRoute whose roots, or itself without one, are in namespaces served.
+    """Return a test for IngressRoutes whose roots, or themselves without a root, are in served namespaces.
 
     One that another router's root reaches as well is left to that router. Raises: KubeError.
     """

@@ -20,7 +20,7 @@ PROGRAM, VARIABLE = "f5router", "_F5ROUTER_COMPLETE"
 
 
 def script(root: click.Command, shell: str) -> str:
-    """Return the script that a shell reads. Args: shell: one of SHELLS."""
+    """Return the completion script for a shell. Args: shell: one of SHELLS."""
     kind = get_completion_class(shell)
     assert kind is not None, f"click completes in no {shell}"
     return kind(root, {}, PROGRAM, VARIABLE).source()

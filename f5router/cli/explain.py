@@ -93,7 +93,7 @@ def ingress_route(settings: ExplainConfig, follow: Callable[[Chooses], int] | No
 
 
 def _of_tree(source: IngressRoutes, key: Key) -> Chooses:
-    """Return the choice of the Routes of an object; of a root, those of all that it delegates to."""
+    """Return the filter for an object's Routes; for a root, including the Routes that it delegates to."""
     if (graph := source.graphs.get(key)) is None:
         return lambda route: route.kind == INGRESS_ROUTE and (route.namespace, route.name) == key
     reached, virtual_host = {key, *(visit.key for visit in graph.visits)}, source.objects[key].virtual_host

@@ -223,7 +223,7 @@ def explain_route(config: Config, name: str, *, output: str = TEXT) -> int:
 
 
 def explain_ingress(config: Config, name: str) -> int:
-    """Explain what an Ingress stands for."""
+    """Explain the Routes of an Ingress."""
     key = _key(name)
     return explain_routes(
         config, f"Ingress {key}", lambda view: view.kind == "Ingress" and (view.namespace, view.name) == key)

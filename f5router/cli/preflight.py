@@ -31,7 +31,7 @@ LEFT_OVER = "Not needed any more"
 
 
 def plan(config: Config, *, output: str, detailed: bool = False, refused_s: float = REFUSED_S) -> int:
-    """Print what `run` would write and what would keep it from serving; returns the exit status.
+    """Print what `run` would write, and what would prevent it from serving; returns the exit status.
 
     Args: detailed: see Preview.exit_status.
     """

@@ -71,7 +71,7 @@ class Survey:
 
     @contextmanager
     def _shown_reading(self) -> Iterator[None]:
-        """Show what is being read."""
+        """Show the progress of reading."""
         with Progress.logged(log, "reading the BIG-IP") as progress, ExitStack() as stack:
             for calls in (unit.calls for unit in self.device.pair.units):
                 stack.callback(setattr, calls, "attend", calls.attend)

@@ -54,6 +54,6 @@ def show_table(headers: Sequence[str], rows: Iterable[Iterable[RenderableType]])
 
 
 def quieten(config: Config) -> None:
-    """Log nothing but at level debug, where the output itself has all that matters."""
+    """Disable the log except at level debug, because the output is complete."""
     log_output.setup(config.log_level if config.log_level == "debug" else "critical", config.log_format,
                      config.secrets)

@@ -40,7 +40,7 @@ RUNNING = "a router with this folder is probably running; stop it, and run this 
 def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
               stopping: Callable[[], AbstractContextManager[threading.Event]],
               timing: Timing = DEFAULT) -> int:
-    """Show what would go, ask, and remove it; returns the exit status.
+    """Show the objects to remove, ask, and remove them; returns the exit status.
 
     Args:
         confirm: asks a question; True if the answer is yes.

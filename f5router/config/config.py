@@ -1,4 +1,4 @@
-"""Config from flags and environment, checked once; every problem is reported at the same time.
+"""Config from flags and environment, checked once; all problems are reported together.
 
 Precedence: flag, then environment variable, then default. An empty variable counts as not set;
 an empty flag is a value (openshift/origin v3.11.0, pkg/cmd/util: Env). Nothing but files is read here.
@@ -155,14 +155,14 @@ class Config(pod_network.PodNetwork):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that no log may show: the passwords, and the same in an Authorization header."""
+        """Texts that no log may show: the passwords, plain and in an Authorization header."""
         logins = [(self.bigip.username, self.bigip.password)]
         logins += [self.metrics_login] if self.metrics_login else []
         pairs = [base64.b64encode(":".join(login).encode()).decode() for login in logins]
         return (*(password for _, password in logins), *pairs)
 
     def with_default_destination_ca(self, certificates: str) -> Self:
-        """Return the same settings with other authorities for pods."""
+        """Return the settings with another default CA for pods."""
         return replace(self, default_destination_ca=certificates)
 
     def redacted(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def _status(reader: Reader) -> StatusSettings:
 
 def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
            policy: admission.AdmissionPolicy) -> WatchSettings:
-    """Return what is watched: Nodes only where the way to the pods needs them."""
+    """Return the settings of the watches: Nodes only if the way to the pods needs them."""
     vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
     return WatchSettings(
         selection=selection, sources=cluster_settings.load_sources(reader, ownership=policy.ownership),
@@ -366,7 +366,7 @@ def _selection(reader: Reader) -> Selection:
 
 
 def _remarks(reader: Reader) -> tuple[str, ...]:
-    """Check what has no field in Config; returns all warnings."""
+    """Check the settings without a field in Config; returns all warnings."""
     reader.problems += ignored_variables.problems(reader.variable)
     known = [option.env for option in OPTIONS.values() if option.env]
     return (*reader.warnings, *ignored_variables.warnings(reader.variable, reader.from_flag),

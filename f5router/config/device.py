@@ -34,7 +34,7 @@ class BigIPPaths:
 
 
 def hosts(reader: Reader) -> tuple[parsers.Host, ...]:
-    """Return the hosts of the BIG-IP's units, one that cannot be reached after a problem."""
+    """Return the hosts of the BIG-IP's units; an unreachable host after a problem."""
     files.check_directory(reader, "f5-credentials-dir")
     hosts, _ = files.sourced(
         reader, "the BIG-IP's management address", "f5-host", {"f5-credentials-dir": "url"})

@@ -61,7 +61,7 @@ def check_directory(reader: Reader, name: str) -> None:
 
 
 def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the value of a setting that files can hold too, and the file that has it; "" for none of them.
+    """Return the value of a setting that may be in a file, and that file; "" for neither.
 
     The value is "" after a problem.
 

@@ -117,7 +117,7 @@ def integer(low: int, high: int) -> Callable[[str], int]:
 
 
 def choice(*words: str) -> Callable[[str], str]:
-    """Parser that takes one of these words."""
+    """Return a parser that accepts one of the words."""
 
     def parse(text: str) -> str:
         if text not in words:
@@ -128,7 +128,7 @@ def choice(*words: str) -> Callable[[str], str]:
 
 
 def several(*words: str) -> Callable[[str], tuple[str, ...]]:
-    """Parser of some of these words, separated by commas; returns each once, in this order."""
+    """Return a parser of some of the words, separated by commas; it returns each once, in this order."""
 
     def parse(text: str) -> tuple[str, ...]:
         given = [word.strip() for word in text.split(",")]
@@ -155,7 +155,7 @@ def client_tls_version(text: str) -> str:
 
 
 def regular_expression(text: str) -> str:
-    """Regular expression that Python can read, as a check for those of Tcl."""
+    """Check a regular expression of Tcl by parsing it as Python's."""
     try:
         re.compile(text)
     except (re.error, OverflowError, RecursionError):

@@ -1,4 +1,4 @@
-"""Settings of the way to the pods: VxLAN, static routes, node ports, or none of them.
+"""Settings of the way to the pods: VxLAN, static routes, node ports, or none.
 
 The second half of config.py, which has the rest.
 """

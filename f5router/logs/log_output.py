@@ -166,7 +166,7 @@ def shows_text(logger: logging.Logger) -> bool:
 
 @contextlib.contextmanager
 def redirected(before: TextIO, stream: TextIO) -> Iterator[None]:
-    """Send what goes to a stream to another one for a while."""
+    """Redirect a stream to another one for a while."""
     handlers = [handler for handler in _handlers() if handler.stream is before]
     for handler in handlers:
         handler.setStream(stream)

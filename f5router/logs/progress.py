@@ -35,7 +35,7 @@ class Figures:
 
 
 def counted(done: int, total: int) -> str:
-    """Return a part of a total as text; one that has become larger is the total."""
+    """Return a part of a total as text, at most the total."""
     return f"{done:,} of {max(total, done):,}"
 
 

@@ -29,7 +29,7 @@ class ProgressBar:
     """
 
     def __init__(self, what: str):
-        """Args: what: stands before the bar."""
+        """Args: what: text before the bar."""
         self._console = _Console(file=sys.stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)
         # One line, whatever the width of the terminal.
         self._bar = Bar(

@@ -1,4 +1,4 @@
-"""Cipher suites by OpenSSL's names, as HAProxy's router takes them, and by those of a BIG-IP.
+"""Cipher suites by OpenSSL's names, as HAProxy's router accepts them, and by the BIG-IP's names.
 
 A BIG-IP has words of its own for groups of suites, with other meanings. So every list becomes one of single
 suites, and no word of a setting reaches the device. Sources: openssl-ciphers(1); openshift/router,
@@ -97,7 +97,7 @@ _SYNONYMS = {"EDH-RSA-DES-CBC3-SHA": "DHE-RSA-DES-CBC3-SHA"}
 
 
 def parse(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the suites of one of the named lists or of a list of OpenSSL, and the words that are unknown.
+    """Return the suites of a named list or of an OpenSSL list, and the unknown words.
 
     Raises: ValueError: no suite is left, or suites should be left out that are not known.
     """

@@ -123,7 +123,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An OpenShift Route, or a virtual Route: one of the Routes that another object stands for."""
+    """OpenShift Route, or virtual Route: one of the Routes that another object stands for."""
 
     key: Key
     uid: str = ""

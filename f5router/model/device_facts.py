@@ -64,7 +64,7 @@ class VirtualFacts:
 
 @dataclass(frozen=True, slots=True)
 class TunnelFacts:
-    """Our tunnel, or one of another router or an administrator that has self IPs in our route domain."""
+    """Our tunnel, or a foreign tunnel that has self IPs in our route domain."""
 
     path: str
     local_address: str
@@ -86,7 +86,7 @@ class OriginalFacts:
 
 
 class Doubt(NamedTuple):
-    """Where units of the BIG-IP that were not read since the router began may have addresses."""
+    """Networks in which units of the BIG-IP that have not been read since the start may have addresses."""
 
     units: tuple[str, ...] = ()
     """Their names, each with the reason."""
@@ -96,7 +96,7 @@ class Doubt(NamedTuple):
     """Addresses in these networks that are pool members on the device already."""
 
     def covers(self, addresses: Iterable[str]) -> bool:
-        """True if one of these addresses lies in such a network. Args: addresses: in canonical form."""
+        """True if an address lies in one of the networks. Args: addresses: in canonical form."""
         networks = [ipaddress.ip_network(network) for network in self.networks]
         return any(ipaddress.ip_address(each) in network for each in addresses for network in networks)
 

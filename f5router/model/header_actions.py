@@ -54,7 +54,7 @@ def encode_delete(name: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no header, and those that the router or the BIG-IP manages. Raises: ValueError."""
+    """Refuse invalid headers, and headers that the router or the BIG-IP manages. Raises: ValueError."""
     if len(name) > MOST_NAME or _NAME.fullmatch(name) is None:
         raise ValueError(f"{quote(name)} is not the name of a header")
     if name.lower() in _FORBIDDEN:

@@ -48,7 +48,7 @@ class Naming:
 
 
 def problem(host: str) -> str:
-    """Return what is wrong with a Host; "" if it is an RFC 1123 subdomain in lower case."""
+    """Return the problem with a Host; "" if it is an RFC 1123 subdomain in lower case."""
     if len(host) > MOST:
         return f"{len(host)} characters, at most {MOST} are allowed"
     if host != host.lower():
@@ -81,7 +81,7 @@ def wildcard(host: str) -> str:
 
 
 def within(host: str, domains: Collection[str]) -> bool:
-    """True if a Host is one of these domains or lies below one."""
+    """True if a Host is one of the domains, or a subdomain of one."""
     if len(host) > MOST:  # invalid, and its end is enough to find a domain
         host = parent(host[-MOST - 2:])
     while domains and host:

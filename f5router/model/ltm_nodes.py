@@ -63,7 +63,7 @@ class NodeMap:
     """Partition of new nodes; "" for that of the pools."""
 
     def path(self, address: str) -> str:
-        """Return the full path of the node of an address; the one that would be made if there is none."""
+        """Return the full path of an address's node, existing or to be created."""
         node = self.foreign.get(address)
         return node.path if node is not None else self.own_path(address)
 
@@ -72,7 +72,7 @@ class NodeMap:
         return f"/{self.shared or self.partition}/{address}"
 
     def without(self, address: str) -> "NodeMap":
-        """Return the nodes without that of an address."""
+        """Return the nodes without the node of an address."""
         return replace(self, foreign={key: node for key, node in self.foreign.items() if key != address})
 
     def obstacle(self, address: str) -> str:

@@ -167,7 +167,7 @@ def route_kind(name: str) -> str:
 
 
 def label(key: Key, kind: str = "") -> str:
-    """Return what logs and output call a Route: by the object that a virtual Route stands for.
+    """Return the name of a Route in logs and output: for a virtual Route, the name of its source object.
 
     Args: kind: what stands before the name of a Route that is none of these.
     """

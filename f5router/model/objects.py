@@ -65,7 +65,7 @@ def with_ref_of(known: BigIPObject, obj: T) -> T:
 
 
 def changed(obj: T, **changes: Any) -> T:
-    """Return an object with other properties, but the same identity."""
+    """Return an object with other properties, but with its identity."""
     return with_ref_of(obj, replace(obj, **changes))  # type: ignore[type-var]  # each is a dataclass
 
 
@@ -77,5 +77,5 @@ def common_path(folder: str, name: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def shared(refs: frozenset[Ref]) -> frozenset[Ref]:
-    """Return an equal set, so that there is one in memory for all objects that need the same."""
+    """Return an equal set, so that objects with equal dependencies share one set in memory."""
     return refs

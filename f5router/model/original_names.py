@@ -56,7 +56,7 @@ def stem_of(key: Key) -> str:
 
 
 def groups(folder: str) -> frozenset[str]:
-    """Return the data-groups that only the original router uses. Args: folder: that of our objects."""
+    """Return the data-groups that only the original router uses. Args: folder: the folder of our objects."""
     paths = {REENCRYPT_GROUP, PASSTHROUGH_GROUP,
              *(f"{COMMON}/ssl_{kind}{_ROUTES}" for kind in ("reencrypt", "passthrough"))}
     return frozenset(paths - {PASSTHROUGH_GROUP} if folder == COMMON else paths)

@@ -59,7 +59,7 @@ def compact(mapping: Mapping[K, V]) -> Mapping[K, V]:
 
 
 def put(groups: dict[G, Mapping[K, V]], group: G, key: K, value: V) -> None:
-    """Put an item into one of several mappings, of which only those with several items are dicts."""
+    """Put an item into one of several mappings; only mappings with several items are dicts."""
     items = groups.get(group)
     if isinstance(items, dict):
         items[key] = value
@@ -116,7 +116,7 @@ class Groups(Collection[K], Generic[K, V]):
             self._values[key] = _Several((values, value))
 
     def discard(self, key: K, value: V) -> None:
-        """Take a value away; a key without any is gone."""
+        """Remove a value; a key without values is removed."""
         values = self._values.get(key)
         if isinstance(values, _Several):
             values.discard(value)

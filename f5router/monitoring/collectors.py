@@ -102,7 +102,7 @@ class Sources:
 
 
 class IngressRouteCounts(Collector):
-    """Collector of Contour's metrics of IngressRoutes, without those of its cache and its build.
+    """Collector of Contour's metrics of IngressRoutes, without the metrics of its cache and build.
 
     Source: projectcontour/contour v0.15.3, docs/prometheus.md.
     """

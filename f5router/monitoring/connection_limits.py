@@ -42,7 +42,7 @@ class ConnectionLimits:
         """By the accepted socket, the oldest first."""
 
     def admit(self, accepted: socket.socket, address: str) -> bool:
-        """Take in a connection, and close another where there are too many.
+        """Admit a connection, and close another if there are too many.
 
         Returns: False if too many threads have not ended yet; the connection is then not taken in.
         """
@@ -55,14 +55,14 @@ class ConnectionLimits:
             return True
 
     def follow(self, accepted: socket.socket, current: socket.socket) -> bool:
-        """Record the socket that has taken over the connection; False if it was to be closed meanwhile."""
+        """Record the socket that has taken over the connection; False if the connection has to be closed."""
         with self._lock:
             connection = self._connections[accepted]
             connection.socket = current
             return not connection.closed
 
     def unlimit(self, current: socket.socket) -> None:
-        """Let a connection last until its handler ends it. Args: current: the socket that has it now."""
+        """Keep a connection until its handler ends it. Args: current: the socket that has it now."""
         with self._lock:
             for connection in self._connections.values():
                 if connection.socket is current:

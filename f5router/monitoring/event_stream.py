@@ -50,7 +50,7 @@ class Listeners:
             return True
 
     def wake(self) -> None:
-        """Let the listeners look at the revision. From any thread; quick."""
+        """Notify the listeners of the revision. From any thread; quick."""
         if self._count:
             with self._changed:
                 self._changed.notify_all()

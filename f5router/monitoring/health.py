@@ -51,7 +51,7 @@ class Heartbeat:
             self._thread = threading.current_thread()
 
     def problem(self) -> str:
-        """Return what is wrong with the loop; "" for nothing. The time before the first beat counts too."""
+        """Return the problem with the loop; "" for none. The time before the first beat counts too."""
         now, seen = self._clock(), self._progress()
         with self._lock:
             if self._thread is not None and not self._thread.is_alive():

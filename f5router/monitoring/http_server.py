@@ -198,7 +198,7 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def setup(self) -> None:
-        """Bound what is read, and for how long."""
+        """Limit the size and the time of reads."""
         super().setup()
         self.connection.settimeout(self.server.silence_s)
         self.rfile = _Head(self.rfile)  # type: ignore[assignment]  # it has what is called of it
@@ -237,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def end_headers(self) -> None:
-        """Send the head, with what every answer has: those of the base class too."""
+        """Send the head, with the headers that every answer has, including those of the base class."""
         for name, value in ALWAYS:
             self.send_header(name, value)
         super().end_headers()
@@ -279,7 +279,7 @@ class Server(socketserver.ThreadingTCPServer):
             target=self.serve_forever, kwargs={"poll_interval": POLL_S}, name="serving", daemon=True)
 
     def server_bind(self) -> None:
-        """Take IPv4 too where the address is every IPv6 one."""
+        """Accept IPv4 too if the address is the IPv6 wildcard."""
         if self.address_family == socket.AF_INET6 and not self.server_address[0]:
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()

@@ -180,7 +180,7 @@ class Metrics:
                 self._set_verdict(key, PENDING)
 
     def _set_verdict(self, key: Key, verdict: str, reason: str = "") -> None:
-        """Count a Route where it belongs; one that is pending has no verdict."""
+        """Count a Route by its verdict; a pending Route has none."""
         counted = self._counted
         if (old := counted.verdicts.pop(key, None)) is not None:
             counted.routes[old[0]] -= 1
@@ -194,7 +194,7 @@ class Metrics:
 
 
 def classify(verdict: Verdict | None) -> str:
-    """Return one of VERDICTS; without a verdict the Route is pending."""
+    """Return the class of a verdict, of VERDICTS; without a verdict the Route is pending."""
     if verdict is None or verdict.admitted is None:
         return PENDING
     if verdict.admitted:

@@ -68,7 +68,7 @@ class StatisticsReader:
         self._totals: dict[str, Traffic] = {}
 
     def newest(self) -> Statistics | None:
-        """Return what was read last, and begin a reading if it is due; None if there is none to show."""
+        """Return the newest statistics, and start a reading if it is due; None without statistics."""
         if not self._interval_s or not self._may_read():
             return None
         if self._clock() >= self._due_at and self._turn.acquire(blocking=False):
@@ -104,7 +104,7 @@ class StatisticsReader:
             self._turn.release()
 
     def _add_up(self, unit: str, pools: Mapping[str, PoolStatistics], there: Collection[str]) -> Traffic:
-        """Add what each pool has counted since the last reading; one that counts from 0 again began anew.
+        """Add the growth of each pool's counters since the last reading; a counter that fell was reset.
 
         Args: there: all pools of the device. One that is not ours for a moment is not counted twice.
         """

@@ -138,7 +138,7 @@ def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
 
 def findings(allocation: NetworkAllocation, chosen: Sequence[str],
              of_device: Collection[str] | None) -> Findings:
-    """Report networks of pods without a route, or with one that the device refuses: a sentence per family.
+    """Report pod networks without a route, or with a refused route: one sentence per family.
 
     A BIG-IP without a self IP of a family that has the other one serves by that: this is a warning.
 
@@ -279,7 +279,7 @@ def _host_inside(span: Span, hosts: list[tuple[int, int, str]]) -> str:
 
 
 def _overlap(span: Span, held: list[tuple[Span, str, str]]) -> str:
-    """Return the conflict with one of the networks that are taken, all disjoint; "" for none."""
+    """Return the conflict with one of the used networks, all disjoint; "" for none."""
     version, first, last = span
     at = bisect_right(held, ((version, last, math.inf),))
     # IPv4 sorts before IPv6: its last network ends below every network of IPv6 that is not special.

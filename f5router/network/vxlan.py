@@ -107,7 +107,7 @@ def base(config: VxlanSettings, facts: DeviceFacts, networks: Networks) -> list[
 
 
 def port(networks: Networks, facts: DeviceFacts) -> int:
-    """Return the cluster's VxLAN port; while that is not known, the one that the device uses."""
+    """Return the cluster's VxLAN port; while it is unknown, the device's port."""
     for key in sorted(networks):
         return networks[key].vxlan_port
     return facts.vxlan_port or VXLAN_PORT

@@ -40,7 +40,7 @@ class ClusterNetworkView:
 
 
 def check(config: vxlan.VxlanSettings, facts: DeviceFacts, cluster: ClusterNetworkView) -> Findings:
-    """Check the device, its settings and those of the other units, and Nodes."""
+    """Check the device, the settings of all units, and Nodes."""
     own = vxlan.own(config, facts)
     if own is None:
         return Findings()

@@ -23,14 +23,14 @@ Place = tuple[str, str]
 
 
 def leaves(change: AnyChange) -> bool:
-    """True for an update after which a Rule is not for the same requests any more."""
+    """True for an update after which a Rule no longer matches its former requests."""
     return (change.verb == UPDATE and concerns(change, Rule) and change.old is not None
             and change.new is not None and (change.old.conditions != change.new.conditions
                                             or change.old.suffix != change.new.suffix))
 
 
 def early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> set[Ref]:
-    """Return the deletes of Rules that would get requests which a Rule leaves by one of the writes."""
+    """Return the deletes of Rules that would catch requests which a Rule gives up by one of the writes."""
     left: dict[Place, int] = {}
     """The band of the most specific Rule that leaves a place."""
     for change in of_kind(writes, Rule):
@@ -44,7 +44,7 @@ def early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> 
 
 
 def ends_redirect(change: AnyChange, early: Collection[Ref]) -> bool:
-    """True for an update after which a Rule no longer leads to one that is deleted early."""
+    """True for an update after which a Rule no longer redirects to a Rule that is deleted early."""
     return (concerns(change, Rule) and change.verb == UPDATE and not leaves(change)
             and change.old is not None and change.new is not None
             and isinstance(change.old.action, Redirect | CheckedRedirect)

@@ -19,7 +19,7 @@ class Ordinals:
             self.replace(None, obj)
 
     def replace(self, old: Object | None, new: Object | None) -> None:
-        """Take a change of the state."""
+        """Apply a change of the state."""
         if isinstance(old, Rule):
             counts = self.counts[old.policy]
             counts[old.ordinal] -= 1
@@ -36,7 +36,7 @@ class Ordinals:
 
 
 def with_ordinals(changes: list[AnyChange], ordinals: Ordinals) -> list[AnyChange]:
-    """Give every new or moved Rule an unused ordinal of its band; other Rules keep theirs."""
+    """Assign every new or moved Rule an unused ordinal of its band; other Rules keep theirs."""
     chosen: set[tuple[str, int]] = set()
     return [_with_ordinal(change, ordinals, chosen) for change in changes]
 

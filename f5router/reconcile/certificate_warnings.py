@@ -1,4 +1,4 @@
-"""Warnings about certificates of Routes that clients refuse: expired ones, and those of other hosts.
+"""Warnings about certificates of Routes that clients refuse: expired, or for other hosts.
 
 Such a Route is served nevertheless, as upstream does (openshift/router, ExtendedValidateRoute).
 """

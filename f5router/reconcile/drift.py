@@ -102,7 +102,7 @@ class DriftCheck:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Add the cost of a pass to that of the reading before it, after which all Routes are reported."""
+        """Add the cost of a pass to the cost of the reading before it, which reports all Routes."""
         begin = time.thread_time()
         yield
         if self._passes:
@@ -117,7 +117,7 @@ class DriftCheck:
         self._reading = self._steps = None
 
     def _compare(self, reading: BesideReading, observation: Observation) -> Iterator[set[Ref]]:
-        """Take what was read, in steps; yield the objects that are not as they should be."""
+        """Compare the read objects in steps; yield the objects that differ from what they should be."""
         self._device.on_read(observation)
         self._compare_facts(reading, observation)
         observed, read = self._device.observed, observation.objects
@@ -145,7 +145,7 @@ class DriftCheck:
             yield set()
 
     def _compare_facts(self, reading: BesideReading, observation: Observation) -> None:
-        """Let the whole device be read if something beside our objects has changed."""
+        """Request a reading of the whole device if something beside our objects has changed."""
         if reading.shows_facts:
             self._without_facts = 0
             if (observation.facts, observation.legacy) != (self._device.facts, self._device.legacy) or (

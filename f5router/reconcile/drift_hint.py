@@ -66,16 +66,16 @@ class DriftHint:
     # --- the router's own readings and writes ------------------------------------------------
 
     def start_over(self) -> None:
-        """Forget what was read: another unit of a pair has generations of its own."""
+        """Forget all generations: another unit of a pair has generations of its own."""
         self._future, self._next = None, math.inf
         self.explained.start_over()
 
     def begin_reading(self) -> None:
-        """Take that a reading of the whole device begins."""
+        """Record that a reading of the whole device begins."""
         self.explained.begin_reading()
 
     def take_reading(self, read: Generations) -> None:
-        """Take what a reading of the whole device has shown, with which the first look is compared."""
+        """Record the generations of a reading of the whole device: the baseline of the first comparison."""
         if not self._is_useful:
             return
         self.explained.take_reading(read)
@@ -84,7 +84,7 @@ class DriftHint:
             self._next = self._clock() + min(FIRST_S, self._wait_s())
 
     def record(self, change: AnyChange) -> None:
-        """Take a confirmed write."""
+        """Record a confirmed write."""
         if not self._is_useful:
             return
         self.explained.record(change)
@@ -157,7 +157,7 @@ class DriftHint:
         return _named(differing)
 
     def record_reading(self, *, right: bool, cost_s: float = 0.0) -> None:
-        """Take whether the reading that followed a hint found something.
+        """Record whether the reading that followed a hint found a difference.
 
         Wrong hints make them rarer. After a right one the next look comes soon: whoever makes a change often
         makes another one.

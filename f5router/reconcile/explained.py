@@ -55,11 +55,11 @@ class Explained:
     # --- the router's own readings and writes ------------------------------------------------
 
     def begin_reading(self) -> None:
-        """Take that a reading of the whole device begins."""
+        """Record that a reading of the whole device begins."""
         self._since_reading = set()
 
     def take_reading(self, read: Generations) -> None:
-        """Take the generations that a reading of the whole device has shown."""
+        """Record the generations of a reading of the whole device."""
         newer = self._since_reading | set(filter(self._is_writing, read))
         kept = {ref: self._known[ref] for ref in newer & self._known.keys()}
         self._known = {ref: generation for ref, generation in read.items() if ref not in newer} | kept
@@ -69,7 +69,7 @@ class Explained:
         self._unknown |= (newer & read.keys()) - kept.keys()
 
     def record(self, change: AnyChange) -> None:
-        """Take a confirmed write."""
+        """Record a confirmed write."""
         holder = generations.holder(change.obj)
         if holder.kind not in generations.KINDS:
             return
@@ -112,7 +112,7 @@ class Explained:
         return bool(self._opened_changed)
 
     def distrust_replies(self) -> None:
-        """Take that the generations of replies are not those of readings."""
+        """Record that the generations in replies differ from the generations in readings."""
         self._trusts_replies = self._opens_agree = False
         self._unknown |= self._by_reply
         self._by_reply.clear()
@@ -125,7 +125,7 @@ class Explained:
         return bool(self._unknown)
 
     def begin_look(self, *, whole: bool) -> Extent:
-        """Return what is to be read. Args: whole: all kinds, and not only those with unknown generations."""
+        """Return the kinds to read. Args: whole: all kinds, not only kinds with unknown generations."""
         self._replies().forget(self._since_look)
         self._since_look = set()
         kinds = generations.KINDS if whole else frozenset(ref.kind for ref in self._unknown)

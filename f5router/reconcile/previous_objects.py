@@ -34,7 +34,7 @@ from f5router.reconcile.successors import Successors, is_passthrough
 
 def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
                   draining: Collection[Key] = ()) -> Callable[[Object], bool]:
-    """Return a function that is True for an object which is to be deleted and must stay for now.
+    """Return a function that is True if a delete must be postponed.
 
     Args:
         failed: objects that were refused.
@@ -60,7 +60,7 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
 
 
 def _is_active_exclusion(obj: Object, observed: BigIPState) -> TypeGuard[Record]:
-    """True for a record that excepts its Host from a wildcard which passes TLS through at the moment."""
+    """True for a record that excepts its Host from a wildcard which currently passes TLS through."""
     return (isinstance(obj, Record) and obj.data == names.EXCLUSION
             and names.covering_record(obj) in observed)
 
@@ -83,7 +83,7 @@ def becomes_passthrough(old: Route, new: Route) -> bool:
 
 
 def same_host(old: Route, new: Route) -> bool:
-    """True if two versions of a Route are for the same requests, or all names of the same domain."""
+    """True if two versions of a Route match equal requests, or all names of one domain."""
     return (old.host, old.wildcard_policy) == (new.host, new.wildcard_policy)
 
 
@@ -94,7 +94,7 @@ def _is_draining(obj: Object, stems: Collection[str]) -> bool:
 
 
 def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
-    """Return those of these objects that show another namespace's certificate, or lead to its pods.
+    """Return the objects that show another namespace's certificate, or lead to its pods.
 
     Their Host has changed hands, and its new Route waits for objects of its own.
     """
@@ -113,7 +113,7 @@ def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref])
 
 
 def lost_routes(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
-    """Return existing Routes that get requests now and would get none any more, with the reason.
+    """Return existing Routes that get requests now and would no longer get any, with the reason.
 
     Another router, or an earlier release, may have served what this one rejects.
     """

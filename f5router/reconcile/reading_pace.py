@@ -23,7 +23,7 @@ class ReadingPace:
         """Cost of the last one."""
 
     def record(self, cpu_s: float) -> None:
-        """Take what the last reading has cost."""
+        """Record the cost of the last reading."""
         self.cpu_s = cpu_s
         self.interval_s = max(self._shortest_s, cpu_s / self._share)
         if max(self.interval_s, self._logged_s) > NOTABLE * min(self.interval_s, self._logged_s):

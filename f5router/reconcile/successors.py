@@ -16,7 +16,7 @@ Place = tuple[str, frozenset[str]]
 
 
 class Successors:
-    """Finds the Routes that are to take over from previous objects, and are not served yet.
+    """Finds the Routes that will take over from previous objects, and are not yet served.
 
     It is made for one plan, during which neither the cluster nor the refusals change. Every question costs
     about the same, however many Routes a Host has: teams choose their number.
@@ -31,7 +31,7 @@ class Successors:
         self._staying = functools.cache(self._find_staying)
 
     def are_awaited(self, obj: Object) -> bool:
-        """True if the Route of an object, or one that takes its place, has objects that were refused."""
+        """True if an object's Route, or a Route that replaces it, has refused objects."""
         if not self._failed:
             return False
         if isinstance(obj, Rule):
@@ -57,7 +57,7 @@ class Successors:
                    for rules in above for rule in rules)
 
     def _of_rule(self, rule: Rule) -> Iterable[Key]:
-        """Yield the Rule's own Route, and those of its namespace that want the same requests."""
+        """Yield the Rule's Route and Routes of the same namespace that match the same requests."""
         stem = ownership.rule_stem(rule.name)
         own = names.route_key(stem)
         yield from (own,) if own else self._by_stem().get(stem, ())
@@ -85,7 +85,7 @@ class Successors:
         return undecided, by_place
 
     def _find_staying(self) -> Mapping[tuple[object, ...], Mapping[str, list[Rule]]]:
-        """Return the Rules of roots that nobody wants any more and that stay, by site and by each path."""
+        """Return the Rules of roots that are unused but stay, by site and by each path."""
         staying: dict[tuple[object, ...], dict[str, list[Rule]]] = {}
         for obj in self._observed.values():
             if _is_of_root(obj) and obj.ref not in self._engine.objects and self.are_awaited(obj):
@@ -122,11 +122,11 @@ def _is_of_root(obj: Object) -> TypeGuard[Rule]:
 
 
 def _site(rule: Rule) -> tuple[object, ...]:
-    """Return what Rules of one root and one namespace have in common."""
+    """Return the key that Rules of one root and one namespace share."""
     return rule.policy, rule.hosts, names.rule_namespace(rule.name)
 
 
 def _is_below(paths: frozenset[str], other: Rule) -> bool:
-    """True if all these paths begin with one of a Rule's."""
+    """True if each path begins with a path of a Rule."""
     above = tuple(rule_paths(other)) or ("",)
     return all(path.startswith(above) for path in paths)

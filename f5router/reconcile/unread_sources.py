@@ -42,7 +42,7 @@ class UnreadSources:
         nothing shows whose they are. None before the first look."""
 
     def held(self, observed: BigIPState, refs: Iterable[Ref]) -> frozenset[Ref]:
-        """Return those of these objects that nobody wants, but perhaps an object that is not known."""
+        """Return the unused objects that an unknown object may need."""
         cluster, wanted = self._engine.cluster, self._engine.objects
         if not cluster.sources_unread and not cluster.undecided:
             return frozenset()
@@ -87,7 +87,7 @@ class _Held:
         """Hosts of such Rules for decrypted requests."""
 
     def of(self, refs: Iterable[Ref]) -> frozenset[Ref]:
-        """Return those of these objects that stay."""
+        """Return the objects that stay."""
         return frozenset(ref for ref in refs if self._stays(self._observed[ref]))
 
     def _may_serve(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The graph of one root of IngressRoutes: which objects it reaches, their errors, and the Routes of these.
+"""The graph of one root of IngressRoutes: the objects that it reaches, their errors, and their Routes.
 
 The whole of an object is rejected for any error, and its delegations do not count: first every object is
 checked, then the valid ones publish. Contour keeps what stands before the error; its design document does
@@ -169,7 +169,7 @@ def _check_proxy(root: IngressRoute, view: View, graph: Graph) -> tuple[Key, Che
 
 def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: View, graph: Graph,
              known: Records) -> None:
-    """Make the Routes of the valid objects. For the same match, the later one in the order of visits counts.
+    """Build the Routes of the valid objects. The later of equal matches, by order of visits, counts.
 
     They are gone through backwards, and what is there already counts: nothing is published twice.
     """

@@ -1,4 +1,4 @@
-"""Visits what a root of IngressRoutes reaches by the delegations of its routes, and checks it.
+"""Visits and checks the objects that a root of IngressRoutes reaches by delegation.
 
 Nothing is walked twice with the same prefix on behalf of one tenant, and prefixes are bounded: a lattice
 costs its edges, not its paths. The delegations of one tenant decide nothing about the same object below

@@ -1,4 +1,4 @@
-"""Warnings about the annotations of an Ingress: one for all that have no effect, one for those ignored."""
+"""Warnings about the annotations of an Ingress: one for those without effect, one for those ignored."""
 
 from collections.abc import Iterator, Mapping
 

@@ -68,7 +68,7 @@ class View(Protocol):
         """True if roots of a namespace count."""
 
     def holder(self, root: IngressRoute) -> Key:
-        """Return the oldest of the roots of the same fqdn, those that another one takes out of service."""
+        """Return the oldest root of the fqdn, including roots that another one takes out of service."""
 
 
 @dataclass(slots=True)

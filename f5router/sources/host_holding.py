@@ -1,4 +1,4 @@
-"""The Route by which an object of which nothing is served on a Host keeps the Host.
+"""The Route by which an object without a served part on a Host keeps the Host.
 
 As with Routes, a mistake never gives a Host to another tenant.
 """

@@ -1,4 +1,4 @@
-"""Which Ingresses this router serves: those of its class.
+"""Selects the Ingresses that this router serves: the Ingresses of its class.
 
 Sources: Kubernetes, Ingress, "Ingress class"; openshift/route-controller-manager,
 pkg/route/ingress/ingress.go: the annotation goes before spec.ingressClassName. Unlike there, an Ingress

@@ -64,7 +64,7 @@ def place(host: str, path: str) -> tuple[str, str]:
 
 
 def _route_host(host: str) -> tuple[str, bool]:
-    """Return the Host of a Route for that of a rule, and whether it stands for a wildcard."""
+    """Return a Route's Host for the host of a rule, and whether it stands for a wildcard."""
     return (f"wildcard{host[1:]}", True) if host.startswith("*.") else (host, False)
 
 
@@ -102,7 +102,7 @@ class _Conversion:
         self._result = Converted()
 
     def run(self) -> Converted:
-        """Convert all rules; a Host of which nothing is served is held."""
+        """Convert all rules; a Host without a served rule is held."""
         self._convert()
         for reason, text in foreign_warnings.of(self._translation, self._tls_of.by_annotation):
             self._problem(reason, text)
@@ -143,7 +143,7 @@ class _Conversion:
             self._add_default(ingress.default_backend)
 
     def _add_default(self, backend: IngressBackend) -> None:
-        """Add what serves requests for the hosts of the Ingress that no path of it matches.
+        """Add the Routes for requests of the Ingress's hosts that none of its paths matches.
 
         Source: Kubernetes, Ingress, "DefaultBackend". Requests for hosts that no object names are not its
         own: they are those of all teams.

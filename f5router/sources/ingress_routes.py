@@ -116,7 +116,7 @@ class IngressRoutes:
         return changed
 
     def status(self, key: Key) -> GraphStatus | None:
-        """Return the status of an IngressRoute; None for one that does not exist, or of another class.
+        """Return the status of an IngressRoute; None if it does not exist, or is of another class.
 
         If roots disagree, the oldest one counts: anybody may delegate to a vertex, and nobody who comes later
         gives it another status.
@@ -172,7 +172,7 @@ class IngressRoutes:
         return sorted(roots, key=lambda root: (key in self.graphs[root].cut_objects, self._age(root)))
 
     def take_secret_users(self) -> dict[Key, Route | None]:
-        """Return what stands for the roots whose Secrets have changed, None for those that need none.
+        """Return stand-ins for the roots whose Secrets have changed, None for a root without a Secret.
 
         A root whose Secret is missing publishes no Route, but its Secret must still be followed.
         """
@@ -244,7 +244,7 @@ class IngressRoutes:
     # --- inputs --------------------------------------------------------------------------
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
-        """Take changes of the cluster; returns the changes of Routes, None for one that is gone."""
+        """Apply changes of the cluster; returns the changes of Routes, None for a deleted Route."""
         dirty = set(self._put_objects(delta.ingress_routes))
         for key in set().union(*(self._service_users.get(key, ()) for key in delta.services)):
             if self._recheck(key):
@@ -271,7 +271,7 @@ class IngressRoutes:
         return {key: new for key, (old, new) in changes.items() if new is not old and new != old}
 
     def _put_objects(self, objects: Mapping[Key, IngressRoute | None]) -> Iterator[Key]:
-        """Take changed objects, and yield the roots whose graphs they change."""
+        """Apply changed objects, and yield the roots whose graphs they change."""
         places: set[_Place] = set()
         for key, obj in objects.items():
             old = self.objects.pop(key, None)
@@ -321,7 +321,7 @@ class IngressRoutes:
         return old != new
 
     def _settle(self, namespace: str, changes: _Changes) -> None:
-        """Give the oldest roots of a namespace the routes of a tenant who has more than he may.
+        """Assign the limited routes of a tenant to the oldest roots of the namespace.
 
         A root was built with what all others had left, which may be less than the older ones leave. Where
         nothing is beyond it, that makes no difference.
@@ -338,7 +338,7 @@ class IngressRoutes:
             spent.update(self.graphs[root].spent)
 
     def _rebuild(self, root: Key, changes: _Changes, spent: Mapping[str, int] | None = None) -> None:
-        """Build the graph of a root anew. Args: spent: routes of others by tenant, None: those of all."""
+        """Rebuild the graph of a root. Args: spent: routes of other roots by tenant, None: of all roots."""
         obj, old = self.objects.get(root), self.graphs.pop(root, None)
         total = self._spent[root.namespace]
         if old is not None:

@@ -82,7 +82,7 @@ class IngressTLSChoice:
         return "reencrypt" if self._draft.pods_tls else "edge"
 
     def _insecure(self, termination: str) -> str:
-        """Return what port 80 does; the strictest wish counts."""
+        """Return the behaviour of port 80; the strictest setting counts."""
         draft = self._draft
         if draft.redirect:
             return "Redirect"

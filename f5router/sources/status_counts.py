@@ -38,7 +38,7 @@ class StatusCounts:
         """When a graph changed last, in seconds since the epoch; 0 for never."""
 
     def put(self, key: Key, status: GraphStatus | None, *, is_root: bool = False) -> None:
-        """Set the status of an object; None for one that is gone."""
+        """Set the status of an object; None for a deleted object."""
         for labels in self._samples.pop(key, ()):
             self._counts[labels] -= 1
             if not self._counts[labels]:
@@ -52,5 +52,5 @@ class StatusCounts:
         self._counts.update(samples)
 
     def publish(self, now: float) -> None:
-        """Let readers see the counts. Args: now: seconds since the epoch."""
+        """Publish the counts to readers. Args: now: seconds since the epoch."""
         self.counts, self.rebuilt_at = dict(self._counts), now

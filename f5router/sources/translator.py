@@ -68,7 +68,7 @@ class Translator:
         return replace(delta, routes=routes)
 
     def take_secret_users(self) -> dict[Key, Route | None]:
-        """Return what stands for objects whose Secrets must be read although they have no Route yet."""
+        """Return stand-ins for objects whose Secrets must be read although they have no Route yet."""
         users: dict[Key, Route | None] = {}
         for source in self.sources.values():
             users |= source.take_secret_users()

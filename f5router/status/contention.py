@@ -98,7 +98,7 @@ class Contention:
             self._records[uid] = ContentionRecord(self._clock(), False, entry)
 
     def contended(self, uid: str, *, created: bool) -> bool:
-        """True if a Route is to be left alone.
+        """True if the status of a Route must be left alone.
 
         Args: created: it has no entry yet; such a Route is written even while others are contended.
         """

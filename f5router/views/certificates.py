@@ -35,7 +35,7 @@ class CertificateView:
 
 
 def view(text: str, host: str, now: datetime.datetime) -> CertificateView:
-    """Read a certificate in PEM, and check it for a Host at a time; one that cannot be read is a problem."""
+    """Read a certificate in PEM, and check it for a Host at a time; an unreadable one is a problem."""
     try:
         certificate = x509.load_pem_x509_certificate(text.encode())
     except Exception as exc:  # not only ValueError: InvalidVersion and others

@@ -35,7 +35,7 @@ class ChangeView:
 
 
 class WrittenObjects:
-    """Collects what a pass writes: the first few objects, and the number of all."""
+    """Collects the writes of a pass: the first few objects, and the total number."""
 
     def __init__(self) -> None:
         self._routes: dict[str, None] = {}
@@ -46,7 +46,7 @@ class WrittenObjects:
         """True if a cause found no place."""
 
     def add(self, change: AnyChange) -> None:
-        """Take a confirmed write."""
+        """Record a confirmed write."""
         self.writes += 1
         if len(self.objects) < MOST_OBJECTS:
             self.objects.append(f"{change.verb} {change.ref}")

@@ -36,18 +36,18 @@ class History:
         """Writes of the pass that goes on; None between passes."""
 
     def pass_began(self) -> None:
-        """Take the beginning of a pass."""
+        """Record the beginning of a pass."""
         self._written = WrittenObjects()
 
     def wrote(self, change: AnyChange) -> None:
-        """Take a confirmed write."""
+        """Record a confirmed write."""
         if self._written is not None:
             self._written.add(change)
             return
         self._add(changes.of_members(change, self._wall()))
 
     def pass_ended(self, *, refused: int, calls: int, seconds: float, problem: str = "") -> None:
-        """Take the end of a pass; one that wrote nothing, and met no problem, is no change."""
+        """Record the end of a pass; a pass without writes and problems is no change."""
         written, self._written = self._written or WrittenObjects(), None
         repeats = bool(problem) and bool(self.changes) and self.changes[0].problem == problem
         if written.writes or refused or (problem and not repeats):
@@ -55,7 +55,7 @@ class History:
                                  tuple(written.objects), written.writes, refused, calls, seconds, problem))
 
     def record(self, report: Report, routes: Mapping[Key, object]) -> None:
-        """Take the verdicts of a pass. Args: routes: all of the cluster."""
+        """Record the verdicts of a pass. Args: routes: all Routes of the cluster."""
         now, differs = self._wall(), False
         for key, warnings in report.warnings.items():  # every Route that was looked at
             differs = self._set(key, report.verdicts.get(key), bool(warnings), now) or differs
@@ -67,7 +67,7 @@ class History:
             self._grow()
 
     def _set(self, key: Key, verdict: Verdict | None, is_warned: bool, now: float) -> bool:
-        """Take the verdict on a Route; returns True if something differs."""
+        """Record the verdict on a Route; returns True if it differs."""
         known = self.known.get(key)
         if known is None or known.verdict != verdict:
             self.known[key] = Known(verdict, now, is_warned)

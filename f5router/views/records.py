@@ -36,7 +36,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RouteRecord:
-    """All that is known of a Route."""
+    """Everything known about a Route."""
 
     evaluated: EvaluatedRoute
     known: Known
@@ -55,7 +55,7 @@ class RouteRecord:
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
-    """All that is known of a Node."""
+    """Everything known about a Node."""
 
     node: Node
     subnet: HostSubnet | None

@@ -85,7 +85,7 @@ def answer(request: Request, objects: Mapping[Ref, Object], facts: DeviceFacts, 
 
 def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str,
                  steps: list[str]) -> Answer | None:
-    """Look the server name up, whole and then without its first label; None if TLS ends on the BIG-IP."""
+    """Look up the server name, whole and then without its first label; None if TLS ends on the BIG-IP."""
     group = names.full_path(folder, names.PASSTHROUGH_GROUP)
     _, dot, domain = request.host.partition(".")
     for name in (request.host, f".{domain}" if dot else ""):

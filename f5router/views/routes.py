@@ -145,7 +145,7 @@ class ObjectView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """A Route, or one of the Routes that an Ingress or IngressRoute stands for."""
+    """Route, possibly one of the Routes that an Ingress or IngressRoute stands for."""
 
     namespace: str
     id: str

@@ -6,7 +6,7 @@ _OPERATORS = {"equals": "is", "startsWith": "begins with", "endsWith": "ends wit
 
 
 def conditions(rule: Rule) -> str:
-    """Return what requests a Rule takes."""
+    """Return the conditions of a Rule in words."""
     if isinstance(rule.conditions, Foreign):
         return rule.conditions.text
     return ", ".join(sorted(map(_condition, rule.conditions)))
@@ -25,7 +25,7 @@ def _bare(host: str) -> str:
 
 
 def action(rule: Rule) -> str:
-    """Return what becomes of them."""
+    """Return the action of a Rule in words."""
     match rule.action:
         case Forward(pool=pool):
             return f"pool {pool}"

@@ -94,7 +94,7 @@ def not_served(resource: str) -> Fix:
 
 
 def not_listed(text: str) -> Fix:
-    """Return what helps if a list of the cluster is not complete."""
+    """Return the fix for an incomplete list of the cluster."""
     if missing := re.search(r"the namespace '([^']+)' does not exist", text):
         return Fix("correct --namespace, or create it", f"kubectl create namespace {quoted(missing[1])}")
     return Fix("see the rights of the account, and if the API server is well", "kubectl get --raw /healthz")
@@ -158,7 +158,7 @@ def role(user: str, version: tuple[int, ...]) -> Fix:
 
 
 def failover(status: str, user: str, version: tuple[int, ...]) -> Fix:
-    """Return what helps where a unit may not be written to. Args: status: "" if it cannot be read."""
+    """Return the fix for a unit that may not be written to. Args: status: "" if it cannot be read."""
     return role(user, version) if not status else OFFLINE if "OFFLINE" in status else NOT_ACTIVE
 
 
@@ -188,7 +188,7 @@ def partition(name: str) -> Fix:
 
 
 def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Fix:
-    """Return what fixes a virtual server. Args: text: the problem."""
+    """Return the fix for a virtual server. Args: text: the problem."""
     path = quoted(facts.path)
     if not facts.exists:
         return _no_virtual(path, https=https)
@@ -233,14 +233,14 @@ def server_ssl(path: str) -> Fix:
 
 
 def objects(routes: tuple[Key, ...]) -> Fix:
-    """Return what shows more of a refused object. Args: routes: those that need it."""
+    """Return the command that shows more about a refused object. Args: routes: the Routes that need it."""
     if routes and names.label(routes[0]) == str(routes[0]):
         return Fix("see the links of its chain", f"f5router explain route {quoted(str(routes[0]))}")
     return PLAN
 
 
 def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Fix:
-    """Return what takes the profile from the virtual server that the text names."""
+    """Return the command that removes the profile from the virtual server that the text names."""
     step = "leave out ROUTER_ENABLE_COMPRESSION, or take the profile from the virtual server"
     for facts in virtuals:
         if text.startswith(f"virtual server {facts.path} "):
@@ -315,14 +315,14 @@ _WAYS = {
 
 
 def missing_way(plugin: str) -> Fix:
-    """Return what gives the BIG-IP a way to the pods. Args: plugin: see network_plugin.detect."""
+    """Return how to give the BIG-IP a way to the pods. Args: plugin: see network_plugin.detect."""
     step = _WAYS.get(plugin, "set --f5-static-routes, VxLAN or a ramp node, as the cluster's network needs")
     return Fix(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
                "as by BGP, nothing is missing", ROUTES.command)
 
 
 def members(pool: str) -> Fix:
-    """Return what shows the members of a pool. Args: pool: its full path."""
+    """Return the command that shows the members of a pool. Args: pool: its full path."""
     return Fix("see its members and their monitor; all pools at once are down if the way to the pods is",
                f"tmsh show ltm pool {quoted(pool)} members")
 

@@ -48,7 +48,7 @@ def check(survey: Survey) -> Iterator[Check]:
 
 
 def _states(survey: Survey) -> tuple[set[str], set[str]]:
-    """Return the pools whose members the BIG-IP checks, and those of which none is up. Raises: BigIPError."""
+    """Return the pools with monitored members, and the pools without a member up. Raises: BigIPError."""
     ours = {pool.path for pool in survey.device.observed.values() if isinstance(pool, Pool) and pool.members}
     if not ours:
         return set(), set()

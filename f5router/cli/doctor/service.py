@@ -28,7 +28,7 @@ _OF_DEVICE, _OF_BOTH = ("partition", "config sync", "limits"), ("virtual servers
 
 
 def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[Check]:
-    """Check what needs all of it; the survey has been read.
+    """Check what needs both cluster and BIG-IP; the survey has been read.
 
     Args: units_well, cluster_well: False if a failure was reported that explains what could not be read.
     """
@@ -119,7 +119,7 @@ def _described(survey: Survey, virtual: VirtualFacts) -> str:
 
 
 def _translation(config: Config, virtual: VirtualFacts) -> Iterator[Check]:
-    """Without translation pods answer to clients, past a BIG-IP that is not their gateway."""
+    """Check source address translation: without it, pods answer past a BIG-IP that is not their gateway."""
     if virtual.exists and virtual.snat == "none" and (config.static_routes or config.nodeport):
         yield warning(AREA, "virtual servers", f"{virtual.path} translates no source addresses: pods answer "
                                                "to clients past the BIG-IP, unless it is their gateway",

@@ -70,7 +70,7 @@ def _connected(where: str, unit: Unit, config: Config) -> Iterator[Check]:
 
 
 def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterator[Check]:
-    """Yield what was reached, and the one failure that prevents the rest."""
+    """Yield the checks that passed, and the failure that prevents the rest."""
     if isinstance(exc, Untrusted):
         yield ok(where, "address", "it answers")
         message, _, step = exc.text.rpartition(": ")
@@ -182,7 +182,7 @@ def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) 
 
 
 def _tunnels(where: str, unit: Unit) -> Check:
-    """Check that the unit's tunnel, which has an address of its own, does not replace that of the others."""
+    """Check that the unit's tunnel, which has its own address, does not replace the other units' tunnels."""
     try:
         copied = inspection.copies_tunnels(unit.client)
     except BigIPError as exc:
