@@ -42,7 +42,7 @@ PAUSE_S = 0.5
 """Attempts to delete a HostSubnet that the SDN's master is just re-creating, and the time between two."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be done. Change nothing.")
 
 
 def _valid(problem: Callable[[str], str]) -> Callable[[click.Context, click.Parameter, str], str]:
@@ -71,16 +71,17 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # no type argument 
             self.fail(str(exc), param, ctx)
 
 
-def _output(help_text: str = "Form of what is printed.") -> Callable[[Command], Command]:
+def _output(help_text: str = "Output format.") -> Callable[[Command], Command]:
     return click.option("-o", "--output", "form", type=click.Choice(output.FORMS), default="table",
                         show_default=True, help=help_text)
 
 
 def _on_cluster(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a cluster to a command, which gets an SDNClient instead, and report errors."""
-    @click.option("--kubeconfig", "--config", "kubeconfig", metavar="FILE", help="kubeconfig file. Without "
-                  "it: KUBECONFIG, the pod's service account, ~/.kube/config.")
-    @click.option("--context", metavar="NAME", help="Context of the kubeconfig; without it, the current one.")
+    @click.option("--kubeconfig", "--config", "kubeconfig", metavar="FILE", help="kubeconfig file. Default: "
+                  "KUBECONFIG, then the pod's service account, then ~/.kube/config.")
+    @click.option("--context", metavar="NAME",
+                  help="Context of the kubeconfig. Default: the current context.")
     @functools.wraps(command)
     def wrapped(*args: Any, kubeconfig: str | None, context: str | None, **options: Any) -> None:
         with _reported():
@@ -136,7 +137,7 @@ def main() -> None:
 @click.option("--timeout", "timeout_s", type=_Duration(), default="60s", show_default=True,
               metavar="DURATION", help="How long to wait for the subnet.")
 @_DRY_RUN
-@_output("Form of the HostSubnet that is printed; with --dry-run and a form other than table, the manifest.")
+@_output("Output format; with --dry-run and a format other than table, the manifest is printed.")
 @_on_cluster
 def create(cluster: SDNClient, name: str, host_ip: str, timeout_s: float, dry_run: bool, form: str) -> None:
     """Create the HostSubnet, unless it exists, and wait until it has a subnet."""
@@ -147,7 +148,7 @@ def create(cluster: SDNClient, name: str, host_ip: str, timeout_s: float, dry_ru
         _show_intent(cluster, name, host_ip, decision, form)
         return
     if decision.action == "keep":
-        _print_progress(f"HostSubnet {name} exists already; nothing to do")
+        _print_progress(f"HostSubnet {name} already exists; nothing to do")
         hostsubnet = objects[name]
     else:
         request = objects.get(name) or _created(cluster, name, host_ip)
@@ -163,7 +164,7 @@ def _show_intent(cluster: SDNClient, name: str, host_ip: str, decision: manifest
     intent = {
         "create": f"would create HostSubnet {name} with hostIP {host_ip}, and wait for its subnet",
         "wait": f"HostSubnet {name} exists, without a subnet yet; would wait for it",
-        "keep": f"HostSubnet {name} exists already; nothing to do",
+        "keep": f"HostSubnet {name} already exists; nothing to do",
     }[decision.action]
     if form == "table":
         _print_result(intent)
@@ -185,7 +186,7 @@ def _assigned(cluster: SDNClient, name: str, request: manifest.HostSubnetInfo,
     except KubeForbidden as exc:
         raise RouterError(f"HostSubnet {name} is there, but this user may not watch it: {exc}") from exc
     except KeyboardInterrupt:
-        _print_progress(f"HostSubnet {name} is left as it is; the same command goes on waiting")
+        _print_progress(f"HostSubnet {name} is left unchanged; run the same command to keep waiting")
         raise
 
 
@@ -221,7 +222,7 @@ def _post(cluster: SDNClient, name: str, host_ip: str) -> dict[str, Any]:
 
 
 @main.command()
-@click.option("--name", metavar="NAME", help="Name of the HostSubnet; without it, all that have no Node.")
+@click.option("--name", metavar="NAME", help="Name of the HostSubnet. Default: all without a Node.")
 @_output()
 @_on_cluster
 def show(cluster: SDNClient, name: str | None, form: str) -> None:
@@ -239,7 +240,7 @@ def show(cluster: SDNClient, name: str | None, form: str) -> None:
 
 @main.command(short_help="Print the BIG-IP's address in the pod network.")
 @_NAME
-@_output("Form of what is printed; table is the bare address.")
+@_output("Output format; table is the bare address.")
 @_on_cluster
 def gateway(cluster: SDNClient, name: str, form: str) -> None:
     """Print the BIG-IP's address in the pod network: one of the subnet, with the cluster's mask.

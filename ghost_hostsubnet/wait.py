@@ -128,7 +128,7 @@ class Waiter:
                       "4 in the namespace openshift-sdn")
         shown = f" (network plug-in: {plugin})" if plugin else ""
         return (f"HostSubnet {self._name} has no subnet: {reason}; {advice}{shown}. Run the same command "
-                "again to go on waiting")
+                "again to keep waiting")
 
 
 REQUESTED = "the HostSubnet waits for the SDN master"

@@ -94,7 +94,7 @@ def _clear(kind: str, settings: ClearConfig, statuses: "Statuses", written: list
     results = Clearing(kind, settings, statuses.remove).run(written)
     left = len(written) - results["cleared"] - results["gone"]
     print(f"{kind}: {len(written)} had a status of this router, {results['cleared']} are cleared, "
-          f"{results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
+          f"{results['gone']} had none left, {left} are left; {results['conflict']} conflicts")
     return left
 
 

@@ -123,7 +123,7 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
         routes, owned, settings.router_name, unchanged=False)).run(entries)
     left = len(entries) - results["cleared"] - results["gone"]
     print(f"router {settings.router_name}: {len(entries)} Routes had its entry, {results['cleared']} are "
-          f"cleared, {results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
+          f"cleared, {results['gone']} had none left, {left} are left; {results['conflict']} conflicts")
     return 1 if left else 0
 
 

@@ -79,7 +79,7 @@ def ingress_route(settings: ExplainConfig, follow: Callable[[Chooses], int] | No
         return 1
     lines = explanation.explain(source, settings.key)
     if not lines:
-        print(printable(f"IngressRoute {settings.key}: there is none, or it has another class"))
+        print(printable(f"IngressRoute {settings.key}: it does not exist, or has another class"))
         return 1
     for line in lines:
         print(printable(line))
@@ -129,5 +129,5 @@ def _secret(connection: Connection, key: Key) -> Secret:
     except KubeNotFound:
         return Secret(key, problem=f"Secret {key.name} not found")
     except KubeForbidden as exc:
-        print(printable(f"warning: Secret {key} cannot be read, and is taken for a good one: {exc}"))
+        print(printable(f"warning: Secret {key} cannot be read, and is assumed to be valid: {exc}"))
         return Secret(key, not_loaded=True)

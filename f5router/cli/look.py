@@ -261,7 +261,7 @@ def explain_node(config: Config, name: str, *, refused_s: float = REFUSED_S) -> 
         return _refused(exc)
     console = terminal.console()
     if node is None:
-        text = f"Node {name}: it is not known. Nodes are read where the settings ask for a way to the pods"
+        text = f"Node {name}: unknown. Nodes are only read if the settings ask for a way to the pods"
         console.print(Text(printable(text)), soft_wrap=True)
         return BROKEN
     print_chain(console, f"Node {name}", chain.of_node(node), _node_to_do(node))
@@ -320,7 +320,7 @@ def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequen
     if is_down:
         console.print(Text("  every member is down for the monitor of the BIG-IP", "bold red"))
     if answer.matched and not shown:
-        console.print(Text("  no Route asks for this any more", "yellow"))
+        console.print(Text("  no Route asks for this any longer", "yellow"))
     if answer.doubt:
         console.print(Text(printable(f"  not certain: {answer.doubt}"), "yellow"), soft_wrap=True)
     return WELL if answer.served and not is_down else BROKEN
@@ -357,5 +357,5 @@ def _refused(exc: Unreadable) -> int:
     console = terminal.console()
     for text in exc.problems:
         console.print(Text(printable(text), "bold red"), soft_wrap=True)
-    console.print(Text("`f5router doctor` checks all that is needed"), soft_wrap=True)
+    console.print(Text("`f5router doctor` checks everything that is needed"), soft_wrap=True)
     return BROKEN

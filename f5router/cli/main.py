@@ -98,7 +98,7 @@ class _PlanCommand(SettingsCommand):
 
 @main.command(cls=_PlanCommand, epilog=_EPILOG, short_help="Show what one pass would change.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="Form of the plan.")
+              help="Output format.")
 @click.option(_DETAILED, "detailed", is_flag=True,
               help="Exit with 2 if there are changes and no problem, with 0 only if there is nothing to do.")
 @click.pass_context
@@ -117,7 +117,7 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
 
 @main.command(cls=SettingsCommand, epilog=_EPILOG, short_help="Check everything that `run` needs.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="Form of the results.")
+              help="Output format.")
 def doctor(output: str, **flags: str | None) -> None:
     """Check everything that `run` needs: settings, cluster, BIG-IP and the network. Change nothing.
 
@@ -210,7 +210,7 @@ def get() -> None:
 @get.command(cls=SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS,
              short_help="List Routes and their status.")
 @click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "yaml"]), default="table",
-              show_default=True, help="Form of the list.")
+              show_default=True, help="Output format.")
 @click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only Routes of this namespace.")
 def routes(output: str, shown: str, **flags: str | None) -> None:
     """List Routes with their status, including the Routes of Ingresses and IngressRoutes.
@@ -233,7 +233,7 @@ def explain() -> None:
 @explain.command(cls=SettingsCommand, epilog=_EPILOG,
                  short_help="Show a Route down to its pods and its first broken link.")
 @click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
-              help="Form of the chain; dot is a graph for Graphviz.")
+              help="Output format; dot is a graph for Graphviz.")
 @click.argument("given", metavar="NAMESPACE/NAME")
 def route(given: str, output: str, **flags: str | None) -> None:
     """Show a Route from admission to its pods, and the first broken link."""

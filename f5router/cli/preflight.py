@@ -26,7 +26,7 @@ from f5router.reconcile import previous_objects
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING
 
-LEFT_OVER = "Not needed any more"
+LEFT_OVER = "No longer needed"
 """Cause of the delete of an object whose owner is not known."""
 
 
@@ -102,7 +102,7 @@ def _causes(reconciler: Reconciler, plan: Plan) -> dict[Ref, str]:
     for change in plan:
         if change.new is None and change.ref not in causes:
             gone = names.route_key(change.old.name) if isinstance(change.old, Rule) else None
-            causes[change.ref] = f"{names.label(gone, 'Route')}, not served any more" if gone else LEFT_OVER
+            causes[change.ref] = f"{names.label(gone, 'Route')}, no longer served" if gone else LEFT_OVER
     return causes
 
 

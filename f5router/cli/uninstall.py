@@ -112,7 +112,7 @@ def _table(shown: Removal, config: Config) -> str:
 def _question(shown: Removal, config: Config, statuses: clear_status.ClearConfig | None) -> str:
     also = f", and the statuses of router {statuses.router_name}" if statuses else ""
     return (f"Remove {len(shown.plan):,} objects in {config.folder} from BIG-IP {config.bigip_names}{also}? "
-            "Its Routes are not served any more.")
+            "Its Routes are no longer served.")
 
 
 def _lead(campaign: Campaign, config: Config, changed: threading.Event) -> str:
@@ -171,7 +171,7 @@ class _Removing:
                 if not refs:
                     return [f"{ref}: {why}" for ref, why in sorted(left.stays.items())]
                 if foreign := (refs & self._gone) | (refs - shown) | (shown - refs if not attempt else set()):
-                    return [f"{_some(foreign)} came or went meanwhile: {RUNNING}"]
+                    return [f"{_some(foreign)} changed in the meantime: {RUNNING}"]
                 reasons = self._pass(left.plan)
             except BigIPError as exc:
                 reasons = [f"BIG-IP {self._config.bigip_names}: {exc}"]

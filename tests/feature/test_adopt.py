@@ -161,7 +161,7 @@ def test_what_would_not_be_served_any_more_is_listed_first(lab, taken, capsys, c
         preflight.plan(lab.config(), output="table")
     else:
         run(lab, dry_run=True)
-    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not served any more")]
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("no longer served")]
     assert len(shown) == 1
     assert "shop/blue" in shown[0]
     assert "does not enforce virtual-server.f5.com/waf" in shown[0]

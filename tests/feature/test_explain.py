@@ -64,8 +64,8 @@ def test_tree(kubeconfig):
     (["shop/lost"], "No root delegates to it. Its own 1 routes:\n  \"/x\" -> web:8080"),
     (["shop/other"], 'Secret "none" is invalid: Secret not found\n  nothing of it is served'),
     (["shop/root", "--root-namespaces=bank"], "root IngressRoute cannot be defined in this namespace"),
-    (["shop/root", "--ingressroute-class=f5"], "shop/root: there is none, or it has another class"),
-    (["shop/none"], "IngressRoute shop/none: there is none, or it has another class"),
+    (["shop/root", "--ingressroute-class=f5"], "shop/root: it does not exist, or has another class"),
+    (["shop/none"], "IngressRoute shop/none: it does not exist, or has another class"),
 ])
 def test_not_valid(kubeconfig, arguments, words):
     status, text = explain(kubeconfig, *arguments)

@@ -192,7 +192,7 @@ def test_the_device_counts_and_not_the_cluster(site):
     try:
         result = invoke(site, "explain", "request", "https://c.com/")
         assert result.exit_code == 0
-        assert "no Route asks for this any more" in result.stdout
+        assert "no Route asks for this any longer" in result.stdout
     finally:
         site.apply(manifests.route("c", host="c.com", kind="passthrough"))
 
@@ -204,7 +204,7 @@ def test_a_wrong_password(site, arguments):
     result = invoke(site, *arguments, f5_password="wrong-word")
     assert result.exit_code == 1
     assert result.stdout.count("user 'admin' or its password is refused") == 1
-    assert "`f5router doctor` checks all that is needed" in result.stdout
+    assert "`f5router doctor` checks everything that is needed" in result.stdout
     assert "wrong-word" not in result.output
 
 

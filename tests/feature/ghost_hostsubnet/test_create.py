@@ -63,7 +63,7 @@ class TestCreate:
         second = lab.run(*CREATE)
         assert (second.exit_code, second.stdout, lab.writes()) == (0, first.stdout, [])
         assert lab.get() == before
-        assert "exists already; nothing to do" in second.stderr
+        assert "already exists; nothing to do" in second.stderr
 
     def test_at_once(self, tmp_path):
         """Two administrators: one HostSubnet, one subnet, both are told of it."""

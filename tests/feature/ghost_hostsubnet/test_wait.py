@@ -54,7 +54,8 @@ class TestWait:
         assert still.kube.wait_for(lambda: still.kube.watches)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=DEADLINE_S)
-        assert (process.returncode, "is left as it is; the same command goes on waiting" in err) == (1, True)
+        assert process.returncode == 1
+        assert "is left unchanged; run the same command to keep waiting" in err
 
     @pytest.mark.parametrize(("fault", "options"), [
         pytest.param("503", {"method": "watch", "times": 2}, id="refused"),

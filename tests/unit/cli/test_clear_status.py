@@ -20,7 +20,7 @@ from tests import manifests
 from tests.unit.kube import objects
 from tests.unit.kube.status.test_owned_entries import OTHER, OURS
 
-SUMMARY = ("router public: {} Routes had its entry, {} are cleared, {} had none any more, {} are left; "
+SUMMARY = ("router public: {} Routes had its entry, {} are cleared, {} had none left, {} are left; "
            "{} conflicts\n")
 
 
