@@ -17,7 +17,7 @@ root shop/root: www.example.com, TLS with Secret tls
     /pay -> Service bank/pay port http (90%), Service bank/pay-v2 port http (10%)
     /pay/bad -> IngressRoute bank/bad
       invalid: Service [none:8080] is invalid or missing
-      nothing of it is served
+      no part of it is served
     /pay/gone -> IngressRoute bank/gone: does not exist
 """
 
@@ -61,8 +61,8 @@ def test_tree(kubeconfig):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["bank/bad"], "IngressRoute bank/bad: invalid: Service [none:8080] is invalid or missing"),
-    (["shop/lost"], "No root delegates to it. Its own 1 routes:\n  \"/x\" -> web:8080"),
-    (["shop/other"], 'Secret "none" is invalid: Secret not found\n  nothing of it is served'),
+    (["shop/lost"], "No root delegates to it. It has 1 routes:\n  \"/x\" -> web:8080"),
+    (["shop/other"], 'Secret "none" is invalid: Secret not found\n  no part of it is served'),
     (["shop/root", "--root-namespaces=bank"], "root IngressRoute cannot be defined in this namespace"),
     (["shop/root", "--ingressroute-class=f5"], "shop/root: it does not exist, or has another class"),
     (["shop/none"], "IngressRoute shop/none: it does not exist, or has another class"),

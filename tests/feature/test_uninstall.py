@@ -159,7 +159,7 @@ def test_a_router_that_runs(lab, running, caplog):
     assert uninstall.uninstall(
         settings, dry_run=False, confirm=confirm, timing=lab.timing,
         stopping=lambda: contextlib.nullcontext(threading.Event())) == 1
-    assert "came or went meanwhile" in reasons(caplog)
+    assert "changed in the meantime" in reasons(caplog)
     assert "/Common/openshift_shop_web" in lab.pools()
 
 
