@@ -41,7 +41,7 @@ def kinds(text: str) -> tuple[str, ...]:
 
 
 def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> SourceSettings:
-    """Return the settings of these kinds. Args: as of load()."""
+    """Return the settings of the kinds. Args: see load()."""
     classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
     return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership),
                           reader.value("ignore-annotations") or frozenset())

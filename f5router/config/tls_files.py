@@ -42,7 +42,7 @@ class OfService(pem.PEMError):
 
 @dataclass(frozen=True, slots=True)
 class TLSPaths:
-    """Where the files are; "" for none."""
+    """Paths of the files; "" for none."""
 
     certificate: str = ""
     key: str = ""
@@ -113,7 +113,7 @@ def _is_of_service(pair: TLSKeyPair) -> bool:
 
 
 def load_tls_files(reader: Reader) -> tuple[TLSFiles, TLSPaths]:
-    """Return what the files hold at start, and where those are that may change."""
+    """Return the contents of the files at start, and the paths of the files that may change."""
     files, paths = _load_default(reader)
     if reader.text("mutual-tls-auth") == "none":
         return files, paths

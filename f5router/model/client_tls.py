@@ -33,7 +33,7 @@ class Validity:
         return (*self.date_problems(now), *self.name_problems(host))
 
     def date_problems(self, now: datetime.datetime) -> tuple[Problem, ...]:
-        """Return what is wrong with the dates at a time."""
+        """Return the problem with the dates at a time."""
         if now > self.end:
             return (Problem(CERTIFICATE_EXPIRED, f"it expired on {timestamp(self.end)}"),)
         if now < self.begin:

@@ -82,7 +82,7 @@ MONITOR_TYPES: Mapping[str,
 
 
 def monitor_kind(path: str) -> str:
-    """Return the kind of a monitor of ours by its full path; "" for one of others, or none."""
+    """Return the kind of one of our monitors by its full path; "" for a foreign monitor, or none."""
     if not path:
         return ""  # as most pools have it
     name = path.rpartition("/")[2]

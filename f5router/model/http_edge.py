@@ -114,7 +114,7 @@ def _unquote(text: str) -> str:
 
 
 def _pieces(text: str) -> tuple[str, ...]:
-    """Take a format apart. Blanks at its beginning count for nothing, several for one."""
+    """Parse a format. Leading blanks are ignored, and several blanks count as one."""
     pieces: list[str] = []
     shared: set[str] = set()
     at, blank = 0, True

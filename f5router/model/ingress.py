@@ -114,7 +114,7 @@ class RouteService(NamedTuple):
 
 
 class Delegate(NamedTuple):
-    """A delegate: the IngressRoute that goes on."""
+    """Delegate: the IngressRoute that continues."""
 
     name: str
     namespace: str = ""

@@ -22,7 +22,7 @@ class Backoff:
         return tenacity.wait_exponential(multiplier=self.first_s, max=self.limit_s)(_state(failures))
 
     def jittered_s(self, failures: int, retry_after_s: float | None = None) -> float:
-        """Return the same, less a random part up to a half, but never less than the server asked for.
+        """Return the delay minus a random part up to a half, but never less than the server asked for.
 
         Clients of a server that comes back do not return together. Source:
         https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/, "Equal Jitter".
@@ -33,7 +33,7 @@ class Backoff:
 
 
 def _state(failures: int) -> tenacity.RetryCallState:
-    """Build what tenacity computes a wait from."""
+    """Build the state from which tenacity computes a wait."""
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     state.attempt_number = failures
     return state

@@ -75,7 +75,7 @@ class Pool(NamedObject):
 
 @dataclass(frozen=True, slots=True)
 class Policy(NamedObject):
-    """One of our LTM policies without its Rules, but with its last rule, default_noop."""
+    """One of our LTM policies without its Rules, except the last rule, default_noop."""
 
     KIND: ClassVar[str] = "ltm/policy"
     strategy: str = "first-match"
@@ -181,7 +181,7 @@ def rule_ref(policy: str, name: str) -> Ref:
 
 @dataclass(frozen=True, slots=True)
 class DataGroup(NamedObject):
-    """Internal data-group: one of type string without its records, one of type ip with them."""
+    """Internal data-group: without its records if of type string, with them if of type ip."""
 
     KIND: ClassVar[str] = "ltm/data-group/internal"
     type: str = "string"

@@ -124,7 +124,7 @@ OPTION_IRULES = {**OPTIONS_BY_POOL, names.HTTP_GROUP: names.HEADERS_IRULE}
 
 
 def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
-    """Return what must stay as long as objects of the device do.
+    """Return the objects that must stay as long as certain objects of the device stay.
 
     These are their dependencies, the records with their options and those of the pools that they lead to,
     and the attachments of the iRules that act on these. A Rule does not wait for a record with time-outs, but
@@ -181,7 +181,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9.:_/*() -]+")
 
 
 def describer(router: str, hostname: str = "", folder: str = "/Common") -> Describe:
-    """Return what describes the objects of a router.
+    """Return the function that describes the objects of a router.
 
     Args:
         router: its name, see --name.
@@ -205,7 +205,7 @@ def description_properties(describe: Describe, obj: Object) -> dict[str, str]:
 
 
 def _use(folder: str, obj: Object) -> str:
-    """Return what of the cluster an object is for; "" if it is for all of it."""
+    """Return the object of the cluster that an object serves; "" if it serves all."""
     if isinstance(obj, Pool) and not obj.path.endswith(f"/{names.NOWHERE_POOL}"):
         known = names.pool_key(folder, obj.path) or names.own_pool_key(folder, obj.path)
         return f"Service {known[0]}" if known else f"a Service in {names.pool_namespace(obj.path)}"

@@ -223,7 +223,7 @@ class BalancingDefaults:
     """The same, for passthrough."""
 
     def of(self, termination: str, *, several: bool = False) -> str:
-        """Return the algorithm of a Route without one of its own.
+        """Return the algorithm of a Route that sets none.
 
         Args: several: True if several of its Services have a weight above 0.
         """

@@ -55,7 +55,7 @@ def near_networks(chosen: Iterable[str], of_device: Iterable[str] | None) -> Net
 
 
 def near_address(node: Node, version: int, networks: Networks) -> str:
-    """Return the Node's first address in one of these networks, its InternalIPs first; "" for none."""
+    """Return the Node's first address in one of the networks, InternalIPs first; "" for none."""
     if version not in networks:
         return node_address(node, version)
     addresses = usable_addresses((*node.internal_ips, *node.other_ips), version)

@@ -262,7 +262,7 @@ def effective_weight(weight: int | None) -> int:
 
 
 def weight_of(route: Route, weight: int | None) -> int:
-    """Return the weight of one of a Route's backends; those of other objects have no upper limit."""
+    """Return the weight of a Route's backend; weights in other objects have no upper limit."""
     return effective_weight(weight) if route.origin is None or weight is None else max(0, weight)
 
 

@@ -137,7 +137,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Deletes of all that is ours, and why some of it stays."""
+    """Deletes of all our objects, and why some of them stay."""
 
     plan: Plan
     stays: Mapping[Ref, str]

@@ -56,7 +56,7 @@ def _route(stem: str) -> str:
 
 
 def _owner_of_file(stem: str) -> str:
-    """Return the Route of a file, or the Secret of which the files of virtual Routes are made."""
+    """Return the Route of a file; for virtual Routes, the Secret from which their files are made."""
     owner = _route(stem)
     kind = names.virtual_kind(stem)
     return f"Secret {names.rule_namespace(stem)}/{owner.rpartition('/')[2]}" if kind else owner
@@ -237,13 +237,13 @@ def summary(preview: Preview) -> str:
 
 
 def as_lost(lost: Mapping[Key, str]) -> str:
-    """Render a line for each Route that is served now and would not be any more."""
-    return plain_table(("", ""), ((f"not served any more: {names.label(key, 'Route')}", why)
+    """Render a line for each Route that is served now and would no longer be."""
+    return plain_table(("", ""), ((f"no longer served: {names.label(key, 'Route')}", why)
                                   for key, why in sorted(lost.items())))
 
 
 def as_json(preview: Preview) -> str:
-    """Render the same as JSON, without secrets.
+    """Render the plan as JSON, without secrets.
 
     `changes` is a list of {change, kind, path, old, new}; null without a plan.
     """

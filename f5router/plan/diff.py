@@ -159,7 +159,7 @@ def _with_exclusions(writes: list[AnyChange], desired: BigIPState, observed: Big
 
 
 def without_missing_monitors(pool: Pool, old: Pool | None, observed: BigIPState) -> Pool:
-    """Return a pool as it can be written now: a missing monitor leaves it the one that it has.
+    """Return a pool as it can be written now: if its monitor is missing, it keeps its current one.
 
     Args: old: the pool as it is on the device; None if it is not there.
     """

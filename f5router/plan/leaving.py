@@ -78,7 +78,7 @@ class UncertainWrites:
     """
 
     def __init__(self, soon: Callable[[Ref], bool] = lambda ref: True):
-        """Args: soon: False for an object that was tried so often that nothing waits for it any more."""
+        """Args: soon: False for an object that was tried so often that nothing waits for it."""
         self._soon = soon
         self._first: dict[tuple[str, str], tuple[int, BigIPError]] = {}
         """The most specific object in a policy or data-group, by its Hosts and the domains they lie in."""
@@ -111,7 +111,7 @@ class UncertainWrites:
 
 
 def _rank(obj: Object) -> int:
-    """Rank an object among those of its Host, or of its data-group: the smaller, the more specific."""
+    """Rank an object among the objects of its Host or data-group: the smaller, the more specific."""
     return obj.priority_band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
 
 
