@@ -114,7 +114,7 @@ def test_a_route_as_a_graph(site):
     pytest.param(("route", "bank/late"), "HostAlreadyClaimed: spec.host: a route in another namespace holds",
                  "use another host or path", id="rejected"),
     pytest.param(("route", "shop/new"), "shop_new in /Common/openshift_insecure_routes: it is not on",
-                 "`f5router plan` shows", id="not yet written"),
+                 "a running router writes it", id="not yet written"),
     pytest.param(("host", "IDLE.com."), "has no members: no pod of its Services is ready",
                  "oc get endpointslices -n shop", id="no pods"),
 ])
