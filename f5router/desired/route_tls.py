@@ -75,7 +75,7 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
             return (f"metadata.annotations: {SECURE} is true, but there is no CA to verify the pods with; "
                     "set spec.tls.destinationCACertificate")
         # an Ingress or IngressRoute names its CA in a field or annotation of its own
-        missing = "no CA is named" if evaluated.route.origin else "there is none"
+        missing = "no CA is named" if evaluated.route.origin else "not set"
         return "" if config.unverified_pods else (
             f"spec.tls.destinationCACertificate: {missing}, and this router has no default destination "
             "CA: nothing would verify the pods")
@@ -101,7 +101,7 @@ def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> Problem |
     if not evaluated.needs_default_ca or config.default_destination_ca:
         return None
     return Problem(UNVERIFIED_PODS, (
-        "spec.tls.destinationCACertificate: there is none, and this router is configured to do without; "
+        "spec.tls.destinationCACertificate: not set, and this router is configured to work without it; "
         "the pods' certificates are not verified"))
 
 

@@ -184,7 +184,7 @@ def limit_warning(field: str, name: str, total: int, most: int, *, several: bool
     room = f"the pool has {most} at most for all Services of the Route" if several else (
         f"a pool has {most} at most")
     return (f"{field}: Service {name} would have {total} pool members or more, and {room} "
-            "(--max-pool-members): the others get no requests")
+            "(--max-pool-members): the other pods get no requests")
 
 
 def refusal_warning(field: str, name: str, refused: Mapping[str, str]) -> str:

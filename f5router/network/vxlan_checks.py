@@ -67,7 +67,7 @@ def _rivals(config: vxlan.VxlanSettings, own: vxlan.VxlanConfig, facts: DeviceFa
                 "from one of the routers, and delete its self IP and tunnel")
     else:
         here = (f"all routers on it share that, so nothing was made here; leave out {ADDRESS} and {GATEWAY}, "
-                "or, if no router looks after it any more, delete its self IP and the tunnel")
+                "or, if no router manages it any longer, delete its self IP and the tunnel")
     return [f"{ADDRESS} {own.internal_address}: the BIG-IP is in the cluster network already, by "
             f"tunnel {other.path} with self IP {', '.join(other.addresses)}; {here}"
             for other in vxlan.rivals(config, facts)]
@@ -134,7 +134,7 @@ def _gateway(
         yield (f"{label}: the prefix length must be that of the cluster network {network}, or the pods of "
                f"other Nodes are not reached; set {gateway.ip}/{network.prefixlen}")
     elif network is None and subnet is not None and gateway.network.prefixlen >= subnet.prefixlen:
-        yield (f"{label}: the prefix length is that of one host's subnet, {subnet}; set that of the cluster "
+        yield (f"{label}: the prefix length is the one of a host's subnet, {subnet}; set that of the cluster "
                "network (oc get clusternetwork), or the pods of other Nodes are not reached")
 
 

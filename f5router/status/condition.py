@@ -44,7 +44,7 @@ class Verdict:
         return {True: "True", False: "False", None: "Unknown"}[self.admitted]
 
 
-PENDING = Verdict(None, DEVICE_PENDING, "the BIG-IP cannot be programmed at the moment; the router retries "
+PENDING = Verdict(None, DEVICE_PENDING, "the BIG-IP cannot be programmed right now; the router retries "
                   "automatically, and serves the Route as soon as it succeeds")
 """The status of a Route that has none yet, while the BIG-IP is away. Always the same text: written once.
 

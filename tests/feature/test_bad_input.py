@@ -83,7 +83,7 @@ WARNED = {
         "CertificateNameMismatch",
         "spec.tls.certificate: it is not for other-host.example.com but for www.example.com"),
     "unverified": ({"kind": "reencrypt"}, "UnverifiedPods",
-        "spec.tls.destinationCACertificate: there is none"),
+        "spec.tls.destinationCACertificate: not set"),
 }
 
 GOOD = {

@@ -8,7 +8,7 @@ from tests.builders import identity
 from tests.waiting import until
 
 CA, NEXT = identity(ca="Service CA").issuer, identity(ca="Next CA").issuer
-FIELD = "spec.tls.destinationCACertificate: there is none"
+FIELD = "spec.tls.destinationCACertificate: not set"
 
 
 def profile(lab) -> dict:

@@ -193,5 +193,5 @@ def test_more_endpoints_than_a_pool_may_have(shop):
     assert len(members(shop)) == 2
     assert warned(shop) == {
         "spec.to.name: Service web would have 3 pool members or more, and a pool has 2 at most "
-        "(--max-pool-members): the others get no requests"}
+        "(--max-pool-members): the other pods get no requests"}
     assert shop.admitted("shop", "plain")["status"] == "True"

@@ -172,7 +172,7 @@ def test_warns_of_endpoints_beyond_the_limit():
     engine, wanted = Engine(Settings(max_pool_members=2)), route("a")
     engine.apply(delta((wanted, True), (service("web"), True)))
     text = ("spec.to.name: Service web would have {} pool members or more, and a pool has 2 at most "
-            "(--max-pool-members): the others get no requests")
+            "(--max-pool-members): the other pods get no requests")
     for count in (2, 3, 4, 1):
         engine.take_changes()
         engine.apply(delta((endpoints(*(f"10.1.0.{number}" for number in range(1, count + 1))), True)))
@@ -193,7 +193,7 @@ def test_a_limit_is_that_of_the_own_pool():
     assert engine.warnings(Key("shop", "a")) == ()
     assert [warning.message for warning in engine.warnings(two.key)] == [
         "spec.to.name: Service web would have 9 pool members or more, and the pool has 10 at most for all "
-        "Services of the Route (--max-pool-members): the others get no requests"]
+        "Services of the Route (--max-pool-members): the other pods get no requests"]
 
 
 def test_endpoints_of_a_service_with_many_pools():

@@ -80,7 +80,7 @@ def test_the_oldest_with_a_certificate_decides():
     engine = built(first, second)
     assert options(engine) == BY_DEFAULT | UP_TO_1_1
     assert not any("decides" in text for _, text in engine.warnings(first.key))
-    assert any("decides about the lowest version of TLS: 1.2" in text
+    assert any("determines the minimum TLS version: 1.2" in text
                for _, text in engine.warnings(second.key))
 
 
