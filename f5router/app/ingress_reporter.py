@@ -123,7 +123,7 @@ def log_problem(subject: Mapping[str, str], problem: Problem) -> None:
 
 
 def load_balancer_entries(hostname: str, facts: DeviceFacts) -> list[JSON]:
-    """Return what status.loadBalancer.ingress of a served Ingress is. Args: hostname: see IngressReporter."""
+    """Return status.loadBalancer.ingress of a served Ingress. Args: hostname: see IngressReporter."""
     if hostname:
         return [{"hostname": hostname}]
     addresses = [virtual.address for virtual in (facts.http, facts.https) if virtual is not None]
@@ -189,7 +189,7 @@ class IngressReporter:
             self._submit(ingress)
 
     def follow(self) -> None:
-        """Take what changed while another replica leads; Ingresses that are gone are forgotten."""
+        """Collect changes while another replica leads; deleted Ingresses are forgotten."""
         if (source := self._cluster.objects(INGRESS)) is not None:
             for key in source.take_changed():
                 self._unreported.pop(key, None)
@@ -197,7 +197,7 @@ class IngressReporter:
                     self._unreported[key] = None
 
     def forget(self) -> None:
-        """Forget what was reported; a report of all Routes follows."""
+        """Forget all reports; a report of all Routes follows."""
         self._shares.clear()
         self._events.reported.clear()
 
@@ -242,7 +242,7 @@ class IngressReporter:
         return source is not None and unserved.issuperset(source.routes_of(key))
 
     def _entries(self) -> list[JSON]:
-        """Return what status.loadBalancer.ingress of a served Ingress is."""
+        """Return status.loadBalancer.ingress of a served Ingress."""
         return load_balancer_entries(self._hostname, self._reconciler.device.facts)
 
 
@@ -288,11 +288,11 @@ class IngressRouteReporter:
             self.counts.publish(self._wall())
 
     def follow(self) -> None:
-        """Drop what changed while another replica leads: a full report has every object."""
+        """Drop changes while another replica leads: a full report has every object."""
         self._source.take_changed()
 
     def forget(self) -> None:
-        """Forget what was reported; a full report follows."""
+        """Forget all reports; a full report follows."""
         self._refused.clear()
         self._events.reported.clear()
 
@@ -311,7 +311,7 @@ class IngressRouteReporter:
         self._events.report(about, self._problems(key, status))
 
     def _is_selected(self, key: Key) -> bool:
-        """True if the namespace of an object is selected, or that of a root that reaches it.
+        """True if the namespace of an object, or of a root that reaches it, is selected.
 
         Other routers report the objects that they select.
         """
@@ -340,7 +340,7 @@ class IngressRouteReporter:
         return status._replace(current=INVALID, description=lost.message) if lost else status
 
     def _rejection(self, key: Key, route: Key) -> Rejection | None:
-        """Return what an IngressRoute has to do with the rejection of a Route; None for nothing.
+        """Return how an IngressRoute is involved in the rejection of a Route; None if it is not.
 
         A root is not to blame for an error of a vertex. Source: projectcontour/contour v1.5.1,
         internal/dag/builder.go: processIngressRoutes, where each object has a status of its own.
@@ -355,7 +355,7 @@ class IngressRouteReporter:
         return known.origin.key if known and known.origin else None
 
     def _problems(self, key: Key, status: GraphStatus) -> Iterable[Problem]:
-        """Return what Events are about: why it is invalid, what the BIG-IP refused, warnings."""
+        """Return the subjects of Events: why it is invalid, what the BIG-IP refused, warnings."""
         if status.current == INVALID:
             yield Problem(REASON, status.description)
         refused = (route for route in sorted(self._source.routes_of(key)) if route in self._refused)

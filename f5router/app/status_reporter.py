@@ -95,7 +95,7 @@ class ClaimReporter:
             self._news.setdefault(winner, {})[host] = holder
 
     def forget(self) -> None:
-        """Forget what was reported."""
+        """Forget all reports."""
         self.reported.clear()
         self._news.clear()
 
@@ -188,12 +188,12 @@ class StatusReporter:
             other.passed(report)
 
     def follow(self) -> None:
-        """Take what changed while another replica leads and reports; only what still exists is kept."""
+        """Collect changes while another replica leads and reports; deleted objects are forgotten."""
         for other in self._others:
             other.follow()
 
     def forget(self) -> None:
-        """Forget what was reported: another replica leads, and this one may not see objects go."""
+        """Forget all reports: another replica leads, and this one may miss deletes of objects."""
         self._claims.forget()
         for other in self._others:
             other.forget()
