@@ -170,8 +170,8 @@ class _HostBuilder:
                        "virtual server answers")
         if termination in ("edge", "reencrypt") and route.minimum_tls != self._minimum_tls:
             self._warn(route, OPTION_WITHOUT_EFFECT,
-                       "spec.tls: the oldest object of the host with a certificate decides about the lowest "
-                       f"version of TLS: {self._minimum_tls or 'that of the router'}")
+                       "spec.tls: the host's oldest object with a certificate determines the minimum TLS "
+                       f"version: {self._minimum_tls or 'the version of the router'}")
         for reason, text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
             self._warn(route, reason, text)
         self._warn_unread(evaluated)

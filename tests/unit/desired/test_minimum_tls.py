@@ -79,7 +79,7 @@ def test_the_oldest_with_a_certificate_decides():
     first, second = rooted("1.2"), rooted("1.3", "b", path="/b", age=1)
     engine = built(first, second)
     assert options(engine) == BY_DEFAULT | UP_TO_1_1
-    assert not any("decides" in text for _, text in engine.warnings(first.key))
+    assert not any("determines" in text for _, text in engine.warnings(first.key))
     assert any("determines the minimum TLS version: 1.2" in text
                for _, text in engine.warnings(second.key))
 
