@@ -45,7 +45,7 @@ class AdmissionPolicy:
     extended: bool = True
     """Apply the rules of upstream's validator."""
     external: bool = True
-    """Take certificates from the Secrets that Routes name."""
+    """Use certificates from the Secrets that Routes name."""
     waf_policies: allowed_objects.Allowed = field(default_factory=dict, hash=False)
     """WAF policies that the virtual servers enforce, and which Routes may name them."""
     listed_clients: int = LISTED_CLIENTS
@@ -210,7 +210,7 @@ def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | No
 
 
 def _hint(claim: EvaluatedRoute, host: str) -> str:
-    """Return what to write in place of *.example.com, which a Route's host cannot be; "" for other hosts."""
+    """Return the right form of *.example.com, which a Route's host cannot be; "" for other hosts."""
     below = host.removeprefix("*.")
     if claim.source != "spec.host" or below == host or hostnames.problem(below):
         return ""

@@ -39,7 +39,7 @@ class _CheckJob:
 
 
 class CheckQueue:
-    """Checks of certificates, by owners in turn; verdicts are kept as long as the texts are the same.
+    """Checks of certificates, by owners in turn; verdicts are kept until the texts change.
 
     The loop's thread calls everything; a second one works inside `beside`. Without it `work` checks all.
     """

@@ -39,7 +39,7 @@ NOT_SERVED, NOTICED = "not served as asked for", "served, with a warning"
 
 @dataclass(slots=True)
 class Reported:
-    """Record of what was reported about one object, so that the same is not reported again."""
+    """Record of the reports about one object, so that none is repeated."""
 
     uid: str = ""
     problems: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -61,21 +61,21 @@ class Reports:
         self._objects: dict[tuple[str, Key], Reported] = {}
 
     def find(self, kind: str, key: Key) -> Reported | None:
-        """Return what was reported about an object, None for nothing; `settle` follows a change of it."""
+        """Return the record of an object, None without one; `settle` follows a change of it."""
         return self._objects.get((kind, key))
 
     def of(self, kind: str, key: Key) -> Reported:
-        """Return the same, for something to be added."""
+        """Return the record of an object, new if there is none."""
         return self._objects.setdefault((kind, key), Reported())
 
     def settle(self, kind: str, key: Key) -> None:
-        """Drop an object about which nothing is reported any more."""
+        """Drop an object without reports."""
         if (known := self.find(kind, key)) is not None and known.is_empty():
             self.forget(kind, key)
 
     def news(self, kind: str, key: Key, problems: tuple[Problem, ...], *, topic: str = "",
              uid: str = "") -> list[Problem]:
-        """Take the problems of an object; returns those that it did not have at the last call.
+        """Record the problems of an object; returns the problems that are new since the last call.
 
         Args: uid: another one means another object of the same name.
         """
@@ -100,7 +100,7 @@ class Reports:
 
 
 class ObjectEvents:
-    """Writes Events about objects of which parts are not served: of many for one object, only the first."""
+    """Writes Events about objects with unserved parts; if an object has many, only the first."""
 
     def __init__(self, events: EventWriter, *, hint: str = ""):
         """Args: hint: where all problems of an object are shown."""

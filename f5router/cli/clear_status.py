@@ -138,7 +138,7 @@ class Clearing:
     """Removes entries one by one, at a bounded rate."""
 
     def __init__(self, kind: str, settings: ClearConfig, remove: Callable[[OwnedEntry], object]):
-        """Args: remove: removes an entry; None if there is none any more. It raises KubeError."""
+        """Args: remove: removes an entry; returns None if there is none. It raises KubeError."""
         self._kind, self._remove = kind, remove
         self._pending: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s)
         self._backoff = settings.backoff

@@ -38,7 +38,7 @@ class HeaderSettings(Protocol):
 
     @property
     def response_actions(self) -> tuple[str, ...]:
-        """Likewise, of all responses."""
+        """Header actions for all responses."""
 
     @property
     def unique_id(self) -> UniqueID | None:

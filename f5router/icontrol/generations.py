@@ -58,7 +58,7 @@ class NotSelected(ValueError):
 
 
 class Place(NamedTuple):
-    """Where our objects are."""
+    """Paths of our objects."""
 
     folder: str
     virtuals: tuple[str | None, str | None]

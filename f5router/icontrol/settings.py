@@ -35,7 +35,7 @@ class Fixed(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """As whom to log in to the BIG-IP."""
+    """User and password for the BIG-IP."""
 
     username: str
     password: str = field(repr=False)
@@ -91,7 +91,7 @@ class ClientSettings:
 
 @dataclass(frozen=True, slots=True)
 class SSHSettings:
-    """Where to, as whom, and whom to believe."""
+    """Address, login and host keys of the SSH server."""
 
     host: str
     port: int

@@ -280,7 +280,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True, order=True)
 class EndpointPort:
-    """A port that every address of the same EndpointSlice serves."""
+    """Port that every address of an EndpointSlice serves."""
 
     name: str
     port: int

@@ -263,7 +263,7 @@ def as_json(preview: Preview) -> str:
 
 
 def _counts(preview: Preview) -> dict[str, int]:
-    """Count what the summary names."""
+    """Count the items of the summary."""
     verbs = Counter(change.verb for change in preview.plan or ())
     return {"create": verbs[CREATE], "change": verbs[UPDATE], "delete": verbs[DELETE],
             "rejected": len(preview.rejected), "problems": len(preview.problems)}
@@ -274,7 +274,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
-    """Yield a row for each Route; one that a problem affects refers to it by number."""
+    """Yield a row for each Route; an affected Route refers to its problem by number."""
     numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
     for route in preview.rejected:
         number = numbers.get(route.key)

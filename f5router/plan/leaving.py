@@ -63,7 +63,7 @@ def places(container: str, hosts: Iterable[str]) -> Iterator[Place]:
 
 
 def covered(rule: Rule) -> Iterator[Place]:
-    """Yield what a Rule covers: each of its Hosts, or all of a domain."""
+    """Yield the Hosts that a Rule covers: each of its Hosts, or all of a domain."""
     for host in rule.hosts:
         yield rule.policy, host
     if rule.suffix:
@@ -71,7 +71,7 @@ def covered(rule: Rule) -> Iterator[Place]:
 
 
 class UncertainWrites:
-    """New Rules and records whose write, or that of a dependency, failed so that it may have been applied.
+    """New Rules and records with a failed write, own or of a dependency, that may have been applied.
 
     The device may accept them at the next attempt. Until then a less specific one that is new as well would
     get their requests, and another pod would answer them.
@@ -124,7 +124,7 @@ def _places(obj: Object) -> Iterator[tuple[str, str]]:
 
 
 def _covered(obj: Object) -> Iterator[tuple[str, str]]:
-    """Yield what an object covers: each of its Hosts, or all of a domain."""
+    """Yield the Hosts that an object covers: each of its Hosts, or all of a domain."""
     if isinstance(obj, Rule):
         yield from covered(obj)
     elif isinstance(obj, Record) and obj.name.startswith("."):

@@ -92,7 +92,7 @@ class Explained:
             self._by_reply.add(holder)
 
     def _judge_opened(self, policy: Ref) -> None:
-        """Compare what a request for a draft has shown, unless own writes came before it."""
+        """Compare the generations in the reply to a request for a draft, unless own writes came before it."""
         opened = self._replies().take_opened(policy)
         if opened is None or policy in self._unknown or policy not in self._known:
             return

@@ -122,7 +122,7 @@ def _by_path(rules: Iterable[Rule]) -> ByPath:
 
 
 def _covering(by_path: ByPath, rule: Rule) -> Iterator[Rule]:
-    """Yield the Rules whose path covers that of a Rule."""
+    """Yield the Rules whose path covers a Rule's path."""
     path = min(rule_paths(rule), key=len, default="")
     for length in range(len(path) + 1):
         yield from (other for other in by_path.get(path[:length], ()) if _covers(other, path))

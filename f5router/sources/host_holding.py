@@ -15,7 +15,7 @@ _PATH = "?"
 
 def hold(claimant: Key, kind: str, uid: str, created: str, host: str, field: str, *,
          wildcard: bool = False) -> Route:
-    """Return the Route of a claimant. Args: field: the one that the Host comes from."""
+    """Return the Route of a claimant. Args: field: the field that has the Host."""
     return Route(
         key=Key(claimant.namespace, names.virtual_route(kind, claimant.name, f"{host} {_PATH}")),
         uid=uid, created=created, host=host, wildcard_policy="Subdomain" if wildcard else "None",

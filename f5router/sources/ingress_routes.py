@@ -135,7 +135,7 @@ class IngressRoutes:
         return self._evaluated(self.graphs[roots[0]].objects[key])
 
     def warnings(self, key: Key) -> tuple[str, ...]:
-        """Return what has no effect, or no target, in an IngressRoute, or is not served below a younger root.
+        """Return the parts of an IngressRoute without effect or target, or unserved below a younger root.
 
         Warnings of the oldest root come first.
         """

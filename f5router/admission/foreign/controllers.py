@@ -1,4 +1,4 @@
-"""The other controllers whose annotations people bring along, and which of these ask for a protection.
+"""Other controllers whose annotations users bring along, and the annotations that ask for a protection.
 
 A name that asks for a protection is known by its words, so that one which this router has never heard of
 refuses the Ingress, too. Sources: the lists of annotations that docs/ingress.md links for each controller.

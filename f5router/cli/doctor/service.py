@@ -28,7 +28,7 @@ _OF_DEVICE, _OF_BOTH = ("partition", "config sync", "limits"), ("virtual servers
 
 
 def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[Check]:
-    """Check what needs both cluster and BIG-IP; the survey has been read.
+    """Check everything that needs both cluster and BIG-IP; the survey has been read.
 
     Args: units_well, cluster_well: False if a failure was reported that explains what could not be read.
     """

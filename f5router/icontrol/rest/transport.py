@@ -135,7 +135,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
             self._verify = DEFAULT_CA_BUNDLE_PATH
 
     def pool(self, certificates: str = "") -> HTTPConnectionPool:
-        """Return a pool of connections. Args: certificates: in PEM, instead of those of the settings."""
+        """Return a pool of connections. Args: certificates: in PEM, instead of the settings' certificates."""
         if (requests.utils.select_proxy(self._url, self._proxies) or "").lower().startswith("socks"):
             # Its connections would be of a class of their own, whether its package is installed or not.
             raise requests.exceptions.InvalidSchema("a SOCKS proxy")
@@ -168,7 +168,7 @@ class Transport:
 
     def __init__(self, settings: ClientSettings, permit: WritePermit = ALWAYS,
                  authorities: Renewable[str] | None = None, clock: Callable[[], float] = time.monotonic):
-        """Args: authorities: certificates in PEM, if they may change; by default, those of the settings."""
+        """Args: authorities: CA certificates in PEM, if they may change; by default, the settings' CAs."""
         self._settings, self._permit, self._authorities = settings, permit, authorities
         self._clock, self.slow_requests = clock, SlowRequests(settings.timeout_s, clock)
         self.times = RequestTimes()
@@ -234,11 +234,11 @@ class Transport:
             return _failure(method, hide_token(path), exc)
 
     def _newest_authorities(self, *, now: bool = False) -> str:
-        """Return certificates in PEM; "" for those of the settings. Args: now: read the file at once."""
+        """Return CA certificates in PEM; "" for the settings' CAs. Args: now: read the file at once."""
         return self._authorities.get(now=now) if self._authorities else ""
 
     def _connections(self, certificates: str) -> HTTPConnectionPool:
-        """Return the connections to a device that these authorities know; "" for those of the settings."""
+        """Return the connections to a device with the given CAs; "" for the settings' CAs."""
         with self._counting:
             if certificates != self._trusted:
                 # Not closed: other threads are about to use it. It goes with the last of them.

@@ -1,4 +1,4 @@
-"""Where the API server is, and the credentials for it: a kubeconfig, or the files of a ServiceAccount.
+"""Address of the API server and credentials for it: a kubeconfig, or the files of a ServiceAccount.
 
 The files are read again while the router runs. A client certificate that has expired, or an authority that is
 no longer the server's, ends in failed handshakes, for which no reply asks for other credentials.
