@@ -17,14 +17,14 @@ class DriftCounts:
         self._to_fix: set[Ref] = set()
 
     def find(self, ref: Ref, *, is_wrong: bool) -> None:
-        """Take an object that is not as it was left. Args: is_wrong: it is not as it should be either."""
+        """Record an object that others changed. Args: is_wrong: it also differs from its desired state."""
         self.detected[ref.kind] += 1
         if is_wrong:
             self.others.repair(ref)
             self._to_fix.add(ref)
 
     def written(self, ref: Ref) -> None:
-        """Take a confirmed write."""
+        """Record a confirmed write."""
         self.others.written(ref)
         if self._to_fix and ref in self._to_fix:
             self._to_fix.discard(ref)

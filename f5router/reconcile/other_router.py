@@ -53,7 +53,7 @@ class OtherRouter:
         self._is_comparable = False
 
     def begin_reading(self) -> None:
-        """Take that a reading of the whole device begins."""
+        """Record that a reading of the whole device begins."""
         self._written = set()
 
     def written(self, ref: Ref) -> None:
