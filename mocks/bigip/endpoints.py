@@ -15,7 +15,7 @@ from mocks.bigip import (
     rendering,
     statistics,
     system,
-    tokens,
+    users,
     versions,
 )
 from mocks.bigip.kinds import Body, Kind
@@ -24,9 +24,9 @@ from mocks.bigip.rendering import ROOT, suffix
 from mocks.bigip.replies import Reply, success
 from mocks.bigip.requests import Request
 from mocks.bigip.store import Item, Key, Store
-from mocks.bigip.tokens import Tokens
 from mocks.bigip.transactions import Transactions
 from mocks.bigip.uploads import Uploads
+from mocks.bigip.users import Tokens
 
 _TAG = re.compile(rb"<[A-Za-z][A-Za-z0-9_-]*>")
 _FREE_TEXT = ("ltm/rule", "util/bash", "ltm/monitor")
@@ -50,11 +50,11 @@ class Endpoints:
         if path == "/mgmt/shared/authn/login":
             return success(self._login(request))
         request.user = self.tokens.user_of(request.headers, path, request.sender)
-        tokens.check_role(request.user, request.method, path, version=store.version, sender=request.sender)
+        users.check_role(request.user, request.method, path, version=store.version, sender=request.sender)
         by_token = "X-F5-Auth-Token" in request.headers
         if by_token and store.version < (12,) and request.method != "GET" and path.startswith("/mgmt/tm"):
             # tokens of 11.6 allow no changes (ID521572, bigip-behaviour.md A4)
-            raise tokens.role_refused(request.user.name, request.method, path, request.sender)
+            raise users.role_refused(request.user.name, request.method, path, request.sender)
         if "X-F5-REST-Coordination-Id" in request.headers:
             return success(self.transactions.queue(request))
         if path.startswith("/mgmt/tm/transaction"):

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mocks.bigip import refusals
-from mocks.bigip.tokens import User
+from mocks.bigip.users import User
 
 
 @dataclass

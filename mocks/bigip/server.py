@@ -34,8 +34,8 @@ from mocks.bigip.listener import Listener, Outcome
 from mocks.bigip.refusals import Refusal
 from mocks.bigip.requests import LoggedRequest, Request, logged
 from mocks.bigip.store import DiskFile, Item, Key, Store
-from mocks.bigip.tokens import Tokens
 from mocks.bigip.unit import Unit
+from mocks.bigip.users import Tokens
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane import DataPlane, Pods
