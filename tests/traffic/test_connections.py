@@ -209,7 +209,7 @@ def test_without_the_guard(site, tls, mine):
 # --- changes, under load -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("behaviour", [*BEHAVIOURS[:4], (ONE_CONNECT,)],
+@pytest.mark.parametrize("behaviour", [(), (SWITCHES, STAYS)],
                          ids=lambda quirks: "+".join(quirks) or "as documented")
 def test_changes_under_load(record_property, tmp_path, behaviour):
     """Routes come and go, and change their Services, while clients ask for all on the same connections."""
