@@ -193,6 +193,7 @@ class Pair:
         self._problem = ""
         if unit is not self._current:
             self._current.client.abandon()
+            unit.nodes.take_over(self._current.nodes)
             unit.take_up()
         self._current = unit
         unit.client.resume()

@@ -199,6 +199,7 @@ class NodeWriter:
                 missing = sorted(address for address in addresses
                                  if address not in self._used and address not in left
                                  and address not in self._all.foreign)
+                self._left.difference_update(missing)  # else it may be removed before the pool refers to it
             for address in missing:
                 self._create(address, self.shared)
         return left
@@ -304,6 +305,12 @@ class NodeWriter:
     def left(self) -> int:
         """Number of addresses whose nodes may be unused."""
         return len(self._left)
+
+    def take_over(self, other: "NodeWriter") -> None:
+        """Note what another unit has left: config sync has brought its nodes here, too."""
+        with other._lock:
+            addresses = set(other._left)
+        self.forget(addresses)
 
     def _list(self) -> None:
         """Read the nodes of the addresses that were left; a batch of them, if there are many."""

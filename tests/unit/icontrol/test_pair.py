@@ -43,7 +43,7 @@ class Unit:
 
     def __init__(self, name: str, answer: FailoverState | BigIPError, traffic_group: str = GROUP):
         self.name, self.failover = name, Failover(answer, traffic_group)
-        self.client = self.calls = self
+        self.client = self.calls = self.nodes = self
         self.done: list[str] = []
         self.quiet = True
         self.addresses = PeerAddresses(name, self)
@@ -62,6 +62,9 @@ class Unit:
 
     def take_up(self) -> None:
         self.done.append("take up")
+
+    def take_over(self, nodes: "Unit") -> None:
+        self.done.append(f"nodes of {nodes.name}")
 
 
 @pytest.fixture
@@ -97,7 +100,7 @@ def test_the_active_unit_is_chosen(make_pair, answers, traffic_group, chosen):
     assert (unit.name, pair.obstacle(), pair.active(), pair.may_choose()) == (chosen, "", True, True)
     if chosen == "b":
         assert "abandon" in units[0].done
-        assert "take up" in units[1].done
+        assert units[1].done[:2] == ["nodes of a", "take up"]
     assert pair.rival(unit) == ""
 
 

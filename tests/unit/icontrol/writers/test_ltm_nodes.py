@@ -205,6 +205,26 @@ def test_what_was_left_is_not_forgotten(bench):
     assert bench.requests() == []
 
 
+def test_what_one_unit_of_a_pair_has_left_goes_from_the_next(bench):
+    """Config sync has brought the node there."""
+    bench.write(bench.p, pool(A))
+    bench.write(bench.p, pool(), pool(A))
+    bench.p.forget([A])
+    next_unit = NodeWriter(bench.client, own="/P", shared="/Common")
+    next_unit.take_over(bench.p)
+    assert next_unit.remove_left(()) == 1
+    assert bench.nodes() == {}
+
+
+def test_a_node_that_a_pool_is_about_to_use_is_not_left(bench):
+    bench.write(bench.p, pool(A))
+    bench.write(bench.p, pool(), pool(A))
+    bench.p.forget([A])
+    seen = []
+    bench.p.write(pool(A), pool(), lambda *args: (seen.append(bench.p.left), bench.put(*args)))
+    assert (seen, bench.p.left) == ([0], 0)
+
+
 def test_a_node_that_is_gone_already_counts_as_deleted(bench):
     """An administrator, or another router, deleted it after the nodes were read."""
     bench.write(bench.p, pool(A))
