@@ -111,15 +111,15 @@ def test_one_odd_reply_at_the_start(lab, running, fault, path):
 
 
 class Elsewhere:
-    """Answers one read of a path with the JSON of something that is no BIG-IP."""
+    """Answers one request for a path with the JSON of something that is no BIG-IP."""
 
-    def __init__(self, lab, path: str):
-        self._path, self.count = path, 0
+    def __init__(self, lab, path: str, *, method: str = "GET"):
+        self._method, self._path, self.count = method, path, 0
         lab.bigip.intercept = self.answer
 
     def answer(self, request, perform) -> Outcome:
         outcome = perform()
-        if self.count or request.method != "GET" or not request.path.endswith(self._path):
+        if self.count or request.method != self._method or not request.path.endswith(self._path):
             return outcome
         self.count += 1
         return Outcome(replace(outcome.reply, status=200, body=b'{"status": "ok"}'))
@@ -141,6 +141,20 @@ def test_a_reading_of_which_something_else_answers_a_part(lab, path):
     assert lab.writes() == []
     assert not router.device.stale
     assert admitted(lab, "a") == admitted(lab, "b") == "True"
+
+
+@pytest.mark.parametrize("path", ["ltm/policy", "ltm/pool", "ltm/data-group/internal", "ltm/rule"])
+def test_a_write_that_something_else_answers(lab, caplog, path):
+    """Nothing follows from what is in it: the BIG-IP refuses nothing, and all is served."""
+    lab.apply(manifests.route("a"))
+    other = Elsewhere(lab, path, method="POST")
+    router = lab.router()
+    lab.converge(router)
+    lab.later()
+    assert lab.converge(router) == []
+    assert other.count == 1
+    assert admitted(lab, "a") == "True"
+    assert "Configuration error" not in " ".join(str(vars(record)) for record in caplog.records)
 
 
 def test_a_device_that_restarts_and_forgets(lab, running):

@@ -25,7 +25,7 @@ from f5router.icontrol.writers import rule_list
 from f5router.icontrol.writers.rule_list import KnownRules, Pace, RuleList
 from f5router.icontrol.writers.writer import Result, Results, bisect
 from f5router.model import names, ownership, tmos
-from f5router.model.errors import BigIPError, Conflict, Forbidden, NotFound, Refused
+from f5router.model.errors import BigIPError, Conflict, Forbidden, NotFound, NotReady, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Policy, Rule
 from f5router.model.objects import Ref
@@ -147,7 +147,10 @@ class PolicyWriter:
                 raise
             log.info("no draft in this folder", extra={"policy": policy.path, "error": str(exc)})
             return False
-        self._publish(ltm_codec.path_of(reply))
+        draft = ltm_codec.path_of(reply)
+        if draft.rpartition("/")[2] != policy.path.rpartition("/")[2]:
+            raise NotReady("POST", Policy.KIND, "the reply names no draft", may_have_applied=True)
+        self._publish(draft)
         return True
 
     def _repair(self, policy: Policy) -> None:
