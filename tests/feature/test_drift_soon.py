@@ -171,3 +171,28 @@ def test_own_writes_are_no_hint(lab, site):
         lab.kube.delete("Route", "shop", f"r{number}")
         site.pass_time(20)
     assert not [entry.path for entry in site.gets() if "sys/ready" in entry.path]
+
+
+def test_change_in_a_cluster_that_changes_every_minute(lab, site):
+    """Both Routes share a policy, which the router publishes in the same minute."""
+    for offset_s in (1, 25, 48, 59):
+        site.add(f"r{offset_s}")
+        site.pass_time(offset_s)
+        before = shown(lab)["rules"]
+        site.edit("DELETE", f"rules/{rule('a')}")
+        site.pass_time(FOUND_S - offset_s)
+        site.add(f"s{offset_s}")
+        site.pass_time(offset_s)
+        assert before.keys() <= shown(lab)["rules"].keys(), offset_s
+        site.pass_time(FOUND_S - offset_s)
+
+
+def test_change_after_a_publish_without_a_reply(lab, site):
+    lab.bigip.inject("drop-reply", method="POST", path="ltm/policy$")
+    lab.apply(manifests.route("new", host="new.example.com"))
+    site.running.wait(lambda: rule("new") in {key[1] for key in shown(lab)["rules"]})
+    site.pass_time(STEP_S)
+    before = shown(lab)
+    site.edit("DELETE", f"rules/{rule('new')}")
+    site.pass_time(FOUND_S)
+    assert shown(lab) == before
