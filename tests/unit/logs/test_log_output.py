@@ -334,6 +334,12 @@ def test_basic_credentials(written):
     assert pair not in out.getvalue()
 
 
+@pytest.mark.parametrize("name", ["password", "PassWord", "pa\u017f\u017fword"])
+def test_a_name_in_any_case(name):
+    """Also with characters that are an "s" only where case does not count."""
+    assert log_output.Redaction().text(f'{{"{name}": "abcd"}}') == f'{{"{name}": "***"}}'
+
+
 def test_hide_later(written):
     """A secret learnt at run time."""
     out = written()
