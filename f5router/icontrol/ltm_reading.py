@@ -138,7 +138,9 @@ class LTMReading:
             return
         # Other people's Rules are kept for their ordinals; plan.diff leaves them alone.
         for obj in nested:
-            if isinstance(obj, Rule) or ownership.owns(self._folder, obj):
+            if isinstance(obj, Rule) and rules is not None:
+                self.objects[obj.ref] = obj  # as `_rule` has made it
+            elif isinstance(obj, Rule) or ownership.owns(self._folder, obj):
                 known = self._expected.shared(obj.ref, obj)
                 self.objects[known.ref] = known
 

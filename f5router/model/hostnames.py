@@ -16,6 +16,10 @@ MOST = 253
 MOST_LABELS = 20
 """Most labels in a wildcard's domain; each number has a precedence of its own (names.priority_band)."""
 
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+"""An IPv4 address in its only canonical spelling, as `ipaddress` writes it."""
+
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+))?")
 

@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from f5router.model import tls_names
+from f5router.model import hostnames, tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor, HTTPMonitor
 from f5router.model.json_types import JSON
@@ -35,11 +35,6 @@ from f5router.model.ltm import (
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of a decoder for JSON of an unknown form."""
-
-
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_CANONICAL = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
-"""An IPv4 address as `ipaddress` writes it."""
 
 
 def located(path: str) -> dict[str, str]:
@@ -121,15 +116,20 @@ def decode_pool(obj: JSON) -> Pool:
 def decode_member(item: JSON) -> PoolMember:
     """Decode a member; one without an address keeps its name, which equals no desired member."""
     node, port = node_and_port(str(item.get("name", "")).rsplit("/", 1)[-1])
-    address = address_of(str(item.get("address") or node)) or address_of(node)
-    return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
-                      _number(item.get("connectionLimit"), 0), member_state(item),
-                      _number(item.get("priorityGroup"), 0))
+    return PoolMember(member_address(item) or node, int(port) if port.isdigit() else 0,
+                      _number(item.get("ratio"), 1), _number(item.get("connectionLimit"), 0),
+                      member_state(item), _number(item.get("priorityGroup"), 0))
+
+
+def member_address(item: JSON) -> str:
+    """Return the canonical address of a member; "" for one without an address."""
+    return address_of(str(item.get("address") or "")) or address_of(
+        node_and_port(str(item.get("name", "")).rsplit("/", 1)[-1])[0])
 
 
 def node_and_port(name: str) -> tuple[str, str]:
     """Split the name, or path, of a member; IPv6 has a dot in front of the port (bigip-behaviour.md B3)."""
-    node, _, port = name.rpartition("." if name.rsplit("/", 1)[-1].count(":") > 1 else ":")
+    node, _, port = name.rpartition("." if name.count(":", name.rfind("/") + 1) > 1 else ":")
     return node, port
 
 
@@ -153,7 +153,7 @@ def _number(value: object, default: int) -> int:
 
 def address_of(text: str) -> str:
     """Return the canonical address without route domain; "" if the text is no address."""
-    if _CANONICAL.fullmatch(text):
+    if hostnames.IPV4.fullmatch(text):
         return text
     try:
         return str(ipaddress.ip_address(text.split("%", 1)[0]))

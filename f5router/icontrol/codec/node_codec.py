@@ -9,7 +9,7 @@ from f5router.model.ltm_nodes import LTMNode
 
 def node_of_member(item: JSON) -> tuple[str, str] | None:
     """Return the address of a member and the full path of its node; None for one without an address."""
-    address = ltm_codec.address_of(ltm_codec.decode_member(item).address)
+    address = ltm_codec.member_address(item)
     node = ltm_codec.node_and_port(ltm_codec.path_of(item))[0]
     return (address, node) if address and node.startswith("/") else None
 

@@ -114,9 +114,9 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     conditions = [_decode_condition(item) for item in items(obj, "conditions")]
     foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
     ordinal = int(obj.get("ordinal", 0))
-    actions = items(obj, "actions")
-    variables = dict(pair for item in actions if (pair := _decode_set_variable(item)))
-    action = _decode_action([item for item in actions if not _decode_set_variable(item)], variables)
+    actions = [(item, _decode_set_variable(item)) for item in items(obj, "actions")]
+    variables = dict(pair for _, pair in actions if pair)
+    action = _decode_action([item for item, pair in actions if not pair], variables)
     return Rule(
         policy, str(obj["name"]), names.band_of(ordinal),
         foreign or frozenset(c for c in conditions if isinstance(c, Condition)),
@@ -134,12 +134,13 @@ def _condition(condition: Condition) -> dict[str, Any]:
 
 
 def _decode_condition(item: JSON) -> Condition | Foreign:
-    flags = {name for name, value in item.items() if value is True} - _CONDITION_NOISE
+    others = item.keys() - _CONDITION_NOISE
+    flags = {name for name in others if item[name] is True}
     operand = next((name for name in _OPERANDS if name in flags), "")
     selector = next((name for name in _OPERANDS.get(operand, ()) if name in flags), "")
     operator = next((name for name in _OPERATORS if name in flags), "")
-    others = set(item) - _CONDITION_NOISE - {operand, selector, operator}
-    if not (operand and selector and operator) or others or item.get("request") is not True:
+    named = operand and selector and operator and others == {operand, selector, operator}
+    if not named or item.get("request") is not True:
         return Foreign(_text(item))
     return Condition(
         operand, selector, operator, frozenset(item.get("values", ())), int(item.get("index", 0)),
@@ -180,7 +181,7 @@ def _set_variable(number: int, variable: str, value: str) -> dict[str, Any]:
 
 
 def _decode_set_variable(item: JSON) -> tuple[str, str] | None:
-    rest = {name for name in item if name not in _ACTION_NOISE}
+    rest = set(item) - _ACTION_NOISE
     if rest != {"tcl", "setVariable", "tmName", "expression"} or item["tmName"] not in _VARIABLES:
         return None
     return str(item["tmName"]), str(item["expression"])
@@ -192,7 +193,7 @@ def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
     insecure, http = variables.get(names.INSECURE_VARIABLE), variables.get(names.HTTP_VARIABLE)
     if len(actions) == 1 and redirect is None and insecure in (None, "1"):
         item = actions[0]
-        rest = {name for name in item if name not in _ACTION_NOISE}
+        rest = set(item) - _ACTION_NOISE
         if rest == {"forward", "select", "pool"}:
             return Forward(str(item["pool"]), pool == item["pool"], insecure=insecure is not None,
                            http=http or "")

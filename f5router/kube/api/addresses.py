@@ -1,16 +1,13 @@
 """Canonical spelling of IP addresses in objects of the API."""
 
 import ipaddress
-import re
 from functools import lru_cache
 from sys import intern
 
+from f5router.model import hostnames
+
 LONGEST = 45
 """Characters of the longest address: IPv6 with the last four bytes as in IPv4. Nothing longer is cached."""
-
-_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_CANONICAL = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
-"""An IPv4 address in the only spelling that it has."""
 
 
 def parse(text: object) -> str | None:
@@ -23,7 +20,7 @@ def parse(text: object) -> str | None:
 
 @lru_cache(maxsize=65536)  # several slices and every new list contain the same pods
 def _parse(text: str) -> str | None:
-    if _CANONICAL.fullmatch(text):
+    if hostnames.IPV4.fullmatch(text):
         return intern(text)
     if "%" in text:
         return None
