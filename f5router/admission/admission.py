@@ -146,6 +146,8 @@ class EvaluatedRoute:
 _IN_SECRET = "spec.tls.externalCertificate"
 """Field at which problems of a certificate in a Secret begin."""
 _NO_SECRETS: Mapping[Key, Secret] = {}
+_PLAIN = validation.ValidationResult()
+"""Result for a Route that is valid and brings no certificates."""
 
 
 def check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret] = _NO_SECRETS,
@@ -232,12 +234,15 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secrets: Mapping[Ke
         if refusal := _authority_refusal(pods, authority):
             return replace(claim, rejection=Rejection(
                 EXTERNAL, f"{authority.field}: {refusal}", of_owner=True))
-    claim = replace(claim, pending_secret=used if used and used.not_loaded else None,
-                    unread_certificate=(used.unread or used.problem) if used else "",
-                    unread_authority=(pods.unread or pods.problem) if pods else "")
+    if used or pods:
+        claim = replace(claim, pending_secret=used if used and used.not_loaded else None,
+                        unread_certificate=(used.unread or used.problem) if used else "",
+                        unread_authority=(pods.unread or pods.problem) if pods else "")
     if pods is not None and pods.not_loaded:
         return replace(claim, pending=True, pending_authority=pods)
     result = validation.check(route, extended=settings.extended, secret=used, pods=pods, checker=checker)
+    if result == _PLAIN:
+        return claim
     rejection = _for_team(
         route, Rejection(INVALID, "; ".join(result.problems)), result.problems) if result.problems else None
     return replace(claim, rejection=rejection, key_pair=result.certificates.key_pair,

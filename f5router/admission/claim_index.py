@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from f5router.admission import host_claims
@@ -81,7 +80,8 @@ class ClaimIndex:
             for host in touched:
                 routes = hosts.get(host, _NONE)
                 verdicts = small.compact({key: self._verdicts[key] for key in routes})
-                yield host, routes, replace(claims, verdicts=verdicts)
+                yield host, routes, ClaimResult(verdicts, claims.passthrough, claims.on_port_80,
+                                                claims.on_port_443, claims.owner)
 
     def _rank(self, subdomain: str, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""

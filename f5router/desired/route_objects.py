@@ -398,9 +398,11 @@ class _HostBuilder:
         """Return why the virtual servers cannot serve a Route."""
         if fault := closed_paths.blank(evaluated, self.config.https_virtual, self.config.http_virtual):
             return fault
-        lowest = evaluated.route.minimum_tls if evaluated.termination in ("edge", "reencrypt") else ""
+        lowest = evaluated.route.minimum_tls
+        if not lowest or evaluated.termination not in ("edge", "reencrypt"):
+            return ""
         certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
-        return lowest and client_tls.minimum_fault(self.config, self.facts, lowest, certified=certified)
+        return client_tls.minimum_fault(self.config, self.facts, lowest, certified=certified)
 
     def _warn(self, route: Route, reason: str, text: str) -> None:
         """Add a warning about a Route; none for an empty text."""

@@ -108,13 +108,15 @@ def choose(port: str, view: ServiceEndpoints, most: int) -> Choice:
     if total > MOST_READ:
         slices.sort(key=lambda pair: pair[0].key)
     endpoints = list(islice(_endpoints(slices, in_order=total > MOST_READ), MOST_READ))
-    leaving = list(islice(_draining(slices), most))
+    leaving = list(islice(_draining(slices), most)) if any(slice_.draining for slice_, _ in slices) else []
     refused = view.refusals({member.address for member in (*endpoints, *leaving)})
     ready = {member for member in endpoints if member.address not in refused}
     draining = {member for member in leaving if member.address not in refused} - ready
     if not ready:
         return limit(draining, 0, refused, most)
     choice = limit(ready, total - len(endpoints), refused, most)
+    if not draining:
+        return choice
     kept = sorted(draining, key=_place)[:most - len(choice.members)]
     return choice._replace(
         members=choice.members | {member._replace(state="forced_offline") for member in kept})
