@@ -6,7 +6,8 @@ One Store is shared by the watchers, which write, and the controller, which drai
 import re
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, get_args
 
 from f5router.model.cluster import (
     ClusterNetwork,
@@ -31,6 +32,10 @@ FIELDS = (
     "block_affinities", "cilium_nodes", "secrets",
     "ingresses", "ingress_classes", "ingress_routes", "delegations")
 """Fields of a Delta."""
+
+_NOT_COMPARED = {kind: tuple(each.name for each in fields(kind) if not each.compare)
+                 for kind in get_args(Value)}
+"""Fields that do not matter to `==`, such as resource_version."""
 
 _NUMBER = re.compile(r"[0-9]{1,20}")
 """A resourceVersion, of 64 bits."""
@@ -101,8 +106,7 @@ class Kind:
         if value is None:
             self.values.pop(key, None)
         else:
-            # Even if equal: resource_version and status_ingress are not compared, but needed.
-            self.values[key] = value
+            self.values[key] = value if value != old else _shared(value, old)
         if value == old:
             return False
         self._before.setdefault(key, old)
@@ -236,6 +240,17 @@ class Store:
     def _notify(self, old: Value | None, new: Value) -> None:
         if isinstance(old, Route) and isinstance(new, Route) and old.uid == new.uid:
             self.on_route(old, new)
+
+
+def _shared(value: Any, known: Any) -> Any:
+    """Return a value made of the parts of a known one that is equal, of which others hold parts, too.
+
+    So each status that is written, and each new list, leaves one copy of all texts in memory. Fields that
+    are not compared, such as resource_version, are the new ones.
+    """
+    newer = {name: new for name in _NOT_COMPARED[type(value)]
+             if (new := getattr(value, name)) != getattr(known, name)}
+    return replace(known, **newer) if newer else known
 
 
 def _older(route: Route, other: Route) -> bool:
