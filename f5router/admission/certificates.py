@@ -7,7 +7,7 @@ openshift/router, ExtendedValidateRoute. Upstream bounds signature checks only
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cryptography import x509
 
@@ -68,6 +68,12 @@ def check_in_steps(texts: Texts) -> Steps[Certificates]:
         return Certificates((f"spec.tls: it cannot be checked ({type(exc).__name__})",))
 
 
+def _sharing(pair: TLSKeyPair, texts: Texts) -> TLSKeyPair:
+    """Return a pair with the texts of the Route where they are equal, so that one copy stays in memory."""
+    return replace(pair, certificate=texts.certificate if texts.certificate == pair.certificate
+                   else pair.certificate, key=texts.key if texts.key == pair.key else pair.key)
+
+
 class _CertificateCheck:
     def __init__(self, texts: Texts):
         self._texts = texts
@@ -101,7 +107,8 @@ class _CertificateCheck:
             yield from self._reported(issuers.check(certs, authorities))
         if not keys:
             return None
-        return (yield from self._reported(pem.key_pair(certs, keys[0], authorities)))
+        pair = yield from self._reported(pem.key_pair(certs, keys[0], authorities))
+        return pair and _sharing(pair, texts)
 
     def _keys(self) -> Steps[list[pem.PrivateKey]]:
         """Read the private keys of the field certificate, then of the field key."""

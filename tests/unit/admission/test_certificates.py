@@ -32,6 +32,15 @@ def steps(**fields: str) -> int:
     return sum(1 for _ in certificates.check_in_steps(Texts(**fields)))
 
 
+def test_a_pair_shares_memory_with_the_route():
+    """What is written as the Route has it is the same text, in memory once."""
+    written = judged(**OWN).key_pair
+    certificate, key = "".join([*written.certificate]), "".join([*written.key])
+    pair = judged(certificate=certificate, key=key).key_pair
+    assert pair == written
+    assert (pair.certificate is certificate, pair.key is key) == (True, True)
+
+
 LEAF = bombs.certificate("www.example.com", bombs.key("leaf"), "One CA", bombs.key("issuer"))
 ISSUER = bombs.certificate("One CA", bombs.key("issuer"), "One CA", bombs.key("issuer"))
 SIGNED = {"certificate": bombs.text(LEAF), "key": bombs.key_text(bombs.key("leaf"))}
