@@ -33,7 +33,7 @@ def steps(**fields: str) -> int:
 
 
 def test_a_pair_shares_memory_with_the_route():
-    """What is written as the Route has it is the same text, in memory once."""
+    """Texts that are written as the Route has them are in memory once."""
     written = judged(**OWN).key_pair
     certificate, key = "".join([*written.certificate]), "".join([*written.key])
     pair = judged(certificate=certificate, key=key).key_pair
