@@ -26,7 +26,7 @@ from f5router.config import config
 from f5router.desired.engine import Engine
 from f5router.model.delta import Delta
 from f5router.reconcile.reconciler import Reconciler
-from f5router.reconcile.report import Report
+from f5router.reconcile.report import Report, combined
 
 HEADERS = ("step", "writes", "reads", "router CPU s", "wall s", "fake CPU s")
 
@@ -73,12 +73,12 @@ class Bench:
         return Reconciler(Engine(settings), device, folder=settings.folder, clock=time.monotonic)
 
     def run(self, delta: Delta) -> Report:
-        """One pass as the running router makes it."""
+        """Write what an event calls for, as the running router does."""
+        reports: list[Report] = []
+        self.reconciler.on_report = reports.append
         self.reconciler.apply(delta)
-        full = self.reconciler.needs_observation()
-        if full:
-            self.reconciler.device.observe()
-        return self.reconciler.run(full=full)
+        self.reconciler.run_until_idle()
+        return combined(reports)
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -99,7 +99,7 @@ def first_write(bench: Bench, delta: Delta) -> float:
     """CPU seconds from an event to the moment its plan is ready to be sent."""
     begin = time.process_time()
     bench.reconciler.apply(delta)
-    bench.reconciler.plan(full=False)
+    bench.reconciler.rollouts.plan()
     return time.process_time() - begin
 
 

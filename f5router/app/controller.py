@@ -1,7 +1,7 @@
-"""The control loop: threads that watch, one thread that reconciles.
+"""The control loop. It waits in one place, for the next message or timer, and never for a reply.
 
-`reconcile_once` is the whole pass. The loop around it waits for events (hold-off), for the next reading of
-the device and for retries; between passes it lets `Settling` save the device's configuration.
+Watches, requests, the web server and the Lease put messages into one inbox; each turn takes what has come,
+does a step of long computations, and sends what may be sent.
 """
 
 import logging
@@ -10,44 +10,36 @@ import threading
 import time
 from collections.abc import Callable
 
-from f5router.app import file_watch
 from f5router.app.debounce import EventSignal
-from f5router.app.failover_watch import FailoverWatch
-from f5router.app.file_watch import FileWatch
+from f5router.app.endpoint_pace import EndpointPace
 from f5router.app.first_load import FirstLoad
 from f5router.app.held_deletes import HeldBack
 from f5router.app.inquiries import Inquiries
-from f5router.app.monitor import Monitor
+from f5router.app.monitor import WAKE_S, Monitor
 from f5router.app.pass_backoff import PassBackoff
 from f5router.app.replica import Replica
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.takeover import Takeover
 from f5router.app.timing import DEFAULT, Timing
-from f5router.app.unit_switch import UnitSwitch
-from f5router.app.urgent_work import UrgentWork
+from f5router.app.upkeep import Upkeep
 from f5router.config.config import Config
-from f5router.icontrol import generations
 from f5router.icontrol.device import Device
-from f5router.icontrol.generations import Place
-from f5router.icontrol.observation import Observation
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key, Route
+from f5router.model.delta import Delta
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
+from f5router.model.limits import Steps
 from f5router.plan.change import AnyChange
-from f5router.reconcile.drift import DriftCheck
-from f5router.reconcile.drift_hint import DriftHint
-from f5router.reconcile.explained import Explained
-from f5router.reconcile.reading_pace import HINTS, READINGS, ReadingPace
-from f5router.reconcile.reconciler import Reconciler
-from f5router.reconcile.report import Report
+from f5router.reconcile.reconciler import STEP_S, Reconciler
+from f5router.reconcile.report import Report, combined
 
 log = logging.getLogger(__name__)
 
-POLL_S = 0.01
+POLL_S = 0.05
 LISTING_S = 1.0
-"""Longest wait for events while the first lists of the cluster are not complete."""
+"""Longest wait for messages while the first lists of the cluster are not complete."""
 
 
 class Controller:
@@ -59,151 +51,306 @@ class Controller:
         campaign: Campaign | None = None, timing: Timing = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
     ):
-        device = reconciler.device
         self.config, self.cluster, self.reconciler, self.signal = config, cluster, reconciler, signal
         self.monitor, self.reporter, self.settling = monitor, reporter, settling
+        self.inbox, self.timers = reconciler.inbox, reconciler.timers
         self._timing, self._clock = timing, clock
         self.backoff = PassBackoff(config.bigip_names, timing=timing, clock=clock)
-        self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
-        self.client_tls_files = FileWatch(
-            "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files,
-            period_s=timing.files_s, clock=clock)
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s,
                                      of_nodes=config.nodeport is not None)
-        self.destination_ca_file = FileWatch(
-            "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
-            config.default_destination_ca, period_s=timing.files_s, clock=clock)
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
                                Takeover(cluster, reconciler, of_pods=not config.watch.nodeport,
-                                        wake=self._wake),
+                                        wake=self.inbox.wake),
                                observe_interval_s=config.observe_interval_s, clock=clock)
-        self._observed_at = float("-inf")
-        """When the last reading of the whole device began."""
-        self.drift = DriftCheck(reconciler, wake=signal.wake, pace=ReadingPace(
-            "all", config.observe_interval_s, READINGS if config.observe_interval_adapts else math.inf))
-        self.hint = DriftHint(
-            lambda extent: generations.begin(device.client, Place(config.folder, (
-                config.http_virtual, config.https_virtual)), extent, signal.wake),
-            Explained(reconciler.members.is_writing, lambda: device.observed, lambda: device.unit.replies),
-            pace=ReadingPace("names and generations", config.drift_interval_s,
-                             HINTS if config.drift_interval_adapts else math.inf),
-            limit_s=config.observe_interval_s, clock=clock)
-        device.on_reading, device.on_read = self._begin_reading, self._take_reading
-        self.unit_switch = UnitSwitch(reconciler, settling, self.hint, wake=signal.wake)
-        self._hinted = False
-        """True if a hint was the reason for the last reading."""
+        self.pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
+        self.upkeep = Upkeep(config, reconciler, monitor, leads=lambda: self.replica.leads, timing=timing,
+                             clock=clock)
         self.first_load = FirstLoad(reconciler, clock=clock)
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
+        self._has_taken = False
+        """The first lists of the cluster were taken; before, the device is not read."""
         self._contended = False
-        """Other changes came in while the last pass ran, or just before it."""
-        self.urgent = UrgentWork(
-            cluster, reconciler, signal, self.replica, settling, hold_off_s=config.hold_off_s,
-            events_due=self._events_due, record_change=self._record_change, timing=timing, clock=clock)
-        self.inquiries = Inquiries(self._wake)
-        for unit in device.pair.units:
-            unit.calls.attend = self._attend
+        """Changes came in since the last rollout began."""
+        self._began_at = 0.0
+        """When the last reading or rollout began."""
+        self._wrote_at = float("-inf")
+        """When the last rollout that wrote something ended."""
+        self._unit_due = False
+        """True if another unit may be active."""
+        self.inquiries = Inquiries(self.inbox.wake)
         self.on_change: Callable[[AnyChange], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
         """Called once, after the first load, with all Routes of the selection."""
+        self._connect()
 
-    def _wake(self) -> None:
-        """End a wait of the loop, for events or for the BIG-IP. From any thread."""
-        self.signal.wake()
-        self.device.calls.wake()
-
-    def _attend(self) -> None:
-        """Do what cannot wait for the end of a request."""
-        self.inquiries.answer()
-        self.urgent.program_endpoints()
+    def _connect(self) -> None:
+        """Let the parts tell the loop what happens."""
+        reconciler, device = self.reconciler, self.device
+        self._started = False
+        """True once the timers of what is done periodically are set."""
+        self.signal.on_event = self.inbox.wake
+        reconciler.rollouts.on_change, reconciler.on_report = self._record_change, self._report
+        reconciler.on_begin, reconciler.on_end = self._pass_began, self._pass_ended
+        reconciler.rollouts.portion, reconciler.rollouts.others_wait = self._portion, self._others_wait
+        device.on_switch, device.pair.on_change = self._unit_switched, self._unit_found
 
     @property
     def observed_at(self) -> float | None:
         """When the last reading of the whole device began, in monotonic seconds; None before the first."""
-        at = max(self._observed_at, self.replica.observed_at)
-        return at if math.isfinite(at) else None
+        return self.upkeep.observed_at
 
     @property
     def device(self) -> Device:
-        """The BIG-IP, for requests that are not part of a pass."""
+        """The BIG-IP."""
         return self.reconciler.device
 
-    # --- the pass ------------------------------------------------------------------------
+    # --- the loop ------------------------------------------------------------------------
+
+    def run(self, stop: threading.Event) -> None:
+        """Keep the BIG-IP in step until the event is set; what is on it stays and goes on serving."""
+        self.watch_stop(stop)
+        with self.reconciler.engine.checks.beside(self.inbox.wake):
+            while not stop.is_set():
+                self.monitor.heartbeat()
+                self.turn(min(WAKE_S, self.next_turn_at() - self._clock()))
+        if self.replica.is_elected:
+            self.replica.hand_over(self._timing.exit_s)
+            return
+        self._end_writes()
+        self.settling.finish_at_exit()
+        self.reporter.flush(self._timing.exit_s / 2)
+
+    def watch_stop(self, stop: threading.Event) -> None:
+        """Let a stop end the wait of the loop, and requests to a BIG-IP that does not answer."""
+        def wake() -> None:
+            stop.wait()
+            self.device.give_up()
+            self.inbox.wake()
+
+        threading.Thread(target=wake, daemon=True, name="stop").start()
+
+    def _start(self) -> None:
+        """Set the timers of what is done periodically."""
+        self._started = True
+        self.settling.connect(self.timers)
+        self.upkeep.start()
+
+    def turn(self, wait_s: float = 0.0) -> None:
+        """Take what has come, do what is due, and send what may be sent. Args: wait_s: for a message."""
+        if not self._started:
+            self._start()
+        for message in self.inbox.take(wait_s):
+            self._guarded(message)
+        self.inquiries.answer()
+        if not self.cluster.synced():
+            return
+        self.replica.update()
+        now = self._clock()
+        if self.reconciler.rollouts.trouble is not None:
+            if now < self.resumes_at():
+                return
+            self.reconciler.rollouts.trouble = None
+        self.timers.fire(now)
+        self._take_changes(now)
+        self._guarded(lambda: self.reconciler.work.step(STEP_S))
+        if self.replica.leads:
+            self.upkeep.check_drift(now)
+            self._guarded(self.reconciler.dispatch)
+        else:
+            self.replica.follow()
+
+    def next_turn_at(self) -> float:
+        """Return when something is due if no message comes; -infinity if something is to be done now."""
+        if not self.cluster.synced():
+            return self._clock() + LISTING_S
+        if self.reconciler.rollouts.trouble is not None:
+            return self.resumes_at()
+        if self.replica.has_changed or self._is_busy():
+            return -math.inf
+        times = [self._events_due(), self.timers.next_at(), self.pace.due_at(
+            pending=self.cluster.has_endpoints())]
+        if not self.replica.leads:
+            times = [self._events_due(), self.timers.next_at(), self.replica.due_at()]
+        return min((time for time in times if time is not None), default=math.inf)
+
+    def _is_busy(self) -> bool:
+        """True if there is something to do that needs no message."""
+        reconciler = self.reconciler
+        return bool(reconciler.work) or (self.replica.leads and reconciler.can_go_on)
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        """Do something; an error of it makes the loop back off, and read the device again."""
+        try:
+            action()
+        except Exception as exc:
+            self.reconciler.rollouts.suspend(exc)
 
     def reconcile_once(self) -> Report:
-        """Make one pass over the cluster as it is known now. Raises: BigIPError."""
-        self.take_events()
-        return self.make_pass()
+        """Bring the BIG-IP in step with the cluster as it is known now, and wait for that.
 
-    def take_events(self) -> bool:
-        """Take what changed in the cluster; returns True if something did."""
-        self.reconciler.times.begin(self.signal.first)
-        self.signal.take()
+        Raises: the error because of which nothing more is sent, often a BigIPError.
+        """
+        reports: list[Report] = []
+
+        def record(report: Report) -> None:
+            reports.append(report)
+            self._report(report)
+
+        self.reconciler.on_report = record
+        self.reconciler.rollouts.trouble = None
+        self.take_events()
+        self.reconciler.rollouts.is_demanded = True
+        try:
+            self.reconciler.run_until_idle()
+        finally:
+            self.reconciler.on_report = self._report
+        return combined(reports)
+
+    # --- changes of the cluster -------------------------------------------------------------
+
+    def _take_changes(self, now: float) -> None:
+        """Take changed endpoints at once, and other changes between two rollouts, when they are due."""
+        if (self.reconciler.has_read and self.replica.leads) or self.replica.is_taking_over:
+            self._take_endpoints()
+        if self.reconciler.work or (self.reconciler.rollouts.current is not None and self.replica.leads):
+            return
+        due = self._events_due()
+        if not self._has_taken or (due is not None and due <= now) or self.reconciler.engine.checks.news or (
+                self.replica.leads and self.held_deletes.is_listed()):
+            self.take_events()
+
+    def take_events(self) -> None:
+        """Begin to take what changed in the cluster."""
+        self._has_taken, first = True, self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
-        self.urgent.record(self.reconciler.engine.cluster.services_of(delta))
-        self.reconciler.apply(delta)
+        self._record_services(delta)
+        self._contended = self._contended or bool(delta)
+        self.reconciler.work.add(self._apply(delta, first, confirmed=confirmed))
+
+    def _apply(self, delta: Delta, since: float | None, *, confirmed: bool) -> Steps[None]:
+        yield from self.reconciler.apply_in_steps(delta, since)
         if confirmed:
             self.held_deletes.confirm()
-        return bool(delta)
 
-    def make_pass(self, most: int | None = None) -> Report:
-        """Make one pass over what is known; `most` objects, roughly, None for all. Raises: BigIPError."""
-        began = self._clock()
-        try:
-            report = self._write(most)
-        except Standby:
-            self.reporter.standing_by()
-            raise
-        except Exception as exc:
-            if not self._is_pause(exc):
-                self.reporter.failed()
-            raise
-        finally:
-            self.failover.record()
-        self.monitor.record(report)
-        if not self._loaded:
-            self.first_load.record_pass(report)
-        self.held_deletes.pass_ended()
-        self.reporter.passed(report)
-        if report.outcome.done or report.outcome.failed:
-            log.info("reconciled", extra={
-                "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
-                "withheld": len(report.outcome.deferred_deletes),
-                "full": report.full, "seconds": round(self._clock() - began, 3)})
-        return report
+    def _take_endpoints(self) -> None:
+        """Take endpoints whose turn it is, whatever is under way.
 
-    def _write(self, most: int | None) -> Report:
-        full = self.reconciler.needs_observation()
-        if full:
-            if self.device.unconfirmed:
-                self.settling.record_write()  # some of it may have been written
-            self.reconciler.observe()
-            self._observed_at, self.replica.has_read = self._clock(), True
-            self.monitor.health.reached()
-        report = self.reconciler.run(full=full, most=most, on_change=self._record_change)
-        if full:
-            self.device.remove_left()
-        return report
+        No other event delays them: an address may be another tenant's pod's by now. A new leader reads each
+        pool first, until it has read the BIG-IP: what the leader before has written is right.
+        """
+        if self.cluster.has_endpoints():
+            event_at = self.pace.oldest_at()
+            late = self.pace.begin()
+            if delta := self.cluster.drain_endpoints(self.pace.is_held, settled=not late):
+                self.reconciler.take_endpoints(delta, event_at)
+                self._record_services(delta)
+            self.pace.end(pending=self.cluster.has_endpoints())
+            if (first := self.signal.take()) is not None and self.cluster.pending():
+                self.signal.give_back(first)
+        if self.replica.is_taking_over:
+            self.reconciler.rebuild_pools()
+            self._guarded(self.replica.takeover.program)
+
+    def _record_services(self, delta: Delta) -> None:
+        """Record Services whose endpoints are programmed now, or at a takeover."""
+        services = self.reconciler.engine.cluster.services_of(delta)
+        self.pace.record(services)
+        self.replica.record(services)
+
+    def _events_due(self) -> float | None:
+        at_rest = (self.reconciler.rollouts.current is None and not self.reconciler.work
+                   and self._clock() >= self._wrote_at + self.config.hold_off_s)
+        return self.signal.due(hold_off_s=self.config.hold_off_s, limit_s=self.config.hold_off_limit_s,
+                               at_rest=at_rest)
+
+    def _others_wait(self) -> bool:
+        """True if changes are pending whose hold-off is over."""
+        due = self._events_due()
+        waits = due is not None and due <= self._clock() and self.cluster.pending() > 0
+        self._contended = self._contended or waits
+        return waits
+
+    def _portion(self) -> int:
+        contended, self._contended = self._contended, False
+        return self._timing.portion if contended else self._timing.load_portion
+
+    # --- results ---------------------------------------------------------------------------
 
     def _record_change(self, change: AnyChange) -> None:
         self.monitor.health.reached()
         self.settling.record_write()
-        self.hint.record(change)
+        self.upkeep.hint.record(change)
         if not self._loaded:
             self.first_load.record_write()
         self.monitor.wrote(change)
         self.on_change(change)
 
-    def _begin_reading(self) -> None:
-        self.hint.begin_reading()
-        self.reconciler.drift.others.begin_reading()
+    def _report(self, report: Report) -> None:
+        """Report what has settled."""
+        self.monitor.record(report)
+        if not self._loaded:
+            self.first_load.record_pass(report)
+        self.held_deletes.pass_ended()
+        if self._started and (at := self.held_deletes.ask_at()) is not None:
+            self.timers.at(at, "confirm", lambda: self.held_deletes.ask(self._clock()))
+        self.reporter.passed(report)
+        outcome = report.outcome
+        if outcome.done or outcome.failed:
+            log.info("reconciled", extra={"writes": len(outcome.done), "refused": len(outcome.failed),
+                                          "withheld": len(outcome.deferred_deletes), "full": report.full,
+                                          "seconds": round(self._clock() - self._began_at, 3)})
 
-    def _take_reading(self, observation: Observation) -> None:
-        self.hint.take_reading(observation.generations)
-        self.reconciler.drift.others.compare(
-            self.device.observed, observation.objects, self.reconciler.engine.objects)
+    def _pass_began(self) -> None:
+        self._began_at = self._clock()
+        self.monitor.pass_began()
+        if self.device.unconfirmed:
+            self.settling.record_write()  # some of it may have been written
+
+    def _pass_ended(self, error: Exception | None) -> None:
+        """Take the end of a reading, or of a rollout. Args: error: why it ended early."""
+        self.upkeep.failover.record()
+        self.monitor.pass_ended(error, is_pause=error is not None and self._is_pause(error))
+        if self.reconciler.follows:
+            self._followed(error)
+            return
+        if error is not None:
+            self._back_off(error)
+            return
+        self._wrote_at = self._clock()
+        self.backoff.succeeded()
+        if not self._loaded and self.reconciler.loaded:
+            self._loaded = True
+            self.first_load.end()
+            self.monitor.health.loaded()
+            self.settling.record_write()  # the router before may have ended between a write and its saving
+            self.on_loaded(frozenset(self.reconciler.engine.routes()))
+
+    def _followed(self, error: Exception | None) -> None:
+        """Take the end of a reading of a follower."""
+        if error is None:
+            self.reconciler.drift.others.start_over()
+            self.replica.warmed_up()
+            self.backoff.succeeded()
+        else:
+            self.backoff.failed(error)
+
+    def _back_off(self, exc: Exception) -> None:
+        """Decide when to go on after trouble with the device."""
+        if isinstance(exc, Standby):
+            self.reporter.standing_by()
+            self.backoff.block(0.0 if self.device.pair.may_choose() else self._timing.failover_s)
+            self.device.stale = self.device.stale or self.device.pair.is_several
+        elif self._is_pause(exc):
+            log.info("rollout ended early", extra={"reason": str(exc)})
+            self.backoff.block(self._timing.busy_s)
+        else:
+            self.reporter.failed()
+            if not isinstance(exc, BigIPError) or exc.may_have_applied:
+                self.settling.record_write()
+            self.backoff.failed(exc)
 
     def _is_pause(self, exc: Exception) -> bool:
         """True if the device is well: the router stops or follows, or the device is busy with its save."""
@@ -211,7 +358,12 @@ class Controller:
             return True
         return isinstance(exc, Busy) and self.settling.is_disturbing()
 
-    # --- what a pass achieved --------------------------------------------------------------
+    def resumes_at(self) -> float:
+        """Return when a back-off ends. It may end sooner when endpoints change, or a unit becomes active."""
+        if self._unit_due:
+            return -math.inf
+        return self.backoff.resumes_at(
+            endpoints=bool(self.reconciler.table.members) or self.cluster.has_endpoints())
 
     def unserved(self) -> list[tuple[Route, str]]:
         """Return admitted Routes that the BIG-IP does not serve, with the reason."""
@@ -219,7 +371,7 @@ class Controller:
                 if (route := self.reconciler.engine.route(key)) is not None]
 
     def unconverged_reason(self) -> str:
-        """Read the BIG-IP, and return what the last pass should have left differently; "" for nothing.
+        """Read the BIG-IP, and return what should have been left differently; "" for nothing.
 
         Objects that the BIG-IP refused, and their dependents, are left to `unserved`. Raises: BigIPError.
         """
@@ -235,180 +387,30 @@ class Controller:
         nodes = self.cluster.nodes_problem()
         return [*((nodes,) if nodes else ()), *self.reconciler.verdicts.network_findings().problems]
 
-    # --- the loop ------------------------------------------------------------------------
+    def _end_writes(self) -> None:
+        """Wait for the writes in flight, but not for long: the configuration is saved with them."""
+        end = time.monotonic() + self._timing.exit_s / 2
+        while not self.device.dispatcher.is_quiet:
+            if time.monotonic() >= end:
+                self.settling.record_write()  # it may have been done
+                return
+            for message in self.inbox.take(POLL_S):
+                self._guarded(message)
 
-    def run(self, stop: threading.Event) -> None:
-        """Reconcile until the event is set; what is on the BIG-IP stays and goes on serving."""
-        self.watch_stop(stop)
-        with self.reconciler.engine.checks.beside(self.signal.wake):
-            while not stop.is_set():
-                self.monitor.heartbeat()
-                synced = self.cluster.synced()
-                self.signal.wait(self.next_turn_at if synced else lambda: self._clock() + LISTING_S)
-                self.inquiries.answer()
-                if synced and not stop.is_set():
-                    self.turn()
-        if self.replica.is_elected:
-            self.replica.hand_over(self._timing.exit_s)
-            return
-        self._end_member_writes()
-        self.settling.finish_at_exit()
-        self.reporter.flush(self._timing.exit_s / 2)
+    # --- timers ------------------------------------------------------------------------------
 
-    def _end_member_writes(self) -> None:
-        """Wait for writes of members, but for none that hangs: the configuration is saved with them."""
-        end = time.monotonic() + self.reconciler.members.patience_s
-        try:
-            while not self.reconciler.members.is_quiet(self._record_change):
-                if time.monotonic() >= end:
-                    self.settling.record_write()  # it may have been done
-                    return
-                time.sleep(POLL_S)
-        except BigIPError:
-            self.settling.record_write()
+    # --- units of a pair -------------------------------------------------------------------
 
-    def watch_stop(self, stop: threading.Event) -> None:
-        """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""
-        def wake() -> None:
-            stop.wait()
-            self.device.give_up()
-            self.signal.wake()
+    def _unit_found(self) -> None:
+        """Let the loop look which unit is active. From any thread."""
+        self.inbox.put(self._turn_to_unit)
 
-        threading.Thread(target=wake, daemon=True, name="stop").start()
+    def _turn_to_unit(self) -> None:
+        self._unit_due = self.device.stale = True
 
-    def turn(self) -> None:
-        """Do what is due."""
-        self.replica.update()
-        now = self._clock()
-        if now < self.resumes_at():
-            return
-        if self.unit_switch.take():
-            self.backoff.block(0.0)
-        if self.replica.leads and now >= self.failover.due_at:
-            self.failover.check()
-        if self.client_tls_files.has_changed():
-            self.reconciler.set_tls_files(self.client_tls_files.content)
-        if self.destination_ca_file.has_changed():
-            self.reconciler.set_default_destination_ca(self.destination_ca_file.content)
-        if not self.replica.leads:
-            self.take_events()
-            self.replica.follow()
-            self.reconciler.drift.others.start_over()
-            if self.replica.is_taking_over:
-                self._attempt_endpoints()
-            return
-        self.reconciler.reevaluate(self.reconciler.certificates.take_changed())
-        self.held_deletes.ask(now)
-        self._check_drift(now)
-        if self._pass_due(now) or self.held_deletes.is_listed():
-            self.attempt_pass()
-        else:
-            self._attempt_endpoints()
-            self.settling.sync(now)
-        self.settling.advance(blocked_until=self.backoff.until)
-
-    def next_turn_at(self) -> float:
-        """Return when the loop has something to do, if no event comes."""
-        now = self._clock()
-        if self.replica.has_changed:
-            return now
-        if not self.replica.leads:
-            following = (self._events_due(), self.replica.due_at(), self.client_tls_files.due_at,
-                         self.destination_ca_file.due_at)
-            return max(min(time for time in following if time is not None), self.resumes_at())
-        times = [
-            self._events_due(),
-            self.urgent.endpoints_due(),
-            self.reconciler.next_retry(),
-            self._observed_at + self.drift.pace.interval_s,
-            self.drift.due_at(), self.hint.due_at(),
-            self.settling.due_at(), self.failover.due_at,
-            self.client_tls_files.due_at, self.destination_ca_file.due_at,
-            self.held_deletes.ask_at(),
-            now if self.held_deletes.is_listed() else None,
-            now if self.device.stale else None,
-        ]
-        return max(min(time for time in times if time is not None), self.resumes_at())
-
-    def attempt_pass(self) -> None:
-        """Make a pass; one that fails makes the loop back off."""
-        # An exception of take_events ends the process, loudly: to go on without an event could leave a pool
-        # on addresses that another tenant's pods have got.
-        changed = self.take_events()
-        contended, self._contended = changed or self._contended, changed
-        most = self._timing.portion if contended else self._timing.load_portion
-        try:
-            with self.monitor.measured(passing=self._is_pause), self.drift.counted():
-                self.urgent.pass_began = self._clock()
-                report = self.make_pass(most)
-        except Exception as exc:
-            self._back_off(exc)
-            return
-        self.backoff.succeeded()
-        self._contended = self._contended or bool(report.outcome.not_sent)
-        if not self._loaded and self.reconciler.loaded:
-            self._loaded = True
-            self.first_load.end()
-            self.monitor.health.loaded()
-            self.settling.record_write()  # the router before may have ended between a write and its saving
-            self.on_loaded(frozenset(self.reconciler.engine.routes()))
-
-    def _attempt_endpoints(self) -> None:
-        """Program endpoints whose hold-off is over while no pass is due."""
-        try:
-            self.urgent.program_endpoints()
-        except Exception as exc:
-            self._back_off(exc)
-
-    def _back_off(self, exc: Exception) -> None:
-        """Decide when to try again after a pass that ended early."""
-        if isinstance(exc, Standby):
-            self.backoff.block(0.0 if self.device.pair.may_choose() else self._timing.failover_s)
-            self.device.stale = self.device.stale or self.device.pair.is_several
-        elif self._is_pause(exc):
-            log.info("pass ended early", extra={"reason": str(exc)})
-            self.backoff.block(self._timing.busy_s)
-        else:
-            self.fail_pass(exc)
-
-    def fail_pass(self, exc: Exception) -> None:
-        """Back off after a failure, and read the device again."""
-        if not isinstance(exc, BigIPError) or exc.may_have_applied:
-            self.settling.record_write()
-        self.device.stale = True
-        self.backoff.failed(exc)
-
-    def resumes_at(self) -> float:
-        """Return when a back-off ends. It may end sooner when endpoints change, or a unit becomes active."""
-        if self.unit_switch.is_due:
-            return -math.inf
-        endpoints_at = self.backoff.resumes_at(endpoints=True)
-        if endpoints_at < self.backoff.until and (
-                self.reconciler.members.has_room() or self.cluster.has_endpoints()):
-            return endpoints_at
-        return self.backoff.until
-
-    def _events_due(self) -> float | None:
-        return self.signal.due(hold_off_s=self.config.hold_off_s, limit_s=self.config.hold_off_limit_s)
-
-    def _check_drift(self, now: float) -> None:
-        """Read the device again beside the loop if that is due, and compare some of what was read."""
-        if self.reconciler.needs_observation():
-            return
-        try:
-            hinted = self.hint.check(now)
-            if hinted or now >= self._observed_at + self.drift.pace.interval_s:
-                self._observed_at, self._hinted = now, hinted
-                self.drift.begin()
-            if self.drift.step():
-                if self._hinted:
-                    self.hint.record_reading(right=self.drift.found_drift,
-                                             cost_s=self.drift.pace.cpu_s)
-                self.monitor.health.reached()
-                self.device.remove_left()
-        except Exception as exc:
-            self._back_off(exc)
-
-    def _pass_due(self, now: float) -> bool:
-        times = (self._events_due(), self.reconciler.next_retry())
-        return self.reconciler.needs_observation() or any(time is not None and time <= now for time in times)
+    def _unit_switched(self) -> None:
+        """Begin with another unit: it may have what config sync brought in memory only."""
+        self._unit_due = False
+        self.reconciler.unit_changed()
+        self.upkeep.hint.start_over()
+        self.settling.record_write()

@@ -1,11 +1,11 @@
 """The failover state of the BIG-IP, read while nothing is written."""
 
 import logging
-from collections.abc import Callable
 
 from f5router.icontrol.device import Device
+from f5router.icontrol.dispatcher import Job
 from f5router.logs.log_output import PersistentLog
-from f5router.model.errors import BigIPError, Busy, DeviceTimeout
+from f5router.model.errors import Busy, DeviceTimeout
 
 log = logging.getLogger(__name__)
 
@@ -14,30 +14,26 @@ SUBJECT = "failover state of the BIG-IP"
 
 
 class FailoverWatch:
-    """Reads the state periodically, and logs what it changes to. One thread uses it."""
+    """Logs what the state changes to. The loop's thread uses it."""
 
-    def __init__(self, device: Device, *, period_s: float, clock: Callable[[], float]):
-        self._device, self._period_s, self._clock = device, period_s, clock
+    def __init__(self, device: Device):
+        self._device = device
         self._log = PersistentLog(SUBJECT)
-        self.due_at = float("-inf")
-        """When the state is to be read again."""
 
-    def check(self) -> None:
-        """Read the state.
+    def checked(self, job: Job) -> None:
+        """Take the end of a reading of the state.
 
-        The device becomes stale where the unit is a standby, so that a pass follows and ends at once; also
-        where it does not answer, so that the pass logs why, and backs off: after a refused login nothing
-        may be asked for a while.
+        The device becomes stale where the unit is a standby, so that a reading follows and ends at once; also
+        where it does not answer, so that the loop logs why, and backs off: after a refused login nothing may
+        be asked for a while.
         """
-        try:
-            self._device.failover.check()
+        if job.error is None:
             self._device.stale = self._device.stale or bool(self._device.pair.obstacle())
-        except BigIPError as exc:
-            log.debug("failover state not read", extra={"error": str(exc)})
-            self._device.stale = self._device.stale or not isinstance(exc, Busy | DeviceTimeout)
+        else:
+            log.debug("failover state not read", extra={"error": str(job.error)})
+            self._device.stale = self._device.stale or not isinstance(job.error, Busy | DeviceTimeout)
         self.record()
 
     def record(self) -> None:
         """Log what the state has changed to: it has just been read."""
-        self.due_at = self._clock() + self._period_s
         self._log.update((), self._device.pair.remarks())

@@ -32,6 +32,7 @@ from f5router.kube.api.connection import connect
 from f5router.kube.status.events import EventWriter
 from f5router.model.errors import ConfigError
 from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -45,15 +46,16 @@ def build_controller(
 
     Args: sleep: of the device; None for waits that give_up ends.
     """
-    signal = EventSignal(clock)
-    campaign = build_campaign(config, signal.wake, stack)
+    signal, inbox = EventSignal(clock), Inbox()
+    campaign = build_campaign(config, inbox.wake, stack)
     permit = write_permit(config, campaign)
     connection = connect(config.kube, permit)
     cluster = build_cluster(config, connection, signal.notify, timing=timing)
     device = build_device(config, stack, timing=timing, clock=clock, sleep=sleep, permit=permit)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
-        guard=DeleteGuard(allow=config.allow_mass_delete), facts_first=True)
+        guard=DeleteGuard(allow=config.allow_mass_delete), facts_first=True, inbox=inbox,
+        slice_s=timing.slice_s)
     statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)
@@ -69,7 +71,7 @@ def build_controller(
                       ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
         StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses,
                        ingress_routes=ingress_routes),
-        Settling(device, syncer, save=config.save_config, wake=signal.wake, timing=timing, clock=clock),
+        Settling(device, syncer, save=config.save_config, timing=timing, clock=clock),
         campaign=campaign, timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:

@@ -1,11 +1,9 @@
 """Health and metrics of a running controller, for probes and Prometheus."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 from f5router.app.config_sync import ConfigSyncer
-from f5router.app.debounce import WAKE_S
 from f5router.config.config import Config
 from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
 from f5router.icontrol.rest.transport import LOOKING, STATISTICS
@@ -26,49 +24,45 @@ from f5router.reconcile.report import Report
 from f5router.sources.status_counts import StatusCounts
 from f5router.views.history import History
 
+WAKE_S = 30.0
+"""The loop makes a turn at least so often, so that it is seen to be alive."""
+
 
 class Monitor:
-    """Health and Metrics of one controller; only its thread calls heartbeat, measured and record."""
+    """Health and Metrics of one controller; only its thread calls its methods."""
 
     def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
                  queues: Mapping[str, Callable[[], int]], clock: Callable[[], float] = time.monotonic):
         """Args: queues: length of each queue by name."""
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
         self.history, self.queues = History(time.time), queues
-        self._refused = 0
-        """Objects that the device refused in the pass that goes on."""
+        self._refused = self._calls_before = 0
+        """Objects that the device refused in the rollout that goes on; REST calls before it."""
+        self._began_at = 0.0
 
     def heartbeat(self) -> None:
         """Record that the loop begins a round."""
         self.health.heartbeat.beat()
 
-    @contextmanager
-    def measured(self, passing: Callable[[Exception], bool] = lambda exc: False) -> Iterator[None]:
-        """Measure a pass. Args: passing: True for an error that is no sign of the device's health."""
-        success: bool | None = False
-        problem, begin, calls = "", self._clock(), self._calls()
-        self._refused = 0
+    def pass_began(self) -> None:
+        """Take the beginning of a reading, or of a rollout."""
+        self._began_at, self._calls_before, self._refused = self._clock(), self._calls(), 0
         self.history.pass_began()
-        try:
-            yield
-            success = True
+
+    def pass_ended(self, error: Exception | None, *, is_pause: bool) -> None:
+        """Take the end of a reading or rollout. Args: is_pause: the error says nothing about the device."""
+        problem, seconds = "", self._clock() - self._began_at
+        if error is None or isinstance(error, Standby):
             self.health.reached()
-        except Standby as exc:
-            success, problem = None, str(exc)
-            self.health.reached()
+        if error is not None and not is_pause:
+            problem = str(error) or type(error).__name__
+            if not isinstance(error, Standby):
+                self.health.failed(error)
             self.metrics.cut_short(self._reconciler.engine.routes())
-            raise
-        except Exception as exc:
-            if not passing(exc):
-                problem = str(exc) or type(exc).__name__
-                self.health.failed(exc)
-                self.metrics.cut_short(self._reconciler.engine.routes())
-            raise
-        finally:
-            self.history.pass_ended(refused=self._refused, calls=self._calls() - calls,
-                                    seconds=self._clock() - begin, problem=problem)
-            if success is not None:  # None: nothing was to be done
-                self.metrics.timed(self._clock() - begin, success=success)
+        self.history.pass_ended(refused=self._refused, calls=self._calls() - self._calls_before,
+                                seconds=seconds, problem=problem)
+        if not isinstance(error, Standby):  # else nothing was to be done
+            self.metrics.timed(seconds, success=error is None)
 
     def wrote(self, change: AnyChange) -> None:
         """Record a confirmed write."""
@@ -78,8 +72,7 @@ class Monitor:
         self.history.wrote(change)
 
     def record(self, report: Report) -> None:
-        """Record the result of a pass."""
-        self._refused = len(report.outcome.failed)
+        """Record what has settled."""
         self.metrics.record(report, self._reconciler.engine.routes())
         self.history.record(report, self._reconciler.engine.routes())
 

@@ -27,7 +27,7 @@ def converge(
     """Converge, write the statuses, and return why anything has not converged."""
     if not wait_synced(controller.cluster, sync_timeout_s, refused_s=refused_s, stop=stop):
         return [*controller.cluster.missing()]
-    controller.reconciler.members.patience_s = math.inf  # there are no others that a request could hold up
+    controller.reconciler.patience_s = math.inf  # there are no others that a request could hold up
     with controller.first_load.progress:
         reason = _make_passes(controller, stop, timing)
     if not reason and controller.held_deletes.wait(stop, sync_timeout_s):
@@ -74,7 +74,7 @@ def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) 
             continue
         uncertain = any(isinstance(error, UNCERTAIN_ERRORS) for error in report.outcome.failed.values())
         if uncertain and not last and not stop.wait(delay_s):
-            controller.reconciler.retry_uncertain()
+            controller.reconciler.table.retry_uncertain()
         elif not report.outcome.done or report.outcome.failed:
             break
     return ""

@@ -13,7 +13,6 @@ from f5router.app.takeover import Takeover
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key
-from f5router.model.errors import BigIPError
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -40,9 +39,7 @@ class Replica:
         monitor.health.follows = self.is_elected
         self.leads = campaign is None
         """True if the loop writes."""
-        self.has_read = False
-        """True for a router that has read the BIG-IP since it began to lead. Before, endpoints alone are not
-        taken from the watch: earlier changes may still wait for facts."""
+        reconciler.follows = not self.leads
         self.observed_at = float("-inf")
         """When a follower last began to read the BIG-IP, in monotonic seconds."""
         self._is_warm = False
@@ -62,12 +59,12 @@ class Replica:
     @property
     def is_taking_over(self) -> bool:
         """True for an elected router until it has read the BIG-IP, if it has followed before."""
-        return (self._is_warm and not (self.leads and self.has_read)
+        return (self._is_warm and not (self.leads and self._reconciler.has_read)
                 and self.campaign is not None and self.campaign.leads())
 
     def record(self, services: Iterable[Key]) -> None:
         """Take Services whose endpoints have changed: a leader that ends may not have written them."""
-        if self._is_warm and not (self.leads and self.has_read):
+        if self._is_warm and not (self.leads and self._reconciler.has_read):
             self.takeover.record(services)
 
     def update(self) -> None:
@@ -88,10 +85,9 @@ class Replica:
         if not self.leads and not self._cluster.relisted():
             log.warning("leading without a fresh list of the cluster", extra={"waited_s": LISTS_S})
         self.leads = not self.leads
-        self._reconciler.device.stale = True
+        self._reconciler.start_over(follows=not self.leads)
         self._monitor.health.follows = not self.leads
         if self.leads:
-            self.has_read = False
             self._backoff.block(0.0)
             self._settling.record_write()  # the leader before may have ended between a write and its saving
         else:
@@ -104,21 +100,16 @@ class Replica:
         """Return when a follower has something to do, if no event comes."""
         if self.is_taking_over and self._reconciler.engine.has_changed_pools:
             return -math.inf
+        if self._reconciler.reading is not None:
+            return math.inf
         return self.observed_at + self._observe_interval_s if self._lists_until is None else self._lists_until
 
     def follow(self) -> None:
         """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
-        if self._lists_until is None and self._clock() >= self.observed_at + self._observe_interval_s:
+        if self._reconciler.reading is None and self._lists_until is None and (
+                self._clock() >= self.observed_at + self._observe_interval_s):
             self.observed_at = self._clock()
-            try:
-                self._reconciler.warm_up()
-            except Exception as exc:
-                self._monitor.health.failed(exc)
-                self._backoff.failed(exc)
-            else:
-                self._monitor.health.reached()
-                self._monitor.health.warmed_up = self._is_warm = True
-                self._backoff.succeeded()
+            self._reconciler.read(create_folder=False)
         self._reconciler.forget_changes()
         self._reporter.follow()
         if self.campaign is None or self.campaign.leads():
@@ -126,6 +117,10 @@ class Replica:
         self.takeover.forget_readings()  # another router may lead before this one does again
         if self._is_quiet():
             self.campaign.stand()
+
+    def warmed_up(self) -> None:
+        """Take the end of a reading as a follower: this router is ready to take over."""
+        self._monitor.health.warmed_up = self._is_warm = True
 
     def hand_over(self, timeout_s: float) -> None:
         """End all writes, and let another router lead at once. Requests under way have some time to end."""
@@ -137,13 +132,10 @@ class Replica:
             if time.monotonic() >= end:
                 log.warning("lease not released", extra={"because": "a write is still under way"})
                 return
-            time.sleep(POLL_S)
+            for message in self._reconciler.inbox.take(POLL_S):
+                message()
         self.campaign.stop()
 
     def _is_quiet(self) -> bool:
-        """True if no write is under way. Those of a pass are not: the pass has ended."""
-        try:
-            return self._reconciler.members.is_quiet()
-        except BigIPError as exc:
-            log.debug("member write failed", extra={"error": str(exc)})
-            return False
+        """True if no write is under way."""
+        return all(unit.dispatcher.is_quiet for unit in self._reconciler.device.pair.units)

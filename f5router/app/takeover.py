@@ -19,7 +19,6 @@ from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, KubeError
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
-from f5router.reconcile.member_writes import OnChange
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -72,22 +71,25 @@ class Takeover:
         self._followed = {}
         self._read.clear()
 
-    def program(self, on_change: OnChange) -> None:
-        """Begin what can be begun: a reading, or writes of pools that were read. Raises: BigIPError."""
-        engine, members = self._reconciler.engine, self._reconciler.members
-        if engine.has_changed_pools:
+    def program(self) -> None:
+        """Begin what can be begun: a reading, or writes of pools that were read."""
+        reconciler = self._reconciler
+        if reconciler.engine.has_changed_pools:
             return
         self._take_reading()
-        self._read = members.program_read(self._read, on_change)
+        changes, self._read = reconciler.members.take_read(
+            self._read, reconciler.device.dispatcher.member_room())
+        for change in changes:
+            reconciler.rollouts.send_members(change)
         if self._reading is None:
             self._begin_reading()
 
     def _begin_reading(self) -> None:
-        engine, members, device = self._reconciler.engine, self._reconciler.members, self._reconciler.device
+        engine, device = self._reconciler.engine, self._reconciler.device
         chosen: dict[Key, dict[Ref, set[Key]]] = {}
         for service in self._newest():
             pools = engine.followers(service)
-            if any(members.is_writing(ref) or ref in self._read for ref in pools):
+            if any(self._reconciler.table.is_sent(ref) or ref in self._read for ref in pools):
                 continue
             del self._changed[service.namespace][service]
             if pools:

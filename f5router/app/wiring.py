@@ -75,7 +75,7 @@ def build_device(
     return Device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         vxlan=everything or bool(config.vxlan), static_routes=everything or config.static_routes,
-        profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s, sleep=sleep,
+        profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s,
     )
 
 

@@ -4,16 +4,17 @@
 """
 
 import logging
+import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import cached_property
 
 from f5router.app import once
 from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
-from f5router.icontrol import rights
+from f5router.icontrol import beside, rights
 from f5router.icontrol.device import Device
 from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
@@ -26,6 +27,7 @@ from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
+POLL_S = 0.05
 
 FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES = (
     "failover", "role", "way to the pods", "virtual servers", "selection", "LTM nodes")
@@ -62,21 +64,21 @@ class Survey:
     def read_device(self) -> None:
         """Read the BIG-IP."""
         try:
-            with self._shown_reading():
-                self.device.observe(create_folder=False)
+            self._observe()
             self.device.failover.check()
             self.knows_device = True
         except BigIPError as exc:
             self.error = exc
 
-    @contextmanager
-    def _shown_reading(self) -> Iterator[None]:
-        """Show the progress of reading."""
-        with Progress.logged(log, "reading the BIG-IP") as progress, ExitStack() as stack:
-            for calls in (unit.calls for unit in self.device.pair.units):
-                stack.callback(setattr, calls, "attend", calls.attend)
-                calls.attend = lambda: progress.update(self._reading)
-            yield
+    def _observe(self) -> None:
+        """Read the BIG-IP, and show what is being read. Raises: BigIPError."""
+        ended = threading.Event()
+        reading = beside.begin(lambda: self.device.observe(create_folder=False), ended.set)
+        with Progress.logged(log, "reading the BIG-IP") as progress:
+            while not ended.wait(POLL_S):
+                progress.update(self._reading)
+            progress.update(self._reading)
+        reading.result()
 
     def _reading(self) -> Figures:
         return Figures(fields={"calls": self.device.counts.total(),
@@ -89,8 +91,9 @@ class Survey:
 
     def plan(self) -> Plan:
         """Return the Plan of one pass, and record what the BIG-IP would refuse."""
-        plan = self.reconciler.plan(full=True)
-        self.reconciler.foresee(plan)
+        self.reconciler.compare_all()
+        plan = self.reconciler.rollouts.plan(with_members=True)
+        self.reconciler.rollouts.foresee(plan)
         return plan
 
     def findings(self) -> dict[str, Findings]:

@@ -28,6 +28,7 @@ from f5router.model.selection import Selection
 from f5router.model.texts import plain_table
 from f5router.plan.adoption import Removal, removal
 from f5router.plan.change import AnyChange, Plan
+from f5router.reconcile.rollout import carry_out
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +141,7 @@ class _Removing:
     def __init__(self, config: Config, device: Device, stop: threading.Event, timing: Timing):
         self._config, self._device, self._stop, self._timing = config, device, stop, timing
         syncer = build_syncer(config, device, timing=timing.sync, clock=time.monotonic)
-        self._settling = Settling(device, syncer, save=config.save_config, wake=lambda: None, timing=timing,
+        self._settling = Settling(device, syncer, save=config.save_config, timing=timing,
                                   clock=time.monotonic)
         self._gone: set[Ref] = set()
 
@@ -150,7 +151,7 @@ class _Removing:
         # A run before this one may have ended between a write and its saving.
         self._settling.record_write()
         reasons = self._remove({change.ref for change in shown})
-        self._device.remove_left()
+        self._device.remove_left(self._device.installed_files())
         self._settling.finish()
         if self._settling.syncer.due_at() is not None:
             self._settling.syncer.step()
@@ -190,7 +191,7 @@ class _Removing:
                 self._settling.record_write()
                 progress.update(lambda: Figures(done, len(plan), {"changes": counted(done, len(plan))}))
 
-            outcome = self._device.apply(plan, on_change=record)
+            outcome = carry_out(plan, self._device, record)
         refused = {**outcome.in_use, **outcome.failed}
         return [f"{ref} stays: {error}" for ref, error in sorted(refused.items())]
 

@@ -1,56 +1,37 @@
-"""The BIG-IP as the router's only writer sees it: its observed state, and how a Plan is carried out.
+"""The BIG-IP as the router's only writer sees it: its observed state, readings, and results of writes.
 
 `observed` is updated with each confirmed write and re-read on demand. A refusal, or a write without a usable
-reply, costs one object and its dependents. After any other failure, or doubt, the next pass reads first.
+reply, costs one object and its dependents. After any other failure, or doubt, a reading comes first.
 """
 
 import functools
 import logging
-from collections import ChainMap, Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from itertools import groupby
-from types import MappingProxyType
 
 from f5router.icontrol import beside, folders, write_log
-from f5router.icontrol.calls import Calls
-from f5router.icontrol.drain import Drain
+from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
 from f5router.icontrol.expected import expect
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.observe import DeviceReading
-from f5router.icontrol.outcome import Outcome, RetentionTest
+from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.sender import Newest, Sender, Sent
+from f5router.icontrol.sender import Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
-from f5router.model import ownership
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.errors import (
-    BigIPError,
-    Busy,
-    Forbidden,
-    Incomplete,
-    InUse,
-    NotFound,
-    Refused,
-    Unconfirmed,
-    is_usable,
-)
-from f5router.model.health_checks import MONITOR_TYPES
+from f5router.model.errors import Busy, Forbidden, Incomplete, InUse, NotFound, Unconfirmed
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.objects import Ref
-from f5router.plan import diff
-from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
-from f5router.plan.leaving import UncertainWrites
+from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.ordinals import Ordinals
 
 log = logging.getLogger(__name__)
-Errors = Mapping[Ref, BigIPError]
 
 
 class Device:
@@ -65,20 +46,19 @@ class Device:
         static_routes: bool = False,
         profiles: Collection[str] = (),
         drain_s: float = 0.0,
-        sleep: Callable[[float], object] | None = None,
     ):
         """Args:
         profiles: full paths of the server SSL profiles that Routes may name.
-        drain_s: pause between deletes of Rules and records, and those of pools and TLS objects.
-        sleep: makes this pause; None for one in which urgent work goes on, and which give_up ends.
+        drain_s: pause of a rollout between deletes of Rules and records, and those of pools and TLS objects.
         """
-        self.pair, self._folder, self._drain_s = pair, folder, drain_s
+        self.pair, self._folder, self.drain_s = pair, folder, drain_s
         self._virtuals = (http_virtual, https_virtual)
         self._begun = functools.partial(DeviceReading, folder=folder, virtuals=self._virtuals, vxlan=vxlan,
                                         static_routes=static_routes, profiles=frozenset(profiles))
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
-        self._pause = sleep or (lambda seconds: self.calls.pause(seconds))
+        self._doubted: set[Ref] = set()
+        """Those of `unconfirmed` when the reading under way began."""
         for unit in pair.units:
             unit.observed = lambda: self.observed
         self.desired: Callable[[], BigIPState] = dict
@@ -113,14 +93,6 @@ class Device:
         return self.unit.failover
 
     @property
-    def calls(self) -> Calls:
-        return self.unit.calls
-
-    @property
-    def sender(self) -> Sender:
-        return self.unit.sender
-
-    @property
     def counts(self) -> Counter[str]:
         """Requests sent to all units, by method."""
         return sum((Counter(dict(unit.client.counts)) for unit in self.pair.units), Counter())
@@ -132,33 +104,52 @@ class Device:
 
     # --- reading -------------------------------------------------------------------------
 
-    def observe(self, *, create_folder: bool = True,
-                on_facts: Callable[[DeviceFacts], None] = lambda facts: None) -> None:
-        """Read the device.
+    def observe(self, *, create_folder: bool = True) -> None:
+        """Read the device in the calling thread, as commands do.
 
-        Args:
-            create_folder: False to treat a missing folder as an empty one instead of creating it.
-            on_facts: called before the objects are read; facts about the original router come later.
+        Args: create_folder: False to treat a missing folder as an empty one instead of creating it.
         Raises: Standby, PartitionMissing, BigIPError: `observed` and `facts` are unchanged.
         """
-        self._choose_unit()
+        self.turn_to(self.active_unit())
+        reading = self.begin_whole_reading()
+        try:
+            self.read_facts(reading, create_folder=create_folder)
+            self.expect(reading)
+            self.take(reading.read_objects())
+        except BaseException:
+            self.fail_reading()
+            raise
+
+    def begin_whole_reading(self) -> DeviceReading:
+        """Begin a reading whose result `take` puts in the place of everything that is known."""
         self._meanwhile, self.beside = {}, None
         self.on_reading()
-        unconfirmed, self.unconfirmed = self.unconfirmed, set()
-        self.calls.begin()
-        try:
-            reading = self._reading(self.client)
-            self.calls.run(lambda: self._begin(reading, create_folder=create_folder))
-            on_facts(reading.facts)
-            reading.expected = expect(self.desired(), self.observed)
-            observation = self.calls.run(reading.read_objects)
-            self.calls.settle()
-            newer = self._meanwhile
-        except BaseException:
-            self.unconfirmed |= unconfirmed
-            raise
-        finally:
-            self._meanwhile = None
+        self._doubted, self.unconfirmed = self.unconfirmed, set()
+        return self._reading(self.client)
+
+    def read_facts(self, reading: DeviceReading, *, create_folder: bool = True) -> None:
+        """Read what decides how objects may be written; from any thread. Raises: BigIPError."""
+        if create_folder:
+            self.failover.require_active()
+        folder = folders.ensure(self.client, self._folder, create=create_folder)
+        if folder is None:
+            return reading.lack_folder()
+        self.folder = folder
+        self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
+        reading.read_facts()
+
+    def expect(self, reading: DeviceReading) -> None:
+        """Tell a reading which objects it will probably find."""
+        reading.expected = expect(self.desired(), self.observed)
+
+    def fail_reading(self) -> None:
+        """End a reading without a result."""
+        self.unconfirmed |= self._doubted
+        self._meanwhile = None
+
+    def take(self, observation: Observation) -> None:
+        """Take the result of a reading of everything."""
+        newer, self._meanwhile = self._meanwhile or {}, None
         self.stale = bool(self.unconfirmed)
         self.on_read(observation)
         before = addresses(self.observed)
@@ -180,13 +171,20 @@ class Device:
         return self._begun(client, unit=self.unit.number, peers=self.pair.peers(self.unit),
                            expected=expect(self.desired(), self.observed))
 
-    def _choose_unit(self) -> None:
-        """Turn to the unit that is active. Raises: Standby: none is, or several are; BigIPError."""
+    def active_unit(self) -> Unit:
+        """Return the active unit; from any thread. Raises: Standby: not exactly one is active; BigIPError."""
         if not self.pair.is_several:
-            return
-        self.calls.begin()
-        unit = self.pair.choose(self.calls.run(self.pair.look),
+            return self.unit
+        return self.pair.choose(self.pair.look(),
                                 lambda unit: folders.traffic_group(unit.client, self._folder))
+
+    def look(self) -> None:
+        """Ask all units of a pair for their state; from any thread. Raises: Standby, BigIPError."""
+        self.pair.look()
+        self.failover.require_active()
+
+    def turn_to(self, unit: Unit) -> None:
+        """Read and write a unit from now on."""
         if unit is self.unit:
             return
         log.warning("another BIG-IP is active", extra={"bigip": unit.name, "before": self.unit.name})
@@ -195,93 +193,22 @@ class Device:
         self.stale = True
         self.on_switch()
 
-    def _begin(self, reading: DeviceReading, *, create_folder: bool) -> None:
-        """Begin to read everything of ours."""
-        if create_folder:
-            self.failover.require_active()
-        folder = folders.ensure(self.client, self._folder, create=create_folder)
-        if folder is None:
-            return reading.lack_folder()
-        self.folder = folder
-        self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
-        reading.read_facts()
-
     # --- writing -------------------------------------------------------------------------
 
-    def apply(
-        self,
-        plan: Plan,
-        *,
-        earlier_failures: Errors = MappingProxyType({}),
-        deferred: Collection[Ref] = (),
-        should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: False,
-        on_change: Callable[[AnyChange], None] = lambda change: None,
-        newest: Newest = lambda change: change,
-        soon: Callable[[Ref], bool] = lambda ref: True,
-        outcome: Outcome | None = None,
-    ) -> Outcome:
-        """Carry out a Plan in its order, or its beginning if `calls` are interrupted.
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Threads for the requests to the unit in use."""
+        return self.unit.dispatcher
 
-        Args:
-            earlier_failures: objects that were refused before and are not in this Plan.
-            deferred: objects that are not deleted now, or refused; their dependencies stay with them.
-            should_retain: given what failed, returns which previous objects must stay.
-            on_change: called for each Change that the device confirmed.
-            newest: returns the current Change of a pool just before it is sent, None if none is left.
-            soon: False for an object tried so often that less specific ones no longer wait for it.
-            outcome: filled and returned; so the caller has it even if this raises.
-        Raises: BigIPError: the device itself fails, or is not active; confirmed writes are in `observed`.
-        """
-        outcome = outcome or Outcome()
-        # Requests that were just routed have time to connect.
-        drain = Drain(lambda: self._pause(self._drain_s))
-        self.sender.uncertain = UncertainWrites(soon)
-        self.calls.begin()
-        with self._stale_after_error():
-            if self.pair.is_several:
-                self.calls.run(self.pair.look)
-            self.failover.require_active()
-            for deleting, stage, changes in self._stages(plan, outcome):
-                deletes = [change for change in changes if change.verb == DELETE]
-                writes = [change for change in changes if change.verb != DELETE]
-                if deletes:
-                    deletes = self._without_retained(deletes, should_retain(outcome), deferred, outcome)
-                changes = deletes + self._unblocked(writes, earlier_failures, outcome)
-                drain.before(stage, changes, deleting=deleting)
-                self._settle(self.sender.send(changes, newest, outcome.not_sent), outcome, on_change)
-            self.calls.settle()
-        return outcome
+    def send(self, changes: list[AnyChange], then: Callable[[Job], None], lane: Lane) -> Job:
+        """Write Changes of one group, or a single one, in a thread. Args: then: see Dispatcher.send."""
+        sender = self.unit.sender
+        return self.dispatcher.send(lambda: sender.write(changes), then, lane)
 
-    def _stages(self, plan: Plan, outcome: Outcome) -> Iterator[tuple[bool, Stage, list[AnyChange]]]:
-        """Yield True for deletes that come last, a stage and its Changes, until one is interrupted."""
-        for (deleting, stage), group in groupby(plan, key=lambda c: (c.is_late_delete, c.stage)):
-            changes = list(group)
-            if outcome.not_sent or self.calls.interrupted:
-                outcome.not_sent += changes  # never before those of an earlier stage
-            else:
-                yield deleting, stage, changes
-
-    @contextmanager
-    def _stale_after_error(self) -> Iterator[None]:
-        try:
-            yield
-        except Busy:
-            raise  # the request was not executed, and `observed` has those before it
-        except BaseException:
-            # Something may have been written that is not in `observed`.
-            self.stale = True
-            raise
-
-    def settle_updates(self, results: Iterable[Sent], on_change: Callable[[AnyChange], None],
-                       outcome: Outcome) -> None:
-        """Record the results of urgent Changes, from `sender.ended_updates`. Raises: BigIPError."""
-        with self._stale_after_error():
-            self._settle(results, outcome, on_change)
-
-    def _settle(self, results: Iterable[Sent], outcome: Outcome,
-                on_change: Callable[[AnyChange], None]) -> None:
-        """Record the results of Changes. Raises: the first error for which no object is to blame."""
-        device_error = None
+    def settle(self, results: Iterable[Sent], on_change: Callable[[AnyChange], None],
+               outcome: Outcome) -> Exception | None:
+        """Record the results of Changes; returns the first error for which no object is to blame."""
+        device_error: Exception | None = None
         for change, error, seconds in results:
             if isinstance(error, Incomplete) and error.applied != change.old:
                 applied = replace(change, new=error.applied)
@@ -305,8 +232,7 @@ class Device:
                 outcome.failed[change.ref] = error  # backs off on its own, even if the whole device does
             if isinstance(error, Unconfirmed):
                 self.unconfirmed.add(change.ref)
-        if device_error is not None:
-            raise device_error
+        return device_error
 
     def _confirm(self, change: AnyChange, seconds: float) -> None:
         self._log.done(change, seconds)
@@ -327,60 +253,6 @@ class Device:
         else:
             self.observed[ref] = obj
 
-    def _unblocked(self, changes: list[AnyChange], earlier: Errors, outcome: Outcome) -> list[AnyChange]:
-        """Return the Changes whose dependencies are in place; the others fail as their dependencies did."""
-        possible, errors = [], ChainMap(outcome.failed, dict(earlier))
-        for change in changes:
-            if concerns(change, Pool):
-                change = replace(change,
-                                 new=diff.without_missing_monitors(change.obj, change.old, self.observed))
-            error, blocked = self._obstacle(change, errors)
-            error = error or self.sender.uncertain.obstacle(change)
-            if error is None:
-                possible.append(change)
-                continue
-            self.sender.uncertain.note(change, error)
-            outcome.failed[change.ref] = error
-            outcome.blocked |= {change.ref} if blocked else set()
-        return possible
-
-    def _obstacle(self, change: AnyChange, errors: Errors) -> tuple[BigIPError | None, bool]:
-        """Return why an object cannot be written yet, and True if a dependency was refused.
-
-        An object that is there is not turned to another pool whose members are refused; a new one may be.
-        Dependencies on the device are followed too: an attachment is useless while the update of its profile
-        is refused. A monitor keeps nothing waiting: a pool does without.
-        """
-        old, seen = change.old, set[Ref]()
-        stack = list(change.obj.dependencies) if errors else []
-        while stack:
-            ref = stack.pop()
-            if ref.kind in MONITOR_TYPES:
-                continue
-            if (error := errors.get(ref)) is not None and not is_usable(error) and not (
-                    isinstance(error, Incomplete) and (old is None or ref in old.dependencies)):
-                return error, True
-            if ref not in seen and ref in self.observed:
-                seen.add(ref)
-                stack.extend(self.observed[ref].dependencies)
-        missing = next((ref for ref in change.obj.dependencies if ref not in self.observed), None)
-        return (None if missing is None else Refused(text=f"{missing} is not there")), False
-
-    def _without_retained(
-        self, changes: list[AnyChange], retained: RetentionTest, stays: Collection[Ref], outcome: Outcome
-    ) -> list[AnyChange]:
-        """Return the deletes that may be made: not of retained objects, nor of what they need."""
-        staying = {*stays, *outcome.failed, *(change.ref for change in outcome.deferred_deletes)}
-        staying -= {change.ref for change in changes}
-        needed = ownership.stays_with(staying, self.observed)
-        possible = []
-        for change in changes:
-            if change.ref in needed or retained(change.obj):
-                outcome.deferred_deletes.append(change)
-            else:
-                possible.append(change)
-        return possible
-
     # --- afterwards ----------------------------------------------------------------------
 
     def save(self) -> None:
@@ -388,14 +260,15 @@ class Device:
         self.failover.require_active()
         self.client.save()
 
-    def remove_left(self) -> None:
-        """Remove drafts, and files from the device's disk, that a failure has left; refusals are logged."""
-        installed = {ref.path for ref in self.observed if ref.kind in self.unit.files.kinds}
-        self.calls.begin()
-        self.calls.run(lambda: self._remove_left(installed))
-        self.calls.settle()
+    def installed_files(self) -> set[str]:
+        """Return the paths of our certificate files."""
+        return {ref.path for ref in self.observed if ref.kind in self.unit.files.kinds}
 
-    def _remove_left(self, installed: set[str]) -> None:
+    def remove_left(self, installed: set[str]) -> None:
+        """Remove drafts, and files from the device's disk, that a failure has left; refusals are logged.
+
+        From any thread. Args: installed: from `installed_files`. Raises: BigIPError.
+        """
         self.unit.policies.remove_drafts(self.failover.require_active)
         self.unit.files.remove_left(installed)
 
@@ -404,7 +277,14 @@ class Device:
         """Number of addresses that left our pools and may still have an LTM node."""
         return self.unit.nodes.left
 
+    def keep_used_nodes(self) -> None:
+        """Leave the LTM nodes alone whose addresses members of our pools have again."""
+        self.unit.nodes.keep(addresses(self.observed))
+
     def remove_orphans(self, most: int) -> int:
-        """Delete so many LTM nodes at most that our members left; return their number. Raises: BigIPError."""
+        """Delete so many LTM nodes at most that our members left; return their number.
+
+        From any thread, after `keep_used_nodes`. Raises: BigIPError.
+        """
         self.failover.require_active()
-        return self.unit.nodes.remove_left(addresses(self.observed), most=most)
+        return self.unit.nodes.remove_left((), most=most)

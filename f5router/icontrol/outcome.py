@@ -17,14 +17,17 @@ class Outcome:
     failed: dict[Ref, BigIPError] = field(default_factory=dict)
     """Objects that were refused, or not confirmed, with the device's words; a dependent object has the error
     of its dependency."""
-    blocked: set[Ref] = field(default_factory=set)
-    """Those of `failed` that were not sent, because something that they depend on was refused."""
     deferred_deletes: list[AnyChange] = field(default_factory=list)
     """Deletes that wait: the object is in use, or serves a Route whose new objects were refused."""
     in_use: dict[Ref, InUse] = field(default_factory=dict)
     """Those of `deferred_deletes` that the device refused, with its words."""
-    not_sent: list[AnyChange] = field(default_factory=list)
-    """Changes that were not tried, because something more urgent interrupted the Plan."""
+
+    def add(self, later: "Outcome") -> None:
+        """Add what has become of later Changes."""
+        self.done += later.done
+        self.failed |= later.failed
+        self.deferred_deletes += later.deferred_deletes
+        self.in_use |= later.in_use
 
 
 RetentionTest = Callable[[Object], bool]

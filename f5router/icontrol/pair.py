@@ -187,14 +187,13 @@ class Pair:
                     isinstance(error, kind) for error in errors)), Unreachable)("GET", PATH, self._problem)
             raise Standby("GET", PATH, self._problem)
         (unit,) = active
-        if unit is not self._current and not unit.calls.is_quiet():
+        if unit is not self._current and not unit.dispatcher.is_quiet:
             self._problem = f"{unit.name}: requests from before its failover are still under way"
             raise Standby("GET", PATH, self._problem)
         self._problem = ""
         if unit is not self._current:
             self._current.client.abandon()
             unit.nodes.take_over(self._current.nodes)
-            unit.take_up()
         self._current = unit
         unit.client.resume()
         return unit

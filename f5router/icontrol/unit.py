@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from f5router.icontrol import contents
-from f5router.icontrol.calls import Calls
+from f5router.icontrol.dispatcher import Dispatcher
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.generations import Replies
 from f5router.icontrol.known_descriptions import KnownDescriptions
@@ -43,11 +43,13 @@ class Unit:
         """
         self.name, self.client, self.files, self.failover = name, client, files, failover
         self.number = number
-        self.calls, self.replies = Calls(max_in_flight), Replies()
+        self.dispatcher, self.replies = Dispatcher(max_in_flight), Replies()
+        self.is_enough = False
+        """True to end a long series of writes early: what it has written counts. The loop sets it."""
         self.addresses = PeerAddresses(name, client)
         """Those of the unit; read in a pair only."""
         self._given_up = threading.Event()
-        self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
+        self.sender = Sender(Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self.nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self.attachments = AttachmentWriter(client, folder)
         self.observed: Callable[[], BigIPState] = dict
@@ -55,7 +57,7 @@ class Unit:
         fdb, described = FDBWriter(client), KnownDescriptions(describe)
         self.policies = PolicyWriter(
             client, checkpoint=self._checkpoint,
-            enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order,
+            enough=lambda: self.is_enough, attempt=self.sender.attempt_in_order,
             obstacle=self.sender.obstacle,
             contents=lambda path: contents.policy(self.observed(), folder, path), describe=described,
             on_opened=self.replies.opened)
@@ -70,18 +72,13 @@ class Unit:
 
     def close(self) -> None:
         """Stop the writers' threads."""
-        self.calls.close()
+        self.dispatcher.close()
         self.files.close()
 
     def give_up(self) -> None:
         """End the Plan that is being carried out at its next write. From any thread."""
         self._given_up.set()
         self.client.give_up()
-        self.calls.give_up()
-
-    def take_up(self) -> None:
-        """Forget what became of earlier requests; they have ended."""
-        self.sender.ended_updates()
 
     def _checkpoint(self) -> None:
         if self._given_up.is_set():

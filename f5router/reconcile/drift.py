@@ -8,7 +8,6 @@ since the reading began is not compared with it, nor one whose write is under wa
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 
 from f5router.icontrol.beside import BesideReading
@@ -18,7 +17,6 @@ from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.reconcile.reading_pace import ReadingPace
 from f5router.reconcile.reconciler import Reconciler
-from f5router.reconcile.report import OTHERS_MOST
 
 STEP = 500
 """Objects that are compared before the loop looks at events again."""
@@ -42,8 +40,6 @@ class DriftCheck:
         self._without_facts = 0
         self._cpu_s = 0.0
         """Seconds of CPU that the last reading has taken so far."""
-        self._passes = 0
-        """Number of passes that are still to report what it has shown."""
         self.found_drift = False
         """True if the last reading found something that was not as the router had it."""
 
@@ -58,7 +54,7 @@ class DriftCheck:
             begin = time.thread_time()
             self._device.begin_reading(self._wake)
             self._last, self.found_drift = self._device.beside, False
-            self._reading, self._cpu_s, self._passes = self._last, time.thread_time() - begin, 0
+            self._reading, self._cpu_s = self._last, time.thread_time() - begin
 
     def due_at(self) -> float:
         """Return when there is something to compare."""
@@ -94,22 +90,11 @@ class DriftCheck:
         if differing is None:
             self._end()
             self._cpu_s += reading.future.cpu_s
-            self._passes = 1 + len(self._reconciler.engine.routes()) // OTHERS_MOST
+            self.pace.record(self._cpu_s)
             self._reconciler.end_reading()
             return not self._device.stale
         self._reconciler.take_drift(differing)
         return False
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Add the cost of a pass to the cost of the reading before it, which reports all Routes."""
-        begin = time.thread_time()
-        yield
-        if self._passes:
-            self._passes -= 1
-            self._cpu_s += time.thread_time() - begin
-            if not self._passes:
-                self.pace.record(self._cpu_s)
 
     def _end(self) -> None:
         if self._device.beside is self._reading:
@@ -126,7 +111,7 @@ class DriftCheck:
         while refs := list(islice(everything, STEP)):
             differing = set()
             for ref in refs:
-                if ref in reading.written or self._reconciler.members.is_writing(ref):
+                if ref in reading.written or self._reconciler.table.is_sent(ref):
                     continue
                 there, before, want = read.get(ref), observed.get(ref), wanted.get(ref)
                 if there != want:

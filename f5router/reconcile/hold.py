@@ -8,8 +8,6 @@ from enum import Enum
 class HoldReason(Enum):
     """Reasons for which a Change is not made now."""
 
-    BACKOFF = "the device refused it; its back-off has not ended"
-    BLOCKED = "it needs an object that the device refused"
     UNCONFIRMED = "a second list of the cluster must confirm that the pool loses all members"
     WRITTEN_BESIDE = "the members of the pool are written beside the Plan"
 

@@ -1,177 +1,185 @@
-"""One pass: from what changed in the cluster to writes on the BIG-IP and verdicts on Routes.
+"""From what changed in the cluster to writes on the BIG-IP: what may be sent is sent, nothing is waited for.
 
-A full pass reads the device and compares everything: at the start, periodically, and after anything that
-leaves doubt. Any other pass looks only at what an event touched. Slightly longer than other modules: events,
-plan and outcome of a pass change the same state.
+The loop calls the messages of `inbox`, and `dispatch` after whatever has happened. A reading of the whole
+device compares everything: at the start, and after anything that leaves doubt. Otherwise only what an event
+has touched is looked at.
 """
 
 import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
-from itertools import chain
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
+from f5router.icontrol.dispatcher import Job
 from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
 from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.errors import UNCERTAIN_ERRORS, is_usable
+from f5router.model.limits import Steps, finish
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
-from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
+from f5router.plan.change import DELETE
 from f5router.plan.diff import diff
-from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.drift_counts import DriftCounts
-from f5router.reconcile.hold import Hold
-from f5router.reconcile.member_writes import PATIENCE_S, MemberWrites, OnChange
+from f5router.reconcile.inbox import Inbox, Work
+from f5router.reconcile.members import Members
 from f5router.reconcile.report import ChangedRoutes, Report
 from f5router.reconcile.retention import OF_NODES, Retention
-from f5router.reconcile.retry import Failure, RetrySchedule
+from f5router.reconcile.rollouts import PATIENCE_S, Rollouts, weakly
+from f5router.reconcile.table import ObjectRow, Table
+from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
+from f5router.reconcile.whole_reading import WholeReading
+
+STEP_S = 0.005
+"""Longest time for long computations before the loop looks at its messages again, plus one step."""
+WAIT_S = 1.0
+"""Longest wait for a message of whoever waits until nothing is under way."""
 
 
 class Reconciler:
-    """Joins the pure parts with the device; one thread uses it."""
+    """Joins the pure parts with the device. One thread calls its methods."""
 
     def __init__(self, engine: Engine, device: Device, *, folder: str, clock: Callable[[], float],
-                 drain_s: float = 0.0, guard: DeleteGuard | None = None, patience_s: float = PATIENCE_S,
-                 facts_first: bool = False):
+                 drain_s: float = 0.0, guard: DeleteGuard | None = None, facts_first: bool = False,
+                 inbox: Inbox | None = None, slice_s: float = math.inf):
         """Args:
-            facts_first: the first changes of the cluster wait for facts about the device, on which the
-                objects of each Host depend: so these are built once.
             drain_s: how long the previous objects of a Route stay that becomes passthrough.
             guard: a new one if None is given.
-            patience_s: how long a pass waits for each write of members.
+            facts_first: the first changes of the cluster wait for facts about the device, on which the
+                objects of each Host depend: so these are built once.
+            inbox: a new one if None is given.
+            slice_s: a rollout that others wait for ends after this long.
         """
-        self.engine = engine
+        self.engine, self.device, self._clock = engine, device, clock
         self.guard = guard or DeleteGuard()
-        self.device = device
+        self.inbox, self.work, self.timers = inbox or Inbox(), Work(), Timers()
+        for unit in device.pair.units:
+            unit.dispatcher.deliver = self.inbox.put
         reference = weakref.ref(engine)  # else the device, with cycles of its own, would keep it
         device.desired = lambda: known.objects if (known := reference()) else {}
         self._held: list[Delta] | None = [] if facts_first else None
         """Changes that wait for the first facts; None once these are known, or cannot be read."""
-        self._clock = clock
-        self._retry = RetrySchedule()
-        self.retention = Retention(
-            engine, device, self._retry, folder=folder, guard=self.guard, drain_s=drain_s)
-        self._backlog = Backlog()
-        """Objects that may differ between Desired and Observed."""
-        self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
-                                    clock=clock, patience_s=patience_s)
-        self.times, self.drift = ChangeTimes(self.members.is_waiting, clock), DriftCounts(clock)
+        self.table = Table(lambda: (engine.objects, device.observed), self.timers, clock)
+        self.table.on_retry = weakly(self._note_retry)
+        self.retention = Retention(engine, device, folder=folder, guard=self.guard, drain_s=drain_s)
+        self.members = Members(engine, device, self.table, self.retention)
+        self.rollouts = Rollouts(engine, device, self.table, self.members, self.retention, timers=self.timers,
+                                 clock=clock, slice_s=slice_s, rebuild=weakly(self._rebuild_all))
+        self.rollouts.on_settled, self.rollouts.before_plan = map(
+            weakly, (self._note_settled, self._report_between))
+        self.rollouts.on_begin, self.rollouts.on_end = map(weakly, (self._begin, self._end))
+        self.times, self.drift = ChangeTimes(self.table, clock), DriftCounts(clock)
         self.certificates = CertificateWarnings(engine, clock=clock)
-        self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog,
+        self.verdicts = Verdicts(engine, device, self.table, self.retention.deferred,
                                  certificates=self.certificates)
-        self._routes = ChangedRoutes(engine, device, self._backlog, look=lambda: device.calls.look())
+        self._routes = ChangedRoutes(engine, device, self.table)
         self._removed: dict[Key, Route] = {}
+        self.reading: WholeReading | None = None
+        """The reading of everything under way."""
+        self._number = 0
+        """Number of the reading whose end counts."""
+        self.follows = False
+        """True while another router writes: what a reading shows is kept, and nothing is compared."""
+        self.has_read = self._has_started = False
+        """True once the device was read by a router that writes."""
+        self.patience_s = PATIENCE_S
+        """How long whoever waits until nothing is under way waits for a write without a reply."""
+        self.read_at = -math.inf
+        """When the last reading of everything began, in monotonic seconds."""
         self.first_load = 0
         """Number of objects that the first reading found to be written."""
-        self._first_load: set[Ref] | None = None
-        """Objects that the first reading found to be written, and no pass has tried yet; None before it."""
-        self._portion: set[Ref] = set()
-        """The part of the backlog that the last Plan is about."""
-        self._again = False
-        """True if another pass is due at once."""
-        self._unfinished = False
-        """True if the last pass ended early: what it left is due."""
-        self._reports_all = False
-        """True if the next report counts as that of a full pass."""
+        self.on_report: Callable[[Report], None] = lambda report: None
+        """Called with what has settled."""
+        self.on_begin: Callable[[], None] = lambda: None
+        """Called when a reading or a rollout begins,"""
+        self.on_end: Callable[[Exception | None], None] = lambda error: None
+        """and when the last of those that follow each other has ended, with the error that ended it."""
+        self._is_passing = False
+        """True between these two."""
+        self._report_due = self._reports_all = False
+        self._event_at: float | None = None
+        self._left_due = self._left_goes = False
+        """True if what a failure has left on the device is to be removed, or is being removed."""
 
     # --- events --------------------------------------------------------------------------
 
     def apply(self, delta: Delta) -> None:
-        """Take changes of the cluster; cheap, writes nothing but members of pools."""
+        """Take changes of the cluster at once."""
+        finish(self.apply_in_steps(delta))
+
+    def apply_in_steps(self, delta: Delta, since: float | None = None) -> Steps[None]:
+        """Take changes of the cluster. Args: since: monotonic seconds of the oldest event."""
         if self._held is not None:
             self._held.append(delta)
             return
+        self._event_at = since
         ways_known, undetermined = self._knows_ways(), self.engine.undetermined()
         before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         services = self.engine.cluster.services_of(delta)
         routes = Delta(routes=delta.routes, sources_unread=delta.sources_unread, undecided=delta.undecided,
                        networks_unread=delta.networks_unread)
-        steps = [replace(delta, routes={}), routes] if delta.routes else [delta]
-        for step in steps:
+        for step in [replace(delta, routes={}), routes] if delta.routes else [delta]:
             for _ in self.engine.apply_in_steps(step):
-                self.device.calls.look()
+                self._collect()
+                yield
             self._collect()
-            self.device.calls.look()
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
         if self.engine.undetermined() != undetermined:
-            self.retention.deferred.retry()  # what waits may do so for them
+            self.rollouts.retry_deferred()  # what waits may do so for them
         self._collect(services)
         if self._knows_ways() and not ways_known:
             # Only now it is known which objects belong to Nodes that are gone.
-            self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
+            self.table.touch(ref for ref in list(self.device.observed) if ref.kind in OF_NODES)
 
     def _knows_ways(self) -> bool:
         cluster = self.engine.cluster
         return cluster.nodes_listed and not cluster.networks_unread
 
-    def observe(self, *, create_folder: bool = True) -> None:
-        """Read the device. Args: as those of Device.observe. Raises: BigIPError."""
-        try:
-            self.device.observe(create_folder=create_folder, on_facts=self._take_held)
-        finally:
-            self._take_held(self.device.facts)
-
-    def _take_held(self, facts: DeviceFacts) -> None:
-        """Take the changes that waited for facts. No others come between them: see Replica.has_read."""
-        held, self._held = self._held, None
-        if held is not None:
-            self.engine.set_facts(facts)
-            for delta in held:
-                self.apply(delta)
-
-    def warm_up(self) -> None:
-        """Read the device, and be ready for a pass that another router makes now; writes nothing.
-
-        Raises: BigIPError.
-        """
-        self.observe(create_folder=False)
-        self.engine.set_facts(self.device.facts)
-        for _ in self.engine.rebuild_pools():
-            self.device.calls.look()
-        self._collect()
-
     def forget_changes(self) -> None:
         """Forget what is to be written and reported: another router does so.
 
-        The full pass of a takeover finds all of it again, except Routes that are gone by then.
+        The reading of a takeover finds all of it again, except Routes that are gone by then.
         """
-        self._backlog.clear()
-        self.members.pending.clear()
-        self.times.keep(frozenset())
+        if self.rollouts.current is not None:
+            self.rollouts.current.drop()
+        self.table.clear()
         self._removed.clear()
         self._routes.clear()
+        self.rollouts.is_demanded = self._report_due = False
+        self.rollouts.outcome = Outcome()
         self.retention.draining.expire(self._clock())
 
     def unit_changed(self) -> None:
         """Forget what was written and refused on a unit that is not used any more; a reading follows."""
+        self.rollouts.abandon()
         self.members.abandon()
-        self._retry.failures.clear()
+        self.table.start_over()
 
     def set_tls_files(self, files: TLSFiles) -> None:
         """Take the new content of the administrator's files for TLS towards clients."""
-        self.times.begin(None)
+        self._event_at = None
         self.engine.set_tls_files(files)
         self._collect()
 
-    def set_default_destination_ca(self, certificates: str) -> None:
-        """Take renewed authorities for pods; the next pass writes them."""
-        self.times.begin(None)
+    def set_default_destination_ca(self, certificates: str) -> Steps[None]:
+        """Take renewed authorities for pods."""
+        self._event_at = None
         for _ in self.engine.set_default_destination_ca(certificates):
-            self.device.calls.look()
+            self._collect()
+            yield
         self._collect()
 
-    def take_endpoints(self, delta: Delta) -> set[Key]:
-        """Take changes of endpoints only, and return their Services; `members.program` writes them."""
+    def take_endpoints(self, delta: Delta, since: float | None = None) -> set[Key]:
+        """Take changes of endpoints only, and return their Services. Args: since: see apply_in_steps."""
+        self._event_at = since
         services = self.engine.cluster.services_of(delta)
         self.engine.apply_endpoints(delta)
         self._collect(services)
@@ -184,20 +192,20 @@ class Reconciler:
             self._collect()
 
     def take_drift(self, refs: set[Ref]) -> None:
-        """Take objects that may not be as they should be; the next pass fixes them."""
-        if not refs:
-            return
+        """Take objects that may not be as they should be."""
         changed = {change.ref for change in diff(
             self.engine.objects, self.device.observed, self.retention.owns, refs, self.device.ordinals)}
-        self._note_changed(changed)
+        self.table.touch_differing(changed)
 
     def reevaluate(self, routes: Iterable[Key]) -> None:
-        """Give these Routes a verdict with the next pass, whether something changed or not."""
+        """Report on these Routes again, whether something changed or not."""
+        before = bool(self._routes)
         self._routes.add(routes)
+        self._report_due = self._report_due or (bool(self._routes) and not before)
 
     def end_reading(self) -> None:
-        """Let the next pass report on everything: all that was read is compared."""
-        self._again = self._reports_all = True
+        """Let the next report count as one of everything: all that was read is compared."""
+        self._report_due = self._reports_all = True
 
     def confirm_deletes(self, confirmed: Set[Ref]) -> None:
         """Let deletes go ahead; the others that are held back are evaluated anew.
@@ -206,259 +214,235 @@ class Reconciler:
         """
         held, emptied, ways = self.guard.held, self.guard.emptied, self.guard.ways
         self.guard.confirm(confirmed)
-        self._queue(held | ways)
-        self.members.pending |= emptied
-
-    def retry_uncertain(self) -> None:
-        """Make every object due whose last write was left in doubt."""
-        self._retry.retry_uncertain(self._clock())
+        self.table.touch(held | ways)
+        self.table.touch_members(emptied)
+        self.rollouts.is_demanded = True
 
     def _note_route(self, key: Key, old: Route | None, new: Route | None) -> None:
         if self.retention.draining.note(key, old, new, self._clock()):
-            self.retention.deferred.retry()
+            self.rollouts.retry_deferred()
         if new is not None:
             self._removed.pop(key, None)
         elif old is not None:
             self._removed[key] = old
+            self._report_due = True
+
+    def _note_retry(self) -> None:
+        """Read the device before an object is tried again: what stood in the way may have changed."""
+        self.device.stale = True
 
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
         dirty, affected = self.engine.take_changes()
-        self.members.note_endpoints(services)
-        self.times.note(dirty)
-        self._note_changed(dirty)
-        self._routes.add(affected)
-        self._reset_backoff(dirty, affected)
+        self.members.note_endpoints(services, self._event_at)
+        self.table.touch(dirty, since=self._since())
+        if affected:
+            self._routes.add(affected)
+            self._report_due = True
+            if self.failures:  # what a team has changed is tried at once, not when its back-off ends
+                needed = self.engine.closure(ref for key in affected for ref in self.engine.uses(key))
+                for ref in needed & self.failures.keys():
+                    self.table.retry(ref)
 
-    def _note_changed(self, refs: set[Ref]) -> None:
-        """Let members of pools be written, and put everything else into the backlog."""
-        self.members.note_changed(refs)
-        self._queue(ref for ref in refs if not (self.members.is_present(ref) and ref in self.engine.objects))
-
-    def _reset_backoff(self, dirty: set[Ref], affected: set[Key]) -> None:
-        """Try what a team has changed at once, not when its back-off ends."""
-        if not self.failures:
-            return
-        dirty = dirty | self.engine.closure(ref for key in affected for ref in self.engine.uses(key))
-        for ref in dirty & self.failures.keys():
-            if not self.members.is_writing(ref):
-                self.members.retry_now(ref)
-
-    def _queue(self, refs: Iterable[Ref]) -> None:
-        self._backlog.add(refs, self.engine.objects, self.device.observed)
+    def _since(self) -> float:
+        now = self._clock()
+        return now if self._event_at is None else min(self._event_at, now)
 
     def queue_lengths(self) -> tuple[int, int]:
-        """Return how many objects wait for a pass, and how many pools for a write of members."""
-        return len(self._backlog), len(self.members.pending)
-
-    # --- what is due ---------------------------------------------------------------------
+        """Return how many objects wait for a rollout or a reply, and how many pools for their members."""
+        return len(self.table.queue) + len(self.table.sent), len(self.table.members)
 
     @property
-    def failures(self) -> Mapping[Ref, Failure]:
+    def failures(self) -> Mapping[Ref, ObjectRow]:
         """Objects that the device refused."""
-        return self._retry.failures
-
-    def needs_observation(self) -> bool:
-        """True if the next pass must read the device first."""
-        return self.device.stale or any(
-            ref not in self._backlog and not self.members.is_held_up(ref)
-            for ref in self._retry.due(self._clock()))
-
-    def next_retry(self) -> float | None:
-        """Return the time of the next attempt at what was refused, deferred, or left over by a pass."""
-        if self._again or self._unfinished or self.engine.checks.news or self._backlog or (
-                self.engine.has_changed_pools or
-                self.members.has_room() or self.members.has_changed or self._routes):
-            return -math.inf
-        times = (self._retry.next_due(self.members.is_held_up), self.retention.deferred.next_due())
-        return min((time for time in times if time is not None), default=None)
+        return self.table.failures
 
     @property
     def loaded(self) -> bool:
         """True once every Change that the first reading called for was tried, whatever has come in since."""
-        return self._first_load is not None and not self._first_load
+        return self.has_read and not self.table.first
 
-    # --- the plan ------------------------------------------------------------------------
+    # --- the loop's part --------------------------------------------------------------------
 
-    def plan(self, *, full: bool, most: int | None = None) -> Plan:
-        """Return what is to be written now.
+    def dispatch(self) -> None:
+        """Send what may be sent now, and report what has settled."""
+        if self.rollouts.trouble is None:
+            if self.has_read:
+                self.rebuild_pools()
+                self.rollouts.send_due_members()
+            if self.device.stale:
+                self._begin_reading()
+            if self.reading is None and self.has_read:
+                self.rollouts.advance(may_begin=not self.work)
+            if self._left_due and not (self.reading or self.rollouts.current or self.rollouts.is_due):
+                self.remove_left()
+        if self._may_report() and not self.work:
+            self._report()
 
-        Args:
-            full: compare everything.
-            most: about so many objects of the backlog at most.
+    def _may_report(self) -> bool:
+        """True if what has settled can be told: what is known of the device is not in doubt."""
+        return (self._report_due and self.rollouts.current is None and self.reading is None
+                and self.rollouts.trouble is None and not self.device.stale)
+
+    def _note_settled(self) -> None:
+        self._report_due = True
+
+    def _report_between(self) -> None:
+        """Report between two rollouts, but not before the first one after a reading."""
+        if self._may_report() and not self.rollouts.is_demanded:
+            self._report()
+
+    @property
+    def can_go_on(self) -> bool:
+        """True if `dispatch` has something to do that needs no message."""
+        return self.rollouts.trouble is None and bool(
+            self.engine.has_changed_pools or self._may_report()
+            or (self.rollouts.current is None and self.reading is None and not self.rollouts.is_asking
+                and (self.device.stale or self.rollouts.is_due)))
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is under way, and nothing is due before a timer; writes that hang do not count."""
+        hanging = len(self.table.hanging(self.patience_s))
+        return not (self.work or self.reading or self.rollouts.current or self.table.members
+                    or self._report_due or self.rollouts.is_due
+                    or (self.device.stale and self.rollouts.trouble is None)
+                    or self.engine.has_changed_pools or hanging < len(self.table.sent) or self._left_due
+                    or self._left_goes)
+
+    def run_until_idle(self) -> None:
+        """Do all that is due, and wait until nothing is under way.
+
+        Raises: the error because of which nothing more is sent, often a BigIPError.
         """
-        desired, observed, owns = self.engine.objects, self.device.observed, self.retention.owns
-        if full:
-            self.engine.set_facts(self.device.facts)
-            self.retention.keep_pods()
-        for _ in self.engine.rebuild_pools():
-            self.device.calls.look()
-        self._collect()
-        self.guard.kept = frozenset(self.engine.pools_of_pods())
-        if full:
-            changes = diff(desired, observed, owns, ordinals=self.device.ordinals)
-            self._start_over(changes)
-        also = self.retention.deferred.due(self._clock()) | self.retention.awaiting_secret
-        self._hold_deletes(also)
-        held = self.guard.held
-        self._portion = (
-            self.members.pending | self._backlog.portion(desired, observed, most, also - held)) - held
-        self.device.calls.look()
-        if not full or most is not None or held:
-            changes = diff(desired, observed, owns, self._portion, self.device.ordinals)
-            self.device.calls.look()
-        changes = self.retention.determine(changes)
-        return tuple(change for change in changes if self._hold(change) is None)
+        while True:
+            self.timers.fire(self._clock())
+            self.work.step(STEP_S)
+            self.dispatch()
+            trouble = self.rollouts.trouble
+            if trouble is not None and self.device.dispatcher.is_quiet:
+                raise trouble
+            if trouble is None and self.is_idle:
+                return
+            for message in self.inbox.take(self._wait_s()):
+                message()
 
-    def _start_over(self, changes: Plan) -> None:
-        """Fill the backlog after a reading: with everything that differs, and nothing else."""
-        self._backlog.clear()
-        self.times.keep({change.ref for change in changes})
-        pools = {change.ref for change in changes if self.members.is_present(change.ref)}
-        self.members.start_over(pools)
-        self._queue(change.ref for change in changes if change.new is None or change.ref not in pools)
-        if self._first_load is None:
-            self._first_load = {*self._backlog, *pools}
-            self.first_load = len(self._first_load)
+    def _wait_s(self) -> float:
+        """Return how long `run_until_idle` may wait for a message."""
+        if self.can_go_on or self.work:
+            return 0.0
+        at = self.timers.next_at()
+        return WAIT_S if at is None else max(0.0, min(WAIT_S, at - self._clock()))
+
+    def _begin_reading(self) -> None:
+        """Read the device, once no rollout is under way."""
+        if self.reading is None and self.rollouts.current is None and not self.work:
+            self.read()
+
+    def read(self, *, create_folder: bool = True) -> None:
+        """Begin to read the device. Args: as those of WholeReading."""
+        self._begin()
+        self.read_at = self._clock()
+        self._number += 1
+        number = self._number
+        self.reading = WholeReading(
+            self.device, create_folder=create_folder, on_facts=self.take_facts,
+            on_end=lambda error: self._reading_ended(error) if number == self._number else None)
+
+    def start_over(self, *, follows: bool) -> None:
+        """Begin to write, or to follow another router: what is known is out of date."""
+        self.follows, self.has_read, self.device.stale = follows, False, True
+        self._number += 1
+        self.reading = self.rollouts.trouble = None
+        self._end()
+
+    def take_facts(self, facts: DeviceFacts) -> None:
+        """Take the changes that waited for facts."""
+        held, self._held = self._held, None
+        if held is not None:
+            self.engine.set_facts(facts)
+            for delta in held:
+                self.apply(delta)
+
+    def _reading_ended(self, error: Exception | None) -> None:
+        self.reading = None
+        self.take_facts(self.device.facts)
+        if error is not None:
+            self.rollouts.suspend(error)
+        elif self.follows:
+            self.engine.set_facts(self.device.facts)
+            self._rebuild_all()
+            self._end()
+        else:
+            self.compare_all()
+
+    def _rebuild_all(self) -> None:
+        finish(self.engine.rebuild_pools())
+        self._collect()
+
+    def compare_all(self) -> None:
+        """Compare everything that is wanted with what a reading has shown."""
+        self.take_facts(self.device.facts)
+        self.engine.set_facts(self.device.facts)
+        self.retention.keep_pods()
+        self._rebuild_all()
+        self._start_over()
+
+    def _start_over(self) -> None:
+        """Fill the table after a reading: with everything that differs, and nothing else."""
+        changes = diff(self.engine.objects, self.device.observed, self.retention.owns,
+                       ordinals=self.device.ordinals)
+        differing = {change.ref for change in changes}
+        self.members.start_over(ref for ref in differing if self.table.is_present_pool(ref))
+        first, self.has_read = not self._has_started, True
+        self.table.keep(differing)
+        self.table.touch_differing((change.ref for change in changes), first=first)
+        self.table.retry_due()
+        if first:
+            self._has_started = True
+            self.first_load = len(differing)
             self.retention.hold_members(self._clock())
             self.retention.hold_ways(self._clock())
+        self._routes.add(self.engine.routes())
+        self.rollouts.is_demanded = self._report_due = self._reports_all = self._left_due = True
 
-    def _hold_deletes(self, also: set[Ref]) -> None:
-        """Take deletes out of the backlog that must be confirmed; put back those that need not be any more.
+    def _begin(self) -> None:
+        if not self._is_passing:
+            self._is_passing = True
+            self.on_begin()
 
-        Args: also: objects that are compared besides the backlog.
-        """
-        released = self.retention.hold_deletes(chain(self._backlog, also), self._clock())
-        self._backlog.remove(self.guard.held)
-        self._queue(released)
+    def _end(self) -> None:
+        if self._is_passing:
+            self._is_passing = False
+            self.on_end(self.rollouts.trouble)
 
-    def _hold(self, change: AnyChange) -> Hold | None:
-        """Return why a Change is not in the Plan, and until when; None if it is."""
-        return self.retention.hold_write(change.ref, self._clock()) or self.members.hold(change)
+    def remove_left(self) -> None:
+        """Remove what a failure has left on the device, in a thread."""
+        self._left_due, self._left_goes, installed = False, True, self.device.installed_files()
+        self.device.dispatcher.send(lambda: self.device.remove_left(installed), self._left_removed)
 
-    def foresee(self, plan: Plan) -> None:
-        """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
-        self._retry.record(self.device.unit.attachments.foresee(plan), (), self._clock())
+    def _left_removed(self, job: Job) -> None:
+        self._left_goes = False
+        if job.error is not None:
+            self.rollouts.suspend(job.error)
 
-    # --- the pass ------------------------------------------------------------------------
+    # --- results ---------------------------------------------------------------------------
 
-    def run(self, *, full: bool, most: int | None = None,
-            on_change: OnChange = lambda change: None) -> Report:
-        """Plan and write.
-
-        Args:
-            full: compare everything; the caller has observed the device.
-            most: see `plan`. The rest, or what an interruption of the device left, is for the next pass.
-        Raises:
-            BigIPError: the pass ended early; the next one must be full.
-        """
-        now, self._unfinished = self._clock(), True
-        self.retention.draining.expire(now)
-        self.members.wait(on_change)
-        plan = self.plan(full=full, most=most)
-        self._backlog.remove(self._portion)
-        try:
-            outcome = self._carry_out(plan, on_change)
-        except BaseException:
-            self._put_back(self._portion)
-            raise
-        self._put_back(change.ref for change in outcome.not_sent)
-        self.guard.record_pass(outcome.done, now)
-        changed = self._record_outcome(outcome)
-        while self.members.program(on_change):  # pools that go, and what came in since
-            self.members.wait_a_moment()
-        outcome.done += self._correct(on_change)
-        # Dependents of these may be gone, or have changed, since the Plan was made: one more pass finds out.
-        left_alone = any(ref not in self.engine.objects for ref in self.retention.awaiting_secret)
-        self._again = not self._again and bool(outcome.done and left_alone)
-        self._unfinished = False
-        if outcome.done and self.device.facts.original.reencrypt and not self._backlog:
-            self.device.stale = True  # what was there only until the original's Rules were ours goes now
-        self.times.settle(self._portion)
-        changed |= self.members.take_changed()
-        outcome.done += self.members.take_done()
-        self._first_load = {ref for ref in self._first_load or ()
-                            if ref in self._backlog or ref in self.members.pending}
-        return self._report(outcome, changed, full=full)
-
-    def _put_back(self, refs: Iterable[Ref]) -> None:
-        self._backlog.put_back(refs, self.engine.objects, self.device.observed)
-
-    def _carry_out(self, plan: Plan, on_change: OnChange) -> Outcome:
-        self.members.planned = planned = {change.ref for change in plan}
-        waiting, outcome = self._retry.errors(planned), Outcome()
-        try:
-            self.device.apply(
-                plan, outcome=outcome, newest=self.members.newest, soon=self._retry.is_recent,
-                earlier_failures={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
-                deferred={*self.retention.deferred.refs, *waiting},
-                should_retain=lambda outcome: self.retention.should_retain(
-                    {ref for ref, error in (*outcome.failed.items(), *waiting.items())
-                     if not is_usable(error)}),
-                on_change=lambda change: self.members.confirm(change, on_change),
-            )
-        except BaseException:
-            # The next pass tries other objects first: so the object that is to blame is found.
-            self._record_failed(outcome)
-            raise
-        finally:
-            self.members.planned = frozenset()
-        return outcome
-
-    def _record_failed(self, outcome: Outcome) -> None:
-        self._retry.record(outcome.failed, outcome.blocked, self._clock())
-
-    def _record_outcome(self, outcome: Outcome) -> set[Ref]:
-        """Record refusals and deferred deletes; returns the objects whose refusal began, changed or ended."""
-        now = self._clock()
-        deferred = {change.ref for change in outcome.deferred_deletes}
-        # A delete that is deferred has a back-off as such.
-        own_backoff = self.retention.awaiting_secret | deferred
-        changed, recovered = self._retry.record_pass(
-            outcome.failed, outcome.blocked, now, recovered=self.members.take_recovered(),
-            is_settled=lambda ref: ref in own_backoff or (
-                self.engine.objects.get(ref) == self.device.observed.get(ref))
-            or self.members.lacks_only_monitors(ref))
-        self.retention.deferred.record(
-            deferred, {change.ref for change in outcome.done} | outcome.failed.keys(), outcome.in_use, now,
-            is_going=self.retention.is_going, recovered=recovered)
-        return changed
-
-    def _correct(self, on_change: OnChange) -> list[AnyChange]:
-        """Correct objects that stay because of a refusal; returns what was written.
-
-        That is tried in every pass, but must not go on without end: an object waits for its turn if the last
-        error of its write makes the next pass follow at once, with a reading.
-        """
-        now = self._clock()
-        waiting = {ref for ref, failure in self.failures.items()
-                   if isinstance(failure.error, UNCERTAIN_ERRORS)
-                   and self.retention.hold_write(ref, now) is not None}
-        plan = tuple(change for change in self.retention.corrections(self.failures.keys())
-                     if change.ref not in waiting and self.retention.hold_emptied(change.ref) is None)
-        outcome = Outcome()
-        try:
-            self.device.apply(plan, on_change=on_change, outcome=outcome)
-        finally:
-            self._record_failed(Outcome(failed={
-                ref: error for ref, error in outcome.failed.items() if isinstance(error, UNCERTAIN_ERRORS)}))
-        self._queue(change.ref for change in outcome.done if change.verb == CREATE)  # nobody wants it
-        return outcome.done
-
-    def _report(self, outcome: Outcome, changed: set[Ref], *, full: bool) -> Report:
+    def _report(self) -> None:
         """Judge the Routes that may have a new verdict: those with everything that they need behind them."""
-        if full:
-            self._routes.add(self.engine.routes())
-        self._routes.add_users(changed)
-        keys = self._routes.take(self._portion)
-        full, self._reports_all = full or self._reports_all, False
+        self._routes.add_users(self.table.take_changed())
+        outcome, self.rollouts.outcome = self.rollouts.outcome, Outcome()
+        keys = self._routes.take(change.ref for change in (*outcome.done, *outcome.deferred_deletes))
+        self._report_due = bool(keys) and bool(self._routes)
+        full, self._reports_all = self._reports_all, False
         removed, self._removed = self._removed, {}
         verdicts, warnings = {}, {}
-        for key in self._routes.while_looking(keys):
+        for key in keys:
             if (verdict := self.verdicts.verdict(key)) is not None:
                 verdicts[key] = verdict
             warnings[key] = self.warnings(key)
-        return Report(outcome, full, verdicts, warnings, removed)
+        self.guard.kept = frozenset(self.engine.pools_of_pods())
+        self.on_report(Report(outcome, full, verdicts, warnings, removed))
 
     def warnings(self, key: Key) -> tuple[Problem, ...]:
         """Return what the team should know about a Route that is served."""
@@ -466,4 +450,9 @@ class Reconciler:
 
     def is_converged(self) -> bool:
         """True if all that is desired is on the device, apart from refused objects; after an observation."""
-        return all(change.verb == DELETE or change.ref in self.failures for change in self.plan(full=True))
+        self.engine.set_facts(self.device.facts)
+        self._rebuild_all()
+        changes = diff(self.engine.objects, self.device.observed, self.retention.owns,
+                       ordinals=self.device.ordinals)
+        return all(change.verb == DELETE or change.ref in self.failures
+                   for change in self.retention.determine(changes))

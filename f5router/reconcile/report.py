@@ -1,7 +1,7 @@
 """The report of a pass, and the choice of the Routes that are in it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from f5router.desired.engine import Engine
@@ -11,19 +11,16 @@ from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
-from f5router.reconcile.backlog import Backlog, hosts_of
+from f5router.reconcile.backlog import hosts_of
+from f5router.reconcile.table import Table
 from f5router.status.condition import Verdict
 
 OTHERS_MOST = 1000
 """Most Routes in a report besides those of which the pass wrote something."""
 
-ROUTES_PER_LOOK = 100
-"""Routes between two looks at endpoints."""
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of a pass. A pass that takes only a part of the work leaves the rest to the next."""
+    """Changes and verdicts that have settled since the last report."""
 
     outcome: Outcome
     full: bool
@@ -35,12 +32,23 @@ class Report:
     """Routes that are served no longer, as they were last evaluated: deleted, or not selected any more."""
 
 
+def combined(reports: Iterable[Report]) -> Report:
+    """Return several reports as one, the later over the earlier."""
+    whole = Report(Outcome(), full=False, verdicts={}, warnings={})
+    for report in reports:
+        whole.outcome.add(report.outcome)
+        whole.verdicts.update(report.verdicts)
+        whole.warnings.update(report.warnings)
+        whole.removed.update(report.removed)
+        whole = replace(whole, full=whole.full or report.full)
+    return whole
+
+
 class ChangedRoutes:
     """Routes whose verdict may have changed since it was last reported."""
 
-    def __init__(self, engine: Engine, device: Device, backlog: Backlog, *, look: Callable[[], object]):
-        """Args: look: lets endpoints be written in between, called every few Routes."""
-        self._engine, self._device, self._backlog, self._look = engine, device, backlog, look
+    def __init__(self, engine: Engine, device: Device, table: Table):
+        self._engine, self._device, self._table = engine, device, table
         self._keys: dict[Key, None] = {}
 
     def __bool__(self) -> bool:
@@ -68,14 +76,14 @@ class ChangedRoutes:
     def take(self, portion: Iterable[Ref]) -> list[Key]:
         """Return the Routes to report: those of a portion, and as many others as take no time.
 
-        A Route that needs something in the backlog stays for a later report.
+        A Route that needs something which is to be written stays for a later report.
         """
         chosen = dict.fromkeys(
             key for host in self._hosts(portion) for key in self._engine.routes_of_host(host)
             if key in self._keys)
         chosen |= dict.fromkeys(islice(self._keys, OTHERS_MOST))
         settled = []
-        for key in self.while_looking(chosen):
+        for key in chosen:
             del self._keys[key]
             if key in self._engine.routes():
                 if self._is_settled(key):
@@ -84,13 +92,6 @@ class ChangedRoutes:
                     self._keys[key] = None  # behind the others
         return settled
 
-    def while_looking(self, keys: Iterable[Key]) -> Iterator[Key]:
-        """Yield the same Routes, and look at endpoints in between."""
-        for number, key in enumerate(keys, start=1):
-            yield key
-            if number % ROUTES_PER_LOOK == 0:
-                self._look()
-
     def _hosts(self, refs: Iterable[Ref]) -> set[str]:
         """Return the Hosts of objects that lead requests, desired or observed."""
         states = (self._engine.objects, self._device.observed)
@@ -98,5 +99,5 @@ class ChangedRoutes:
                 for host in hosts_of(state[ref], state)}
 
     def _is_settled(self, key: Key) -> bool:
-        """True if nothing that a Route needs is in the backlog."""
-        return not self._backlog or self._backlog.isdisjoint(self._engine.closure(self._engine.uses(key)))
+        """True if nothing that a Route needs is to be written, or is being written by a rollout."""
+        return self._table.is_settled(self._engine.closure(self._engine.uses(key)))

@@ -4,7 +4,6 @@
 - Draining: the Route has just become passthrough.
 - Undetermined: a Secret that decides about the object, or the source that it belongs to, is not read yet.
 - DeleteGuard: the deletes are so many that a second list of the cluster must confirm them.
-- RetrySchedule: the device has refused the object.
 """
 
 import math
@@ -30,7 +29,7 @@ from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold, HoldReason
 from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.placeholders import is_placeholder, with_placeholders
-from f5router.reconcile.retry import BACKOFF, RetrySchedule
+from f5router.reconcile.table import BACKOFF
 from f5router.reconcile.undetermined import Undetermined
 from f5router.reconcile.unread_sources import UnreadSources
 
@@ -113,9 +112,9 @@ class Draining:
 class Retention:
     """Joins these reasons, for one engine and one device."""
 
-    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, *, folder: str,
+    def __init__(self, engine: Engine, device: Device, *, folder: str,
                  guard: DeleteGuard, drain_s: float):
-        self._engine, self._device, self._retry, self._folder = engine, device, retry, folder
+        self._engine, self._device, self._folder = engine, device, folder
         self.guard = guard
         self.deferred = DeferredDeletes()
         self.draining = Draining(drain_s)
@@ -233,14 +232,10 @@ class Retention:
         ways = [obj for obj in self._device.observed.values() if obj.KIND in OF_NODES and self.owns(obj)]
         self.guard.review_ways([obj.ref for obj in ways if self.is_going(obj.ref)], len(ways), now)
 
-    def hold_write(self, ref: Ref, now: float) -> Hold | None:
-        """Return why it is too early to write an object."""
-        return self.hold_emptied(ref) or self._retry.hold(ref, now, lambda: self._engine.closure({ref}))
-
     def hold_emptied(self, ref: Ref) -> Hold | None:
         """Hold a pool that would lose all members, or a way that would go, until a second list confirms it.
         """
-        held = (ref in self.guard.emptied and self._is_emptied(ref)) or (
+        held = (ref in self.guard.emptied | self.guard.held and self._is_emptied(ref)) or (
             ref in self.guard.ways and self.is_going(ref))
         return Hold(HoldReason.UNCONFIRMED, math.inf) if held else None
 

@@ -14,20 +14,19 @@ from f5router.model.texts import SECRET_NOT_READ, Findings
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.plan.change import Stage, stage
 from f5router.plan.problems import GroupedProblem, grouped
-from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
-from f5router.reconcile.retry import RetrySchedule
+from f5router.reconcile.table import Table
 from f5router.status.condition import PENDING, Verdict
 
 
 class Verdicts:
     """Reads engine, device and refusals; changes nothing."""
 
-    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, deferred: DeferredDeletes,
-                 backlog: Backlog, *, certificates: CertificateWarnings):
-        self._engine, self._device, self._retry = engine, device, retry
-        self._deferred, self._backlog, self._certificates = deferred, backlog, certificates
+    def __init__(self, engine: Engine, device: Device, table: Table, deferred: DeferredDeletes, *,
+                 certificates: CertificateWarnings):
+        self._engine, self._device, self._table = engine, device, table
+        self._deferred, self._certificates = deferred, certificates
 
     def verdict(self, key: Key) -> Verdict | None:
         """Return the verdict for a Route's status; None while it is not yet known."""
@@ -40,7 +39,7 @@ class Verdicts:
         if not self._device.unconfirmed.isdisjoint(needed):
             return PENDING  # the last write may have been done
         if (ref := self._refused_object(needed)) is not None:
-            error = self._retry.failures[ref].error
+            error = self._table.error(ref)
             return PENDING if isinstance(error, Unconfirmed) else Verdict(
                 False, DEVICE_REJECTED, f"{ref}: {error.text}")
         profiles = (Ref(ServerSSL.KIND, path) for path in self._device.facts.missing_profiles)
@@ -48,7 +47,7 @@ class Verdicts:
             return Verdict(False, DEVICE_REJECTED, f"{missing[0]} is not there")  # nobody refused a write
         if (secret := engine.pending_secret(key)) is not None and secret.forbidden:
             return self._without_right(key, needed)
-        if not self._backlog.isdisjoint(needed):
+        if not self._table.is_settled(needed):
             return None
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
@@ -57,7 +56,7 @@ class Verdicts:
     def _left_open(self, closing: Collection[Ref]) -> str:
         """Return what a Route's text adds while the BIG-IP refuses what keeps its requests from others."""
         ref = self._refused_object(self._engine.closure(closing)) if closing else None
-        error = None if ref is None else self._retry.failures[ref].error
+        error = None if ref is None else self._table.error(ref)
         return "" if error is None or isinstance(error, Unconfirmed) else (
             f"; others may get its requests, as the BIG-IP refuses {ref}: {error.text}")
 
@@ -81,8 +80,8 @@ class Verdicts:
     def _left_out(self, key: Key) -> dict[Ref, str]:
         """Return the pools of a Route that the BIG-IP has without some of their members, and why."""
         texts = {}
-        for ref in sorted(self._engine.closure(self._engine.uses(key)) & self._retry.failures.keys()):
-            error = self._retry.failures[ref].error
+        for ref in sorted(self._engine.closure(self._engine.uses(key)) & self._table.failures.keys()):
+            error = self._table.error(ref)
             if isinstance(error, Incomplete) and ref == error.applied.ref:
                 texts[ref] = left_out(ref, self._engine.objects.get(ref), error)
         return texts
@@ -98,7 +97,7 @@ class Verdicts:
 
         A pool without some of its members does not count, unless previous objects stay because of it.
         """
-        failures = self._retry.failures
+        failures = self._table.failures
         failed = {ref for ref in needed & failures.keys()
                   if failures[ref].blocked or not isinstance(failures[ref].error, Incomplete)}
         return min(failed, key=lambda ref: (stage(self._engine.objects[ref]), ref), default=None)
@@ -142,7 +141,7 @@ class Verdicts:
             ref = self._refused_object(self._engine.closure(self._engine.uses(key)))
             if ref is not None:
                 unserved[key] = refused.get(ref, unserved[key])
-        blocked = {ref for ref, failure in self._retry.failures.items() if failure.blocked}
+        blocked = {ref for ref, failure in self._table.failures.items() if failure.blocked}
         return grouped(refused, unserved, blocked)
 
     def _refused_texts(self) -> dict[Ref, str]:
@@ -151,7 +150,7 @@ class Verdicts:
         A right that is missing is one cause, whatever the objects on which it is.
         """
         errors = {**self._deferred.in_use, **{
-            ref: failure.error for ref, failure in self._retry.failures.items()
+            ref: self._table.error(ref) for ref in self._table.failures
             if ref.kind not in (*vxlan.KINDS, StaticRoute.KIND)}}
         texts, denied = {}, ""
         for ref in sorted(errors, key=lambda ref: (self._stage(ref), ref)):
@@ -171,14 +170,14 @@ class Verdicts:
 
     def network_findings(self) -> Findings:
         """Return what keeps the BIG-IP from reaching pods, and network objects that it refused."""
-        failures = self._retry.failures
+        failures = self._table.failures
         refused: dict[BigIPError, Ref] = {}
         # An object that needs a refused one has the same error: report the first in the order of writes.
         for ref in sorted((ref for ref in failures if ref.kind in vxlan.KINDS),
                           key=lambda ref: (vxlan.KINDS.index(ref.kind), ref)):
-            refused.setdefault(failures[ref].error, ref)
+            refused.setdefault(self._table.error(ref), ref)
         texts = tuple(vxlan_checks.refusal(ref, error) for error, ref in refused.items())
-        routes = {ref: failure.error for ref, failure in failures.items() if ref.kind == StaticRoute.KIND}
+        routes = {ref: self._table.error(ref) for ref in failures if ref.kind == StaticRoute.KIND}
         return self._engine.network_findings() + Findings(texts) + static_routes.refusals(
             routes, self._engine.objects)
 

@@ -115,7 +115,7 @@ def _needed(reconciler: Reconciler, refs: Iterable[Ref]) -> tuple[NeededObject, 
     desired, observed, failures = reconciler.engine.objects, reconciler.device.observed, reconciler.failures
     return tuple(
         NeededObject(ref, desired.get(ref), observed.get(ref),
-                     failures[ref].error.text if ref in failures else "")
+                     reconciler.table.error(ref).text if ref in failures else "")
         for ref in refs)
 
 

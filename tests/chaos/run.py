@@ -4,6 +4,7 @@ Longer than other modules: the Site is all that a seed has, and its course reads
 """
 
 import logging
+import math
 import tempfile
 import time
 import traceback
@@ -26,6 +27,7 @@ from f5router.model.ownership import owns
 from f5router.plan.diff import diff
 from mocks.bigip import FakeBigIP
 from mocks.bigip.pair import Pair
+from tests import pump
 from tests.chaos import expected, faults, script, statuses
 from tests.chaos.disturbances import RULES_OF_OTHERS, Disturbances
 from tests.chaos.script import Act, Change
@@ -49,6 +51,8 @@ ELECTION = {"leader_elect": "true", "leader_elect_lease_duration": "2s",
             "leader_elect_renew_deadline": "1500ms", "leader_elect_retry_period": "100ms",
             "leader_elect_resource_namespace": "default"}
 """Of a router with a Lease, in real time."""
+REPLIES_S = 1.0
+"""Longest wait for the replies to what a turn has sent."""
 LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
@@ -246,16 +250,23 @@ class Site:
             return
         if not router.replica.leads:  # it may lead after a while, in real time
             time.sleep(LOOK_S)
-            router.turn()
+            self._turn()
             return
         for _ in range(looks):
             if router.next_turn_at() <= self._lab.clock():
                 break
             time.sleep(LOOK_S)
         ahead_s = router.next_turn_at() - self._lab.clock()
-        if ahead_s > 0:
+        if 0 < ahead_s < math.inf:
             self._lab.later(ahead_s)
+        self._turn()
+
+    def _turn(self) -> None:
+        """Let the loop do what is due, and wait a moment for the replies."""
+        router, end = self._router, time.monotonic() + REPLIES_S
         router.turn()
+        while pump.is_under_way(router) and time.monotonic() < end:
+            router.turn(LOOK_S)
 
     def pass_time(self, seconds: float) -> None:
         """Let the router's clock jump."""
@@ -412,7 +423,7 @@ class Site:
     def _is_busy(self) -> bool:
         """True if the router knows that something is left to do."""
         reconciler = self._router.reconciler
-        return reconciler.next_retry() is not None or reconciler.device.stale
+        return pump.next_retry(reconciler) is not None or reconciler.device.stale
 
     def _cheap_problems(self, wanted: expected.Expected) -> list[str]:
         """Return what is wrong, by a look that costs little."""

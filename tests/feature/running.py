@@ -34,7 +34,7 @@ class Running:
     def later(self) -> None:
         """Let the router's time run ahead, until every back-off of an object has ended."""
         self.lab.later()
-        self.router.signal.wake()
+        self.router.inbox.wake()
 
     def begin_stop(self) -> None:
         self._stop.set()

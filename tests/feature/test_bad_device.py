@@ -9,7 +9,7 @@ import pytest
 from f5router.app.controller import Controller
 from f5router.app.once import converge
 from mocks.bigip.listener import Outcome
-from tests import manifests
+from tests import manifests, pump
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.running import Running
@@ -30,7 +30,7 @@ def errors(caplog) -> list[str]:
 def end_pauses(router: Running) -> None:
     """Let the pauses after a refused login end now."""
     router.lab.later(max(router.lab.timing.refused_login_s, router.lab.timing.login_pause_s))
-    router.router.signal.wake()
+    router.router.inbox.wake()
 
 
 def test_a_password_that_is_refused_and_then_accepted(lab, running, caplog):
@@ -136,7 +136,7 @@ def test_a_reading_of_which_something_else_answers_a_part(lab, path):
     lab.clear()
     other = Elsewhere(lab, path)
     router.device.stale = True
-    router.attempt_pass()
+    pump.attempt(router)
     assert other.count == 1
     assert lab.writes() == []
     assert not router.device.stale
@@ -290,7 +290,7 @@ def test_back_off_of_a_refused_object(lab):
     lab.converge(router)
     waits = []
     for _ in range(8):
-        due = router.reconciler.next_retry()
+        due = pump.next_retry(router.reconciler)
         waits.append(due - now[0])
         now[0] = due - 0.1
         lab.clear()

@@ -16,7 +16,7 @@ from f5router.kube.api import decode
 from f5router.model.delta import Delta
 from f5router.model.errors import Standby
 from f5router.reconcile.reconciler import Reconciler
-from tests import manifests
+from tests import manifests, pump
 from tests.builders import identity
 from tests.waiting import DEADLINE_S, until
 
@@ -93,7 +93,7 @@ def test_calls_of_an_endpoint_change_after_a_quiet_time(lab, joined, calls):
     router = lab.router()
     lab.converge(router)
     lab.later(failover.ALONE_S - 1)
-    router.failover.check()  # as the loop does every few seconds
+    pump.check_failover(router)  # as the loop does every few seconds
     lab.later(failover.FRESH_S)
     lab.clear()
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.1", "10.1.1.3")))
@@ -106,8 +106,8 @@ def test_a_device_that_joins_others_is_asked_from_the_next_reading_on(lab):
     router = lab.router()
     lab.converge(router)
     lab.bigip.join_group("pair")
-    router.drift.begin()
-    until(lambda: router.drift.step() or router.device.stale)
+    router.upkeep.drift.begin()
+    until(lambda: router.upkeep.drift.step() or router.device.stale)
     lab.bigip.set_failover("STANDBY")
     lab.later(failover.FRESH_S)
     with pytest.raises(Standby):
@@ -155,7 +155,7 @@ def test_work_of_an_endpoint_event(lab):
     with ExitStack() as stack:
         device = wiring.build_device(config, stack)
         reconciler = Reconciler(engine, device, folder=config.folder, clock=time.monotonic)
-        reconciler.plan(full=True)
+        pump.whole_plan(reconciler)
         device.observed, device.stale = dict(engine.objects), False
         for number in range(3):
             line = manifests.endpoints("ns0", "svc0", ("10.0.0.0", f"10.200.0.{number + 10}"))
@@ -164,7 +164,7 @@ def test_work_of_an_endpoint_event(lab):
             try:
                 slice_ = decode.endpoint_slice(line)
                 reconciler.apply(Delta(slices={slice_.key: slice_}))
-                plan = reconciler.plan(full=False)
+                plan = reconciler.members.take_due(1)
             finally:
                 sys.setprofile(None)
             assert calls["call"] + calls["c_call"] < 100_000

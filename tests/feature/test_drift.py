@@ -28,8 +28,8 @@ def read_again(lab, running) -> None:
     controller = running.router
     before = len(reads(lab))
     lab.later(PERIOD_S)
-    controller.signal.wake()
-    until(lambda: len(reads(lab)) > before and not controller.drift.is_active
+    controller.inbox.wake()
+    until(lambda: len(reads(lab)) > before and not controller.upkeep.drift.is_active
           and not controller.device.stale and controller.next_turn_at() > lab.clock())
 
 
@@ -48,7 +48,7 @@ def hold_reading(lab, running) -> None:
     held = lab.bigip.held
     lab.bigip.inject("hold", method="GET", path=LAST)
     lab.later(PERIOD_S)
-    running.router.signal.wake()
+    running.router.inbox.wake()
     until(lambda: lab.bigip.held > held)
 
 
@@ -90,10 +90,10 @@ def test_generations_are_a_hint(lab, serving):
         """Let names and generations be read once; returns the readings of everything so far."""
         before = len(selected(lab))
         lab.later(45)
-        controller.signal.wake()
-        until(lambda: len(selected(lab)) > before and controller.hint.due_at() < math.inf
+        controller.inbox.wake()
+        until(lambda: len(selected(lab)) > before and controller.upkeep.hint.due_at() < math.inf
               and controller.next_turn_at() > lab.clock())
-        until(lambda: not controller.drift.is_active and controller.next_turn_at() > lab.clock())
+        until(lambda: not controller.upkeep.drift.is_active and controller.next_turn_at() > lab.clock())
         return len(reads(lab)) - len(selected(lab))
 
     first = look()
@@ -113,11 +113,11 @@ def test_readings_are_measured(lab, serving):
     running = serving(f5_drift_interval="45s")
     controller = running.router
     lab.later(45)
-    controller.signal.wake()
-    until(lambda: controller.hint.pace.cpu_s > 0)
+    controller.inbox.wake()
+    until(lambda: controller.upkeep.hint.pace.cpu_s > 0)
     read_again(lab, running)
-    until(lambda: controller.drift.pace.cpu_s > 0)
-    assert (controller.hint.pace.interval_s, controller.drift.pace.interval_s) == (45, PERIOD_S)
+    until(lambda: controller.upkeep.drift.pace.cpu_s > 0)
+    assert (controller.upkeep.hint.pace.interval_s, controller.upkeep.drift.pace.interval_s) == (45, PERIOD_S)
 
 
 def test_changes_do_not_wait_for_a_reading(lab, router):
@@ -129,11 +129,11 @@ def test_changes_do_not_wait_for_a_reading(lab, router):
     lab.kube.delete("Route", "shop", "b")
     router.wait(lambda: lab.admitted("shop", "d").get("status") == "True")
     router.wait(lambda: ("POST", "/mgmt/tm/ltm/pool") in lab.writes())
-    assert router.router.drift.is_active
+    assert router.router.upkeep.drift.is_active
     until(lambda: router.router.next_turn_at() > lab.clock())
     writes = lab.writes()
     lab.bigip.release()
-    until(lambda: not router.router.drift.is_active)
+    until(lambda: not router.router.upkeep.drift.is_active)
     read_again(lab, router)
     assert lab.writes() == writes
 

@@ -28,13 +28,13 @@ class Site:
         """Let time pass in steps, with all that is due meanwhile."""
         for step in [STEP_S] * int(seconds // STEP_S) + [seconds % STEP_S]:
             self.lab.later(step)
-            self.router.signal.wake()
+            self.router.inbox.wake()
             until(self._is_idle)
 
     def _is_idle(self) -> bool:
         router = self.router
-        return (router.next_turn_at() > self.lab.clock() and not router.drift.is_active
-                and router.hint.due_at() < math.inf and not router.device.stale)
+        return (router.next_turn_at() > self.lab.clock() and not router.upkeep.drift.is_active
+                and router.upkeep.hint.due_at() < math.inf and not router.device.stale)
 
     def add(self, name: str, **kind) -> None:
         self.lab.apply(manifests.route(name, host=f"{name}.example.com", **kind))

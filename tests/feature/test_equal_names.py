@@ -37,14 +37,14 @@ def pass_time(lab, routers, seconds: float) -> None:
     for step in [STEP_S] * int(seconds // STEP_S) + [seconds % STEP_S]:
         lab.later(step)
         for running in routers:
-            running.router.signal.wake()
+            running.router.inbox.wake()
         until(lambda: all(is_idle(lab, running) for running in routers))
 
 
 def is_idle(lab, running) -> bool:
     router = running.router
-    return (router.next_turn_at() > lab.clock() and not router.drift.is_active
-            and router.hint.due_at() < math.inf and not router.device.stale)
+    return (router.next_turn_at() > lab.clock() and not router.upkeep.drift.is_active
+            and router.upkeep.hint.due_at() < math.inf and not router.device.stale)
 
 
 def ready(running) -> str:

@@ -10,7 +10,7 @@ import pytest
 from f5router.app.timing import SyncTiming
 from f5router.model.cluster import Key
 from mocks.bigip import FakeBigIP, unit
-from tests import manifests
+from tests import manifests, pump
 from tests.feature.test_monitor import Served
 from tests.waiting import DEADLINE_S, until
 
@@ -62,15 +62,15 @@ def test_a_standby_is_no_failure(lab):
     lab.apply(manifests.route("a"))
     served = Served(lab, lab.stack)
     assert served.router.cluster.wait_synced(DEADLINE_S)
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert served.missing() == {"bigip-active", "has-synced"}
     assert "[-]bigip-active failed: the unit is STANDBY" in served.get("/readyz").text
     assert served.metric("f5router_bigip_active") == 0
     assert served.metric("f5router_reconcile_failures_total") == 0
     assert served.metric("f5router_routes", verdict="pending") == 1
     lab.bigip.set_failover(unit.ACTIVE)
-    served.router.failover.check()
-    served.router.attempt_pass()
+    pump.check_failover(served.router)
+    pump.attempt(served.router)
     assert (served.missing(), served.metric("f5router_bigip_active")) == (set(), 1)
 
 
@@ -89,12 +89,12 @@ def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
             lab.bigip.set_failover("STANDBY")
 
     lab.bigip.on_write = fail_over
-    router.attempt_pass()
+    pump.attempt(router)
     assert 10 <= len(lab.bigip.writes()) <= 10 + 4 + 2  # what was sent, and a policy's draft is one step
     assert not any(lab.admitted("shop", f"r{n}").get("status") == "True" for n in range(30))
     lab.clear()
     for _ in range(3):
-        router.attempt_pass()
+        pump.attempt(router)
     assert lab.bigip.writes() == []
     lab.bigip.on_write = None
     lab.bigip.set_failover(unit.ACTIVE)
@@ -108,7 +108,7 @@ def test_nothing_is_saved_or_tidied_up_on_a_standby(lab, each_write_asks):
     lab.apply(manifests.route("a"))
     router = lab.router()
     assert router.cluster.wait_synced(DEADLINE_S)
-    router.attempt_pass()
+    pump.attempt(router)
     lab.bigip.set_failover("STANDBY")
     lab.clear()
     router.settling.finish()
@@ -126,7 +126,8 @@ def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
     assert lab.admitted("shop", "a")["status"] == "True"
     key_and_uid = Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"]
     lab.bigip.set_failover("STANDBY")
-    router.attempt_pass()
+    router.device.stale = True
+    pump.attempt(router)
     assert not router.reporter.statuses.is_requested(*key_and_uid)
     lab.bigip.set_failover(unit.ACTIVE)
     lab.converge(router)
@@ -205,10 +206,10 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
     lab.apply(manifests.route("a"))
     router = lab.router(retry_s=0)
     assert router.cluster.wait_synced(DEADLINE_S)
-    router.attempt_pass()
+    pump.attempt(router)
     lab.bigip.inject("503-html", times=None)
-    router.failover.check()
-    router.attempt_pass()
+    pump.check_failover(router)
+    pump.attempt(router)
     health = {check.name: check.problem for check in router.monitor.health.ready()}
     assert (health["bigip-active"], "503" in health["bigip-reached"]) == ("", True)
 
@@ -261,7 +262,7 @@ def test_a_router_for_each_unit(lab, pair):
 
     def passes() -> None:
         for router in (first, two):
-            router.attempt_pass()
+            pump.attempt(router)
             assert router.reporter.statuses.flush(DEADLINE_S)
 
     def admitted(*names: str) -> set[str]:

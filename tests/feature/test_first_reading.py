@@ -5,6 +5,7 @@ import pstats
 
 import pytest
 
+from f5router.model.cluster import Key
 from tests import manifests
 from tests.builders import identity
 from tests.feature.test_loop import admitted, pool
@@ -49,7 +50,8 @@ def test_changes_during_the_first_reading(lab, running, path):
         until(lambda: lab.bigip.held > before)
         lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), manifests.route("c", host="c.com"))
         lab.kube.delete("Route", "shop", "b")
-        until(lambda: router.router.cluster.pending())
+        until(lambda: router.router.cluster.route(Key("shop", "b")) is None)
+        until(lambda: router.router.cluster.route(Key("shop", "c")) is not None)
     finally:
         lab.bigip.release()
     router.wait(lambda: admitted(lab, "c") == "True" and pool(lab) == {"10.1.1.9:8080"})

@@ -141,7 +141,7 @@ def test_several_pools_of_one_tenant_hang(lab, serving):
     lab.bigip.inject("hold", times=None, method="PATCH", path="ltm/pool/~Common~openshift_bank")
     lab.apply(*[manifests.endpoints("bank", name, ("10.9.1.2",)) for name in names])
     pools = [Ref("ltm/pool", f"/Common/openshift_bank_{name}") for name in names]
-    router.wait(lambda: sum(map(router.router.device.sender.is_in_flight, pools)) == 2)
+    router.wait(lambda: sum(map(router.router.reconciler.table.is_sent, pools)) == 2)
     for number in (7, 8, 9):
         lab.apply(manifests.endpoints("shop", "web", (f"10.1.1.{number}",)))
         router.wait(lambda number=number: pool(lab) == {f"10.1.1.{number}:8080"})

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from f5router.app import launch, serving
 from f5router.model.errors import ConfigError
 from f5router.monitoring.http_server import Server
-from tests import manifests
+from tests import manifests, pump
 from tests.waiting import DEADLINE_S, until
 
 LATER = 30
@@ -67,13 +67,13 @@ def test_ready_step_by_step(lab, serve):
     lab.kube.allow("endpointslices")
     until(lambda: served.missing() == {"bigip-reached", "has-synced"})
     lab.bigip.inject("503-html", times=None)
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert served.missing() == {"bigip-reached", "has-synced"}
     assert "503" in served.get("/readyz").text
     assert served.metric("f5router_routes", verdict="pending") == 1
     assert served.metric("f5router_bigip_reached") == 0
     lab.bigip.clear_faults()
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert (served.missing(), served.get("/readyz").text) == (set(), "ok")
     assert served.metric("f5router_routes", verdict="admitted") == 1
     assert served.metric("f5router_routes", verdict="pending") == 0
@@ -88,7 +88,7 @@ def test_a_source_that_is_forbidden(lab, serve):
     lab.kube.forbid("ingresses")
     served = serve(sources="routes,ingress")
     assert served.router.cluster.wait_synced(DEADLINE_S)
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert served.get("/readyz").text == "ok"
     lines = served.get("/readyz?verbose").text.splitlines()
     (line,) = [line for line in lines if line.startswith("[+]cluster-listed ok: ")]
@@ -99,19 +99,15 @@ def test_a_source_that_is_forbidden(lab, serve):
 
 
 def load_a_part(lab, router) -> None:
-    """Three Routes come, and the first pass is preempted after its first write; then more come."""
-    written, told = [], router.on_change
-    calls = router.reconciler.device.calls
-    router.on_change = lambda change: (told(change), written.append(change))
-    due, calls.preempted = calls.preempted, lambda: bool(written)
+    """Three Routes come, and something of them is written; then more come."""
     lab.apply(*(manifests.route(name, host=f"{name}.example.com", service=name) for name in "abc"))
     lab.converge_events(router, seen=("shop", "c"))
-    router.attempt_pass()
-    calls.preempted = due
+    pump.take_events(router)
+    pump.write_a_part(router)
     lab.apply(*(manifests.route(f"more-{number}", host=f"more-{number}.example.com")
                 for number in range(LATER)))
     lab.converge_events(router, seen=("shop", f"more-{LATER - 1}"))
-    router.take_events()
+    pump.take_events(router)
 
 
 def test_a_device_that_answers_is_reached(lab, serve):
@@ -135,16 +131,15 @@ def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
     while not reconciler.loaded:
         assert served.missing() == {"has-synced"}
         assert_metrics_of_the_load(lab, served)
-        router.make_pass(1)
+        pump.write_a_part(router)
         parts += 1
     assert parts > 0
     assert_metrics_of_the_load(lab, served)
-    assert reconciler.next_retry() is not None  # of the later ones some wait
-    while reconciler.next_retry() is not None:
-        router.attempt_pass()
+    assert pump.next_retry(reconciler) is not None  # of the later ones some wait
+    while pump.next_retry(reconciler) is not None:
+        pump.attempt(router)
     assert served.missing() == set()
     assert_metrics_of_the_load(lab, served)
-    assert len(reconciler.times) == 0
     shown = served.samples()
     assert shown["f5router_routes", "admitted"] == LATER + 3
     assert shown["f5router_queue_length", "objects"] == shown["f5router_queue_length", "members"] == 0
@@ -171,7 +166,7 @@ def test_statistics_of_the_device(lab, serve):
     served = serve()
     assert served.router.cluster.wait_synced(DEADLINE_S)
     served.samples()
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert served.router.monitor.metrics.page("")[0].count(b"f5router_pool_current_connections{") == 0
     until(lambda: ("f5router_statistics_timestamp_seconds", lab.bigip.address) in served.samples())
     shown = served.samples()
@@ -189,7 +184,7 @@ def test_a_request_near_the_time_limit(lab, serve, caplog):
     assert served.router.cluster.wait_synced(DEADLINE_S)
     served.router.reconciler.device.client.slow_requests.record("GET", "/mgmt/tm/ltm/policy", 45.0)
     for _ in range(2):
-        served.router.attempt_pass()
+        pump.attempt(served.router)
         served.router.device.stale = True
     (record,) = [each for each in caplog.records if each.message.startswith("requests near the time limit")]
     assert record.problem.startswith("GET /mgmt/tm/ltm/policy takes over 40 s")

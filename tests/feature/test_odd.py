@@ -150,7 +150,8 @@ def test_an_odd_rule_is_written_anew(lab):
     replies.change = spoil
     device.observed = DeviceReading(replies, "/Common", VIRTUALS).read().objects
     lab.clear()
-    router.reconciler.run(full=True)
+    router.reconciler.compare_all()
+    router.reconciler.run_until_idle()
     rules = [path.rsplit("/", 1)[1] for _, path in lab.writes() if "/rules/" in path]
     assert rules == ["openshift_route_shop_b"]
 
@@ -180,7 +181,7 @@ def test_a_fault_of_ours_ends_one_pass(lab, running, caplog):
     router = running()
     router.wait(lambda: admitted(lab, "a") == "True")
     device = router.router.reconciler.device
-    faults, writer = iter([ValueError("not thought of")]), device.sender.writers[Pool.KIND]
+    faults, writer = iter([ValueError("not thought of")]), device.unit.sender.writers[Pool.KIND]
 
     class Broken:
         group = staticmethod(writer.group)
@@ -190,7 +191,7 @@ def test_a_fault_of_ours_ends_one_pass(lab, running, caplog):
                 raise error
             return writer.write(changes)
 
-    device.sender.writers[Pool.KIND] = Broken()
+    device.unit.sender.writers[Pool.KIND] = Broken()
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
     assert any(r.exc_info and "not thought of" in str(r.exc_info[1]) for r in caplog.records)

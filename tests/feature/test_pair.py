@@ -9,7 +9,7 @@ import pytest
 from mocks.bigip import FakeBigIP, refusals, replies, unit
 from mocks.bigip.listener import Outcome
 from mocks.bigip.pair import Pair
-from tests import manifests
+from tests import manifests, pump
 from tests.builders import identity
 from tests.feature.test_monitor import Served
 from tests.waiting import DEADLINE_S, until
@@ -161,7 +161,7 @@ def test_no_unit_is_written_to_while_it_is_not_clear_which_is_active(lab, joined
     lab.apply(manifests.route("a"))
     served = Served(lab, lab.stack, **joined.flags)
     assert served.router.cluster.wait_synced(DEADLINE_S)
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     text = served.get("/readyz").text
     assert served.missing() == {"bigip-active", "has-synced"}
     assert all(words in text for words in (reason, *(big.address for big in joined.pair.units)))
@@ -171,7 +171,7 @@ def test_no_unit_is_written_to_while_it_is_not_clear_which_is_active(lab, joined
         state == unit.ACTIVE for state in states]
     assert [joined.written(big) for big in joined.pair.units] == [[], []]
     joined.pair.set("STANDBY", unit.ACTIVE)
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert (served.missing(), served.metric("f5router_bigip_active")) == (set(), 1)
     assert joined.written(lab.bigip) == []
 
@@ -183,13 +183,13 @@ def test_no_unit_answers(lab, joined):
     lab.apply(manifests.route("a"))
     served = Served(lab, lab.stack, **joined.flags)
     assert served.router.cluster.wait_synced(DEADLINE_S)
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert {"bigip-reached", "has-synced"} <= served.missing()
     text = served.get("/readyz").text
     assert all(f"{big.address}: the connection was closed" in text for big in joined.pair.units)
     for big in joined.pair.units:
         big.clear_faults()
-    served.router.attempt_pass()
+    pump.attempt(served.router)
     assert served.missing() == set()
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 
+from tests import pump
 from tests.builders import endpoints, identity, route
 from tests.feature.hand import Hand
 
@@ -49,7 +50,7 @@ class Slow(Hand):
     def settled(self) -> bool:
         reconciler = self.direct.reconciler
         return (reconciler.device.observed == reconciler.engine.objects and not reconciler.failures
-                and reconciler.next_retry() is None)
+                and pump.next_retry(reconciler) is None)
 
 
 @pytest.fixture

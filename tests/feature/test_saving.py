@@ -7,7 +7,6 @@ import pytest
 from tests import manifests
 from tests.feature.running import Running
 from tests.feature.test_loop import admitted, pool
-from tests.waiting import until
 
 pytestmark = pytest.mark.bare
 
@@ -101,7 +100,6 @@ def test_members_are_programmed_while_nodes_are_removed(lab, loop):
             if len(writes) == 10:
                 # As the watch hears of it: the event is there before the answer to this request.
                 lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-                until(lambda: router.router.cluster.pending())
         elif "openshift_shop_web" in request.path and writes:
             writes.append("pool")
         router.wake(request)

@@ -142,19 +142,24 @@ def test_a_list_of_namespaces_that_fails_is_no_empty_list(lab, running):
     assert not [path for method, path in lab.writes() if method == "DELETE"]
 
 
+def counted_rollouts(router) -> list:
+    """Return a list that grows by one with each rollout from now on."""
+    begun, told = [], router.router.reconciler.on_begin
+
+    def count() -> None:
+        begun.append(None)
+        told()
+
+    router.router.reconciler.on_begin = count
+    return begun
+
+
 def test_labels_that_change_a_hundred_times(lab, running):
     """Passes come at the pace of the hold-off, not of the events; what is true in the end is served."""
     lab.apply(namespace("shop", **WEST), labelled(manifests.route("a"), **WEST))
     router = running(namespace_labels="zone=west", labels="zone=west", hold_off="1s", hold_off_limit="1s")
     router.wait(lambda: ask(lab))
-    passes = router.router.reconciler.run
-    count = []
-
-    def counted(**given):
-        count.append(given)
-        return passes(**given)
-
-    router.router.reconciler.run = counted
+    count = counted_rollouts(router)
     for number in range(300):
         labels = WEST if number % 2 else EAST
         lab.apply(labelled(manifests.route("a"), **labels), namespace("shop", **labels))
@@ -171,18 +176,13 @@ def test_a_storm_of_labels_holds_up_nobody(lab, running):
     lab.apply(labelled(manifests.route("busy", host="busy.com"), **WEST))
     router = running(labels="zone=west", hold_off="100ms", hold_off_limit="500ms")
     router.wait(lambda: lab.admitted("shop", "busy"))
-    one_pass, passes, ended, events = router.router.reconciler.run, [], threading.Event(), []
-
-    def counted(**given):
-        passes.append(given)
-        return one_pass(**given)
+    passes, ended, events = counted_rollouts(router), threading.Event(), []
 
     def storm() -> None:
         while not ended.wait(0.01):
             events.append(lab.apply(labelled(manifests.route("busy", host="busy.com"),
                                              **(EAST if len(events) % 2 else WEST))))
 
-    router.router.reconciler.run = counted
     lab.clear()
     lab.kube.clear_log()
     thread = threading.Thread(target=storm)

@@ -14,7 +14,7 @@ from f5router.model import names
 from f5router.model.cluster import Key
 from mocks.bigip.store import Store
 from mocks.bigip.traffic import Request, decide
-from tests import manifests
+from tests import manifests, pump
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.reference.full_build import snapshot_of
@@ -37,13 +37,15 @@ class Shard:
         flags = {"f5_partition_path": partition, "name": partition.strip("/"), **flags}
         self.router = lab.router(**flags)
         self.engine = self.router.reconciler.engine
-        self.router.reconciler.observe()  # else the engine knows nothing of the cluster before the first pass
+        self.router.device.observe()
+        # Else the engine knows nothing of the cluster before the first reading.
+        self.router.reconciler.take_facts(self.router.device.facts)
         self.router.device.stale = True
 
     def catch_up(self) -> None:
         """Take events until all that the API server has is known."""
         def known() -> bool:
-            self.router.take_events()
+            pump.take_events(self.router)
             seen = snapshot_of(self.engine)
             slices = {key: slice_ for parts in seen.slices.values() for key, slice_ in parts.items()}
             return seen.routes == self.wanted() and slices == self.slices()
@@ -62,11 +64,12 @@ class Shard:
         """Passes until nothing is left to write, and none is due."""
         self.catch_up()
         reconciler = self.router.reconciler
-        while self.router.make_pass().outcome.done or (
-                (due := reconciler.next_retry()) is not None and due <= self.clock()) or (
+        self.router.reconciler.run_until_idle()
+        while (
+                (due := pump.next_retry(reconciler)) is not None and due <= self.clock()) or (
                 # On a loaded machine, a reply may come after the time for which a pass waits.
-                any(map(reconciler.members.is_writing, reconciler.failures))):
-            pass
+                any(map(reconciler.table.is_sent, reconciler.failures))):
+            self.router.reconciler.run_until_idle()
 
     def ask(self, host: str, path: str = "/", *, tls: bool = False) -> str:
         virtual = f"{self.partition}/{HTTPS if tls else HTTP}"
@@ -316,7 +319,7 @@ def taken(lab):
 
 
 def retry(shard: Shard) -> None:
-    shard.now[0] = shard.router.reconciler.next_retry()
+    shard.now[0] = pump.next_retry(shard.router.reconciler)
     shard.lab.clear()
     shard.bring_in_step()
 

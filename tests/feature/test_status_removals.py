@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.kube.timing import StatusTiming
-from tests import manifests
+from tests import manifests, pump
 from tests.feature.test_statuses import (
     BLUE,
     GREEN,
@@ -116,7 +116,7 @@ def test_what_left_while_the_router_did_not_run(lab):
     router = lab.router(labels="shard=blue")
     lab.converge_events(router)
     assert len(ingress(lab, "c")) == 1
-    router.attempt_pass()
+    pump.attempt(router)
     until(lambda: ingress(lab, "c") == ingress(lab, "d") == [])
     assert lab.admitted("shop", "a")["status"] == lab.admitted("shop", "b")["status"] == "True"
     assert ingress(lab, "other") == [HAPROXY]
@@ -131,7 +131,7 @@ def test_nothing_is_looked_for(lab, flags):
     lab.kube.clear_log()
     router = lab.router(**flags)
     lab.converge_events(router)
-    router.attempt_pass()
+    pump.attempt(router)
     assert router.reporter.statuses.flush(DEADLINE_S)
     selectors = lambda: [log.query.get("labelSelector") for log in lab.kube.log  # noqa: E731
                          if log.path.endswith("/routes") and "watch" not in log.query]

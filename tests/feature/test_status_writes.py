@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests import manifests
+from tests import manifests, pump
 from tests.feature.running import Running
 from tests.waiting import DEADLINE_S, until
 
@@ -42,13 +42,14 @@ def test_nothing_is_said_before_it_is_so(lab):
     lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com", kind="edge") for number in range(3)))
     router = lab.router()
     lab.converge_events(router)
-    router.reconciler.observe()
-    router.take_events()
+    pump.take_events(router)
+    router.device.observe()
+    router.reconciler.compare_all()
     assert set(router.reconciler.verdicts.unserved().values()) == {"not yet programmed"}
     early = []
     lab.bigip.on_write = lambda _: early.extend(
         name for name in ("r0", "r1", "r2") if lab.admitted("shop", name))
-    router.make_pass()
+    router.reconciler.run_until_idle()
     lab.bigip.on_write = None
     assert early == []
     assert router.reporter.statuses.flush(DEADLINE_S)

@@ -69,7 +69,7 @@ def test_members_are_written_before_everything_is_read(lab, replicas, hold):
         until(lambda: any(entry.path == POOL.replace("web", "new") for entry in lab.bigip.log))
         assert written(lab) == [("PATCH", POOL)] * 2
         until(lambda: second.router.replica.leads)
-        assert not second.router.replica.has_read
+        assert not second.router.reconciler.has_read
         release(lab.bigip)
         until(lambda: admitted(lab, "new"))
         assert "10.1.1.5" not in str(lab.bigip.get("ltm/pool/~Common~openshift_shop_old"))
@@ -96,7 +96,7 @@ def test_an_old_view_of_the_cluster_is_not_written(lab, replicas, hold):
     first.stop()
     until(lambda: any((entry.method, entry.path) == ("GET", POOL) for entry in lab.bigip.log))
     release()
-    until(lambda: second.router.replica.leads and second.router.replica.has_read and second.is_ready())
+    until(lambda: second.router.replica.leads and second.router.reconciler.has_read and second.is_ready())
     assert written(lab) == []
 
 

@@ -17,7 +17,7 @@ from f5router.model.delta import Delta
 from f5router.plan.ordinals import Ordinals
 from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
-from tests import strategies
+from tests import pump, strategies
 from tests.builders import endpoints, identity, route
 from tests.examples import examples
 
@@ -34,6 +34,8 @@ class Direct:
     reconciler: Reconciler
     clock: Callable[[], float] = time.monotonic
     seen: list = field(default_factory=list)
+    advance: Callable[[float], None] = lambda seconds: None
+    """Moves a clock that stands still."""
     unread: frozenset[str] = frozenset()
     """Kinds of objects that are not known."""
 
@@ -46,15 +48,7 @@ class Direct:
             kinds[type(obj)][obj.key] = None
         self.reconciler.apply(Delta(routes=kinds[Route], slices=kinds[EndpointSlice], secrets=kinds[Secret],
                                     sources_unread=self.unread))
-        self._pass()
-        while (due := self.reconciler.next_retry()) is not None and due <= self.clock():
-            self._pass()
-
-    def _pass(self) -> None:
-        full = self.reconciler.needs_observation()
-        if full:
-            self.reconciler.device.observe()
-        self.reconciler.run(full=full)
+        pump.settle(self.reconciler, self.clock, self.advance)
         device = self.reconciler.device
         assert device.ordinals.counts == Ordinals(device.observed.values()).counts, "kept with each write"
 
@@ -284,7 +278,7 @@ def test_nothing_is_left_of_a_host_that_another_namespace_gets(direct):
     direct.change(route("r2", host="www.example.com", port="http", **old))
     direct.change(route("r1", host="www.example.com", kind="passthrough", service="api", age=1),
                   route("r2", host="a.b", service="api", external_certificate="tls", **old))
-    assert list(direct.reconciler.plan(full=True)) == []
+    assert list(pump.whole_plan(direct.reconciler)) == []
 
 
 def test_nothing_is_left_of_a_record_that_another_route_gets(direct):
@@ -293,7 +287,7 @@ def test_nothing_is_left_of_a_record_that_another_route_gets(direct):
     direct.change(route("r3", host="www.example.com", kind="reencrypt", insecure="Redirect",
                         external_certificate="tls"))
     direct.change(route("r1", host="a.b", kind="passthrough", service="api"))
-    assert list(direct.reconciler.plan(full=True)) == []
+    assert list(pump.whole_plan(direct.reconciler)) == []
 
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -330,7 +324,7 @@ def test_no_request_reaches_another_namespace(direct, batches):
                     assert bool(decision.server_ssl_profile) == wants_tls
         # In step, but for what waits for a Secret that nobody has read.
         reconciler = direct.reconciler
-        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.retention.deferred.refs
+        assert {change.ref for change in pump.whole_plan(reconciler)} <= reconciler.retention.deferred.refs
         assert not reconciler.failures
 
 

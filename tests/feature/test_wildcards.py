@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from f5router.model import names
-from tests import manifests, strategies
+from tests import manifests, pump, strategies
 from tests.builders import endpoints, identity, route
 from tests.examples import examples
 from tests.feature.hand import Hand
@@ -397,7 +397,7 @@ def test_no_request_reaches_another_namespace(wild, batches):
         kept = {host: set() if after[host] else (before[host] | kept[host]) & waiting for host in HOSTS}
         # In step, but for what waits for a Secret that nobody has read.
         reconciler = direct.reconciler
-        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.retention.deferred.refs
+        assert {change.ref for change in pump.whole_plan(reconciler)} <= reconciler.retention.deferred.refs
         assert not reconciler.failures
 
 

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from f5router.model.delta import Delta
+from tests import pump
 from tests.builders import endpoints, identity, route, secret
 from tests.feature.hand import HOST, Hand
 
@@ -37,7 +38,7 @@ def test_the_old_form_stays_as_long_as_the_new_one_is_refused(hand):
     hand.later(300)
     assert hand.ask().kind == "passthrough"
     assert not hand.direct.reconciler.failures
-    assert hand.direct.reconciler.next_retry() is None
+    assert pump.next_retry(hand.direct.reconciler) is None
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -178,12 +179,12 @@ def test_a_delete_that_is_refused_has_its_pause(hand):
         "refuse", times=1, method="DELETE", path="ltm/pool", status=400, message="in use", code="01070265"
     )
     hand.change(gone=[route("a")])
-    assert hand.direct.reconciler.next_retry() == pytest.approx(hand.now + 5)
+    assert pump.next_retry(hand.direct.reconciler) == pytest.approx(hand.now + 5)
     hand.lab.bigip.inject("refuse", times=3, method="DELETE", path="ltm/pool", status=400, message="no")
     for seconds in (5, 5, 10, 20, 40, 80):
         hand.later(seconds)
     assert hand.lab.pools() == set()
-    assert hand.direct.reconciler.next_retry() is None
+    assert pump.next_retry(hand.direct.reconciler) is None
 
 
 def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
@@ -193,7 +194,7 @@ def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
     for seconds in (5, 10, 20, 40):
         hand.later(seconds)
     hand.change(route("b", kind="reencrypt", host="b.example.com"))
-    root = hand.direct.reconciler.next_retry()
+    root = pump.next_retry(hand.direct.reconciler)
     hand.lab.clear()
     hand.later(root - hand.now - 1)
     assert not [entry for entry in hand.lab.bigip.log if entry.method == "GET"]
@@ -282,7 +283,7 @@ def test_what_rules_used_goes_a_moment_later(lab):
     """A request that was led to a pool just before has connected by then; other changes do not wait."""
     pauses: list[list] = []
     with ExitStack() as stack:
-        hand = Hand(lab, stack, sleep=lambda _: pauses.append(lab.writes()))
+        hand = Hand(lab, stack, on_pause=lambda: pauses.append(lab.writes()))
         hand.change(route("a"), route("b", host="b.example.com", service="api"), WEB, API)
         hand.change(endpoints("10.1.1.7"))
         assert pauses == []
@@ -335,5 +336,5 @@ def test_a_refusal_before_a_secret_is_awaited(hand):
     hand.lab.bigip.clear_faults()
     hand.later(400)
     assert not hand.direct.reconciler.failures
-    assert hand.direct.reconciler.next_retry() is None
+    assert pump.next_retry(hand.direct.reconciler) is None
     assert hand.direct.reconciler.verdicts.verdict(route("a").key) is None

@@ -19,6 +19,8 @@ from f5router.plan.change import CREATE, Change
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 from f5router.status.condition import Verdict
 
 
@@ -34,8 +36,9 @@ def page() -> bytes:
     """Metrics of a router that has everything: a pair, and replicas."""
     times, pool = RequestTimes(), Ref("ltm/pool", "/Common/a")
     times.record("GET", "/mgmt/tm/ltm/pool", 200, 0.1)
-    changes, drift, watches = ChangeTimes(lambda ref: True, lambda: 0.0), DriftCounts(), WatchCounts()
-    changes.note([pool])
+    table = Table(lambda: ({pool: Pool(pool.path)}, {}), Timers(), lambda: 0.0)
+    changes, drift, watches = ChangeTimes(table, lambda: 0.0), DriftCounts(), WatchCounts()
+    table.touch([pool], since=0.0)
     changes.written(pool)
     drift.find(pool, is_wrong=True)
     drift.written(pool)

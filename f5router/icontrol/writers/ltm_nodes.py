@@ -270,8 +270,7 @@ class NodeWriter:
             most: limit of deletes; `left` is 0 once no node remains.
         Raises: BigIPError.
         """
-        with self._lock:
-            self._left -= set(in_use)
+        self.keep(in_use)
         if not self.left:
             self._found.clear()
             return 0
@@ -283,6 +282,11 @@ class NodeWriter:
                 self._left -= self._listed
                 self._listed.clear()
         return removed
+
+    def keep(self, addresses: Iterable[str]) -> None:
+        """Leave the nodes of these addresses alone: members of our pools have them."""
+        with self._lock:
+            self._left -= set(addresses)
 
     def _remove_next(self) -> bool:
         """Delete one node, unless it is used again; False if it stays.

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.model.cluster import Key
-from tests import manifests, waiting
+from tests import manifests, pump, waiting
 from tests.feature.sdn import network_writes, until
 from tests.feature.static_routes.conftest import FLAGS, address, routes, told
 from tests.feature.static_routes.test_routes import ROUTES, URL
@@ -30,7 +30,7 @@ def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
 def take(router, seen) -> None:
     """Let a running router see something, and write nothing yet."""
     def taken() -> bool:
-        router.take_events()
+        pump.take_events(router)
         return seen()
 
     waiting.until(taken)

@@ -1,50 +1,10 @@
-"""debounce.py: when the next pass is due, and the wait for it."""
-
-import threading
+"""debounce.py: when changes of the cluster are due."""
 
 import pytest
 
-from f5router.app.debounce import EventSignal, wake_at
-from tests.waiting import DEADLINE_S, ends_elsewhere
+from f5router.app.debounce import FEW, LEAD_S, EventSignal, wake_at
 
 NOW = 100.0
-LONG_S = 100_000.0
-
-
-def ends(wait) -> bool:
-    """True if a call returns although no event comes."""
-    ended = threading.Event()
-    threading.Thread(target=lambda: (wait(), ended.set()), daemon=True).start()
-    return ended.wait(DEADLINE_S)
-
-
-@pytest.mark.parametrize(("wake_s", "due"), [
-    pytest.param(0.01, None, id="nothing is due"),
-    pytest.param(0.01, NOW + LONG_S, id="due later"),
-    pytest.param(LONG_S, NOW + 0.01, id="due earlier"),
-    pytest.param(LONG_S, NOW - 1, id="overdue"),
-])
-def test_a_wait_ends_without_an_event(wake_s, due):
-    """The loop is seen to be alive, whatever there is to wait for."""
-    signal = EventSignal(lambda: NOW, wake_s=wake_s)
-    assert ends(lambda: signal.wait(lambda: due))
-
-
-@pytest.mark.parametrize("event", ["notify", "wake"])
-def test_an_event_ends_a_wait(event):
-    signal, asked = EventSignal(lambda: NOW, wake_s=LONG_S), threading.Event()
-    waiting = threading.Thread(target=signal.wait, args=(lambda: asked.set(),), daemon=True)
-    waiting.start()
-    assert asked.wait(DEADLINE_S)
-    getattr(signal, event)()
-    waiting.join(DEADLINE_S)
-    assert not waiting.is_alive()
-
-
-def test_a_call_of_wake_before_the_wait_is_not_lost():
-    signal = EventSignal(lambda: NOW, wake_s=LONG_S)
-    signal.wake()
-    assert ends(lambda: signal.wait(lambda: None))
 
 
 @pytest.mark.parametrize(("first", "last", "due"), [
@@ -75,13 +35,30 @@ def test_a_limit_below_the_pause_is_refused():
         wake_at(1.0, 2.0, hold_off_s=2.0, limit_s=1.0)
 
 
-def test_an_event_while_the_time_is_computed_ends_the_wait(clock):
-    """It does not wait for the computation, which asks many objects, and the loop does not miss it."""
-    signal, ended = EventSignal(clock), []
+@pytest.mark.parametrize(("events", "at_rest", "due_in"), [
+    pytest.param(1, True, LEAD_S, id="one"),
+    pytest.param(FEW, True, LEAD_S, id="a few"),
+    pytest.param(FEW + 1, True, 1.0, id="a burst"),
+    pytest.param(1, False, 1.0, id="while something is under way"),
+])
+def test_a_few_events_at_rest_wait_for_no_hold_off(events, at_rest, due_in):
+    signal = EventSignal(lambda: NOW)
+    for _ in range(events):
+        signal.notify()
+    assert signal.due(hold_off_s=1.0, limit_s=5.0, at_rest=at_rest) == NOW + due_in
 
-    def until():
-        ended.append(ends_elsewhere(signal.notify))
 
-    signal.wait(until)
-    signal.wait(until)
-    assert ended == [True, True]
+def test_events_that_are_given_back_are_due_as_before():
+    """Others may have come since they were taken."""
+    now = [NOW]
+    signal = EventSignal(lambda: now[0])
+    signal.notify()
+    first = signal.take()
+    assert first == NOW
+    signal.give_back(first)
+    assert signal.due(hold_off_s=1.0, limit_s=5.0) == NOW + 1.0
+    signal.take()
+    now[0] += 0.5
+    signal.notify()
+    signal.give_back(first)
+    assert (signal.first, signal.due(hold_off_s=1.0, limit_s=5.0)) == (NOW, NOW + 1.5)

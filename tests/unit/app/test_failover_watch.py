@@ -1,29 +1,21 @@
 """failover_watch.py: what a periodic look at the failover state changes, and what the log says."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 
 from f5router.app.failover_watch import SUBJECT, FailoverWatch
 from f5router.model.errors import AuthFailed, BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
 
-PERIOD_S = 5.0
 STANDBY = "the unit is STANDBY"
 
 
 class Failover:
-    """The state of a unit: an obstacle, or an error in the place of an answer."""
+    """The state of a unit by its last answer."""
 
     def __init__(self):
-        self.answer: str | BigIPError = ""
         self.known = ""
-        self.checks = 0
-
-    def check(self) -> None:
-        self.checks += 1
-        if isinstance(self.answer, BigIPError):
-            raise self.answer
-        self.known = self.answer
 
     def obstacle(self) -> str:
         return self.known
@@ -35,15 +27,16 @@ class Failover:
 class Unit:
     """A device as the watch sees it, and the watch."""
 
-    def __init__(self, clock, *, stale: bool = False):
-        self.failover, self.stale = Failover(), stale
-        self.pair = self.failover
-        self.watch = FailoverWatch(self, period_s=PERIOD_S, clock=clock)
+    def __init__(self, *, stale: bool = False):
+        self.pair, self.stale = Failover(), stale
+        self.watch = FailoverWatch(self)
 
     def look(self, answer: str | BigIPError) -> bool:
-        """Let the watch read this answer; return whether a pass follows."""
-        self.failover.answer = answer
-        self.watch.check()
+        """Let the watch take this answer; return whether a reading follows."""
+        error = answer if isinstance(answer, BigIPError) else None
+        if error is None:
+            self.pair.known = answer
+        self.watch.checked(SimpleNamespace(error=error))
         return self.stale
 
 
@@ -54,7 +47,7 @@ def logged(caplog) -> list[tuple[str, str]]:
     return entries
 
 
-@pytest.mark.parametrize(("answer", "pass_follows"), [
+@pytest.mark.parametrize(("answer", "reading_follows"), [
     pytest.param("", False, id="active"),
     pytest.param(STANDBY, True, id="standby"),
     pytest.param(Unreachable("GET", "/x", "refused"), True, id="unreachable"),
@@ -64,33 +57,15 @@ def logged(caplog) -> list[tuple[str, str]]:
     pytest.param(DeviceTimeout("GET", "/x", "slow"), False, id="slow"),
 ])
 @pytest.mark.parametrize("stale", [False, True])
-def test_a_pass_follows_where_it_has_something_to_report(clock, answer, pass_follows, stale):
+def test_a_reading_follows_where_it_has_something_to_report(answer, reading_follows, stale):
     """A device that was stale before stays so, and an error does not reach the control loop."""
-    assert Unit(clock, stale=stale).look(answer) is (pass_follows or stale)
+    assert Unit(stale=stale).look(answer) is (reading_follows or stale)
 
 
-@pytest.mark.parametrize("answer", ["", STANDBY, Unreachable("GET", "/x", "refused")])
-def test_the_next_look_is_due_after_a_period(clock, answer):
-    """The first one is due at once; one that failed is not repeated earlier."""
-    unit = Unit(clock)
-    assert unit.watch.due_at < clock()
-    unit.look(answer)
-    assert unit.watch.due_at == clock() + PERIOD_S
-
-
-def test_a_pass_that_read_the_state_postpones_the_next_look(clock, caplog):
-    """`record` takes the state over without a request."""
-    unit = Unit(clock)
-    unit.failover.known = STANDBY
-    unit.watch.record()
-    assert (unit.failover.checks, unit.watch.due_at) == (0, clock() + PERIOD_S)
-    assert logged(caplog) == [(SUBJECT, STANDBY)]
-
-
-def test_a_change_of_the_state_is_logged_once(clock, caplog):
+def test_a_change_of_the_state_is_logged_once(caplog):
     """An answer that fails to come changes nothing."""
     caplog.set_level(logging.INFO)
-    unit = Unit(clock)
+    unit = Unit()
     for answer in (STANDBY, STANDBY, Unreachable("GET", "/x", "refused"), STANDBY):
         unit.look(answer)
     assert logged(caplog) == [(SUBJECT, STANDBY)]

@@ -4,19 +4,24 @@ import logging
 
 import pytest
 
-from f5router.app.settling import Settling
+from f5router.app.settling import AGAIN_S, Settling
 from f5router.app.timing import Timing
+from f5router.icontrol.dispatcher import Job, Lane
 from f5router.model.errors import Busy
-from tests.waiting import DEADLINE_S
+from f5router.reconcile.timers import Timers
 
 TIMING = Timing(settle_s=5.0, settle_limit_s=60.0, tidy_most=2)
 
 
 class Device:
-    """A device with LTM nodes that were left behind; saves fail as told."""
+    """A device with LTM nodes that were left behind; saves fail as told. Jobs end when the test says so."""
 
     def __init__(self, orphans: int = 0, error: Exception | None = None):
         self.orphans, self.error, self.saves, self.asked = orphans, error, 0, []
+        self.dispatcher, self.jobs, self.refusals = self, [], []
+
+    def keep_used_nodes(self) -> None:
+        pass
 
     def save(self) -> None:
         self.saves += 1
@@ -25,40 +30,54 @@ class Device:
 
     def remove_orphans(self, most: int) -> int:
         self.asked.append(most)
+        if self.refusals:
+            raise self.refusals.pop()
         removed = min(most, self.orphans)
         self.orphans -= removed
         return removed
+
+    def send(self, work, then, lane=Lane.OTHER) -> None:
+        self.jobs.append(Job(self, work, then, lane))
+
+    def ended(self, job) -> None:
+        pass
+
+    def end_jobs(self) -> None:
+        while self.jobs:
+            job = self.jobs.pop(0)
+            job.result = job.work()
+            job.end()
 
 
 class Syncer:
     """A ConfigSyncer that counts."""
 
     def __init__(self):
-        self.changes, self.steps = 0, 0
+        self.changes, self.steps, self.at = 0, 0, None
 
     def changed(self):
         self.changes += 1
 
     def due_at(self):
-        return None
-
-    def due(self, now):
-        return True
+        return self.at
 
     def step(self):
         self.steps += 1
+        self.at = None
 
 
 class World:
     def __init__(self, device: Device, *, save: bool = True):
-        self.now, self.device, self.syncer = 100.0, device, Syncer()
-        self.settling = Settling(device, self.syncer, save=save, wake=lambda: None, timing=TIMING,
-                                 clock=lambda: self.now)
+        self.now, self.device, self.syncer, self.timers = 100.0, device, Syncer(), Timers()
+        self.settling = Settling(device, self.syncer, save=save, timing=TIMING, clock=lambda: self.now)
+        self.settling.connect(self.timers)
 
-    def advance(self, seconds: float, *, blocked_until: float = 0.0) -> None:
+    def advance(self, seconds: float, *, ends: bool = True) -> None:
+        """Let time pass. Args: ends: whatever is begun ends at once."""
         self.now += seconds
-        self.settling.advance(blocked_until=blocked_until)
-        assert self.settling.saver.wait(DEADLINE_S)
+        self.timers.fire(self.now)
+        if ends:
+            self.device.end_jobs()
 
 
 def test_it_is_saved_once_when_writes_have_settled():
@@ -89,32 +108,37 @@ def test_nodes_go_first_a_few_in_each_turn(save):
     world = World(Device(orphans=5), save=save)
     world.settling.record_write()
     world.advance(5)
-    assert (world.device.orphans, world.device.saves, world.settling.due_at()) == (3, 0, world.now)
+    assert (world.device.orphans, world.device.saves, world.timers.next_at()) == (3, 0, world.now)
     world.advance(0)
     world.advance(0)
     assert (world.device.orphans, world.device.asked, world.device.saves) == (0, [2, 2, 2], int(save))
 
 
 def test_a_write_while_nodes_are_removed():
-    """The loop sleeps until it has settled too, and then goes on with the nodes."""
+    """The rest of the nodes waits until it has settled too."""
     world = World(Device(orphans=5))
     world.settling.record_write()
-    world.advance(5)
+    world.advance(5, ends=False)
     world.settling.record_write()
-    assert world.settling.due_at() == world.now + 5
+    world.device.end_jobs()
     world.advance(1)
     assert world.device.orphans == 3
     world.advance(4)
     assert world.device.orphans == 1
 
 
-def test_nothing_begins_during_a_back_off():
+def test_nodes_that_could_not_be_removed_are_tried_again():
+    """Ever more rarely, and nothing is saved for that."""
     world = World(Device(orphans=1))
+    world.device.refusals = [Busy("DELETE", "/node", "busy")] * 3
     world.settling.record_write()
-    world.advance(50, blocked_until=160.0)
-    assert (world.device.orphans, world.device.saves) == (1, 0)
-    world.advance(10, blocked_until=160.0)
-    assert (world.device.orphans, world.device.saves) == (0, 1)
+    world.advance(5)
+    assert (world.device.orphans, world.device.saves) == (1, 1)
+    for wait_s in (5, 10, 20):
+        world.advance(wait_s - 1)
+        world.advance(1)
+    assert (world.device.orphans, world.device.asked, world.device.saves) == (0, [2] * 4, 1)
+    assert world.timers.next_at() is None
 
 
 def test_a_save_that_failed_is_repeated(caplog):
@@ -136,20 +160,24 @@ def test_the_device_may_be_busy_with_a_save_and_shortly_afterwards():
     assert not world.settling.is_disturbing()
     world.advance(5)
     assert world.settling.is_disturbing()
-    world.advance(0.5)
-    assert world.settling.is_disturbing()
-    world.advance(1.0)
+    world.advance(TIMING.busy_s)
     assert not world.settling.is_disturbing()
 
 
 def test_no_sync_while_a_save_runs():
     world = World(Device())
     world.settling.record_write()
-    world.advance(5)
-    world.settling.sync(world.now)
-    assert world.syncer.steps == 0, "its result was not taken yet"
-    world.advance(1)
-    world.settling.sync(world.now)
+    world.advance(5, ends=False)
+    (tidy,) = world.device.jobs
+    world.device.jobs.clear()
+    tidy.end()
+    assert world.settling.is_disturbing(), "the save has begun"
+    world.syncer.at = world.now
+    world.settling.record_write()
+    world.advance(0, ends=False)
+    assert world.syncer.steps == 0
+    world.device.end_jobs()
+    world.advance(AGAIN_S)
     assert world.syncer.steps == 1
 
 

@@ -43,25 +43,19 @@ class Unit:
 
     def __init__(self, name: str, answer: FailoverState | BigIPError, traffic_group: str = GROUP):
         self.name, self.failover = name, Failover(answer, traffic_group)
-        self.client = self.calls = self.nodes = self
+        self.client = self.dispatcher = self.nodes = self
         self.done: list[str] = []
-        self.quiet = True
+        self.is_quiet = True
         self.addresses = PeerAddresses(name, self)
 
     def look(self, path: str, *, timeout_s: float) -> dict:
         return {}
-
-    def is_quiet(self) -> bool:
-        return self.quiet
 
     def abandon(self) -> None:
         self.done.append("abandon")
 
     def resume(self) -> None:
         self.done.append("resume")
-
-    def take_up(self) -> None:
-        self.done.append("take up")
 
     def take_over(self, nodes: "Unit") -> None:
         self.done.append(f"nodes of {nodes.name}")
@@ -100,7 +94,7 @@ def test_the_active_unit_is_chosen(make_pair, answers, traffic_group, chosen):
     assert (unit.name, pair.obstacle(), pair.active(), pair.may_choose()) == (chosen, "", True, True)
     if chosen == "b":
         assert "abandon" in units[0].done
-        assert units[1].done[:2] == ["nodes of a", "take up"]
+        assert units[1].done[:2] == ["nodes of a", "resume"]
     assert pair.rival(unit) == ""
 
 
@@ -131,12 +125,12 @@ def test_none_is_chosen(make_pair, answers, error, words):
 def test_a_unit_with_requests_of_an_earlier_term_waits_for_their_end(make_pair):
     """They could still be carried out after the reading that follows."""
     pair, (first, second) = make_pair(STANDBY, ACTIVE)
-    second.quiet = False
+    second.is_quiet = False
     with pytest.raises(Standby, match="still under way"):
         choose(pair)
-    second.quiet = True
+    second.is_quiet = True
     assert choose(pair) is second
-    first.quiet = False
+    first.is_quiet = False
     assert choose(pair) is second
 
 

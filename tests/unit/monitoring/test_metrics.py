@@ -23,6 +23,8 @@ from f5router.plan.change import CREATE, DELETE, Change
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 from f5router.sources.ingress_routes import GraphStatus
 from f5router.sources.status_counts import StatusCounts
 from f5router.status.condition import Verdict
@@ -210,12 +212,11 @@ def test_certificates(cluster, days, expires):
 def test_changes_that_wait():
     """The age of the oldest, and how long others took; a change that is 0 s old is not none."""
     now = [100.0]
-    waiting = {POOL.ref}
-    times = ChangeTimes(waiting.__contains__, lambda: now[0])
+    table = Table(lambda: ({POOL.ref: POOL}, {}), Timers(), lambda: now[0])
+    times = ChangeTimes(table, lambda: now[0])
     counters = Metrics(Sources(dict, {}, times=times))
     assert values(counters, "f5router_oldest_change_age_seconds") == {(): 0}
-    times.begin(90.0)
-    times.note([POOL.ref])
+    table.touch([POOL.ref], since=90.0)
     now[0] = 102.0
     assert values(counters, "f5router_oldest_change_age_seconds") == {(): 12}
     times.written(POOL.ref)

@@ -2,22 +2,26 @@
 
 import pytest
 
+from f5router.model.errors import Refused
 from f5router.model.objects import Ref
 from f5router.reconcile.change_times import BUCKETS_S, ChangeTimes
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 
 A, B = Ref("ltm/pool", "/Common/a"), Ref("ltm/rule", "/Common/b")
 
 
 class Bench:
-    """Change times with a clock, and the objects that wait."""
+    """Change times with a clock, of objects that differ."""
 
     def __init__(self):
-        self.now, self.waiting = 100.0, {A, B}
-        self.times = ChangeTimes(lambda ref: ref in self.waiting, lambda: self.now)
+        self.now = 100.0
+        self.table = Table(lambda: ({A: "wanted", B: "wanted"}, {}), Timers(), lambda: self.now)
+        self.table.queue.add = lambda refs, desired, observed: None  # of objects without contents
+        self.times = ChangeTimes(self.table, lambda: self.now)
 
     def note(self, event_at, *refs):
-        self.times.begin(event_at)
-        self.times.note(refs)
+        self.table.touch(refs, since=event_at)
 
     def written(self) -> dict[str, float]:
         return {kind: seconds.sum_s for kind, seconds in self.times.seconds.items()}
@@ -41,37 +45,13 @@ def test_the_oldest_event_counts(bench):
     assert bench.times.oldest_s() == 0.0
 
 
-def test_an_object_that_left_the_queue_unwritten_begins_anew(bench):
+def test_a_refused_object_waits_no_longer(bench):
+    """Its next attempt is for no event; a later event counts from its own time."""
     bench.note(50.0, A)
-    bench.waiting.discard(A)
+    bench.table.refuse(A, Refused(text="no"))
     assert bench.times.oldest_s() == 0.0
     bench.note(99.0, A)
-    bench.waiting.add(A)
     assert bench.times.oldest_s() == 1.0
-
-
-def test_without_an_event_it_is_now(bench):
-    bench.note(None, A)
-    bench.now = 103.0
-    assert bench.times.oldest_s() == 3.0
-
-
-def test_an_event_is_not_of_the_future(bench):
-    bench.note(200.0, A)
-    bench.times.written(A)
-    assert bench.written() == {"ltm/pool": 0.0}
-
-
-def test_what_is_settled_is_forgotten(bench):
-    """Nothing was to be written, or the BIG-IP refused it; what is tried again stays."""
-    bench.note(90.0, A, B)
-    bench.waiting.discard(A)
-    bench.times.settle([A, B])
-    assert len(bench.times) == 1
-    bench.times.keep({A})
-    assert len(bench.times) == 0
-    bench.times.written(B)  # as after a retry
-    assert bench.written() == {}
 
 
 def test_buckets(bench):

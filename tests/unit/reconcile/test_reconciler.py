@@ -2,8 +2,9 @@
 
 import gc
 import math
+import threading
 import weakref
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
@@ -13,59 +14,76 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.desired.engine import Engine
-from f5router.icontrol.calls import Calls
 from f5router.icontrol.device import Device
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
+from f5router.model.errors import BigIPError, InUse, NotFound, Refused, Standby, Unconfirmed
 from f5router.model.health_checks import HealthCheck
-from f5router.model.ltm import Pool
+from f5router.model.ltm import CertFile, CRLFile, KeyFile, Pool, Rule
+from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
-from f5router.plan.change import DELETE, Change
+from f5router.plan.change import DELETE, AnyChange
+from f5router.plan.diff import diff
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.table import RowState
+from tests import pump
 from tests.builders import FACTS, Settings, endpoints, route, service
-from tests.examples import examples
 from tests.unit.desired.test_engine import STEPS, delta
+from tests.unit.reconcile.test_table import asleep
+from tests.waiting import DEADLINE_S, until
 
 PASSES_AT_ONCE = 30
 """More than any series of passes that follow from each other takes, each of which gets something done."""
+TROUBLES = 3
+"""Failures of the device itself after an event."""
 
 
 class Clock:
-    now = 1000.0
+    now, pace = 1000.0, 0.0
+    """Pace: seconds that pass from look to look."""
 
     def __call__(self) -> float:
+        self.now += self.pace
         return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
 
 
 class FaultySender(Sender):
     """Sends to no BIG-IP: writes succeed, are refused, or get no usable reply."""
 
-    def __init__(self, calls: Calls, seed: int):
-        super().__init__(calls, Blame(lambda: None), lambda: None)
-        self.seed, self.well, self.there, self.interruptions = seed, False, {}, Random(seed)
+    def __init__(self, sender: Sender, seed: int):
+        super().__init__(Blame(lambda: None), lambda: None)
+        self.writers, self.seed, self.well, self.there = sender.writers, seed, False, {}
         self.fates: dict[str, str] = {}
         """What becomes of each write of a kind; one that is unclear is carried out."""
+        self.active, self.troubles, self.attempts = True, 0, Counter[Ref]()
+        self.before_reply = lambda change: None
+        """Called in the thread of a request that was carried out."""
 
-    def send(self, changes: list[Change], newest, not_sent) -> Iterable:
-        left = list(changes)
-        try:
-            while left:
-                change = left.pop(0)
-                change = newest(change) if change.ref.kind == "ltm/pool" else change
-                if change is not None:
-                    yield self.write_alone(change)
-                if not self.well and self.interruptions.random() < 0.05:
-                    self.calls.interrupted = True
-                    return
-        finally:
-            not_sent += left
+    def write(self, changes: list[AnyChange]) -> list[Sent]:
+        if not self.active:
+            raise Standby(text="standby")
+        results = []
+        for number, change in enumerate(changes):
+            # Not drawn in turn: threads write them.
+            self.attempts[change.ref] += 1
+            mishap = Random(f"{self.seed} {change.ref} {self.attempts[change.ref]}").random()
+            if self.troubles and mishap < 0.1:
+                self.troubles -= 1
+                raise BigIPError(text="away")
+            if number and not self.well and mishap > 0.9:
+                break  # the others were not sent
+            results.append(Sent(change, self.write_one(change), 0.0))
+            self.before_reply(change)
+        return results
 
-    def write_alone(self, change: Change) -> Sent:
+    def write_one(self, change: AnyChange) -> Exception | None:
         fates = ("done", "done", "refused", "unclear", "in use", "gone")
-        # Not drawn in turn: threads write some of them.
         drawn = Random(f"{self.seed} {change.ref} {change.verb}")
         fate = "done" if self.well else self.fates.get(change.ref.kind) or drawn.choice(fates)
         unclear = fate == "unclear"
@@ -76,22 +94,72 @@ class FaultySender(Sender):
                 self.there[change.ref] = change.new
         errors = {"refused": Refused(text="no", status=400), "unclear": Unconfirmed(text="time-out"),
                   "in use": InUse(text="used", status=400), "gone": NotFound(text="gone", status=404)}
-        return Sent(change, errors.get(fate), 0.0)
+        return errors.get(fate)
+
+
+class FaultyReading:
+    """A reading of what a FaultySender has there."""
+
+    def __init__(self, sender: FaultySender):
+        self._sender, self.facts, self.expected = sender, FACTS, None
+
+    def read_objects(self) -> Observation:
+        return Observation(dict(self._sender.there), FACTS)
+
+
+class Units(Pair):
+    """Units that no threads watch."""
+
+    def __init__(self, units: list[Unit]):
+        super().__init__(units[:1])
+        self.units = tuple(units)
+
+    @property
+    def is_several(self) -> bool:
+        return len(self.units) > 1
 
 
 class Faulty(Device):
-    """A Device without a BIG-IP behind it."""
+    """A Device without a BIG-IP behind it. Its units are in `senders`; the first one is active."""
 
-    def __init__(self, seed: int):
-        unit = Unit("bigip", None, SimpleNamespace(kinds=(), close=lambda: None),
-                    SimpleNamespace(require_active=lambda: None), folder="/Common")
-        unit.sender = FaultySender(unit.calls, seed)
-        super().__init__(Pair([unit]), folder="/Common", http_virtual="/Common/ose-vserver",
+    def __init__(self, seed: int, units: int = 1):
+        files = SimpleNamespace(kinds=(CertFile.KIND, KeyFile.KIND, CRLFile.KIND), group=lambda obj: "",
+                                close=lambda: None)
+        built = [Unit(f"bigip-{number}", None, files, SimpleNamespace(require_active=lambda: None),
+                     folder="/Common", number=number) for number in range(units)]
+        self.senders = [FaultySender(unit.sender, seed + number) for number, unit in enumerate(built)]
+        for unit, sender in zip(built, self.senders, strict=True):
+            unit.sender, unit.observers = sender, ()
+        super().__init__(Units(built), folder="/Common", http_virtual="/Common/ose-vserver",
                          https_virtual="/Common/https-ose-vserver")
+        self._begun = lambda client, **place: FaultyReading(self.unit.sender)
 
-    def observe(self, *, create_folder: bool = True) -> None:
-        self.observed, self.unconfirmed = dict(self.sender.there), set()
-        self.facts, self.stale = FACTS, False
+    @property
+    def sender(self) -> FaultySender:
+        return self.unit.sender
+
+    def active_unit(self) -> Unit:
+        return next(unit for unit in self.pair.units if unit.sender.active)
+
+    def look(self) -> None:
+        if not self.sender.active:
+            raise Standby(text="standby")
+
+    def switch(self) -> None:
+        """Let the next unit be active, as after a failover."""
+        at = next(number for number, sender in enumerate(self.senders) if sender.active)
+        for number, sender in enumerate(self.senders):
+            sender.active = number == (at + 1) % len(self.senders)
+
+    def read_facts(self, reading, *, create_folder: bool = True) -> None:
+        """There are those of the tests."""
+
+    def remove_left(self, installed: set[str]) -> None:
+        """Nothing is left."""
+
+    def close(self) -> None:
+        for unit in self.pair.units:
+            unit.close()
 
 
 @pytest.fixture
@@ -102,18 +170,45 @@ def no_collections():
 
 
 def passes(reconciler: Reconciler, clock: Clock) -> None:
-    """Make passes as the loop does until it may sleep."""
-    for _ in range(PASSES_AT_ONCE):
-        retry, full = reconciler.next_retry(), reconciler.needs_observation()
-        if not full and (retry is None or retry > clock.now):
-            return
-        if full:
-            reconciler.device.observe()
-        reconciler.run(full=full)
-    raise AssertionError("it does not sleep")
+    """Do all that is due, as the loop does until it may sleep."""
+    begun = []
+
+    def portion() -> None:
+        begun.append(clock.now)
+        assert len(begun) <= PASSES_AT_ONCE, "it does not sleep"
+
+    told, reconciler.rollouts.portion = reconciler.rollouts.portion, portion
+    try:
+        for _ in range(2 * TROUBLES + 2):
+            try:
+                pump.settle(reconciler, clock, clock.advance)
+                break
+            except BigIPError:
+                clock.advance(1.0)
+    finally:
+        reconciler.rollouts.portion = told
+    assert reconciler.rollouts.trouble is None, "it does not recover"
+    retry = pump.next_retry(reconciler)
+    assert retry is None or retry > clock.now, "it does not sleep"
+    assert_nothing_is_lost(reconciler)
 
 
-@settings(max_examples=examples(100), deadline=None)
+def assert_nothing_is_lost(reconciler: Reconciler) -> None:
+    """Whatever differs has a row, and each row has a wake; or it is held for a reason."""
+    retention, guard, table = reconciler.retention, reconciler.guard, reconciler.table
+    held = {*retention.deferred.refs, *retention.awaiting_secret, *guard.held, *guard.emptied, *guard.ways}
+    desired, observed = reconciler.engine.objects, reconciler.device.observed
+    differing = {change.ref for change in diff(desired, observed, retention.owns,
+                                               ordinals=reconciler.device.ordinals)}
+    lost = differing - table.rows.keys() - held
+    lost -= {ref for ref in lost if reconciler.members.lacks_only_monitors(ref) and all(
+        need in observed or need in table.rows for need in desired[ref].dependencies)}  # written with these
+    assert lost == set()
+    assert asleep(table) == []
+    assert {ref for ref, row in table.rows.items() if row.state is RowState.DUE} == set()
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=5), st.integers(0, 2**32), st.integers(0, 3))
 def test_it_sleeps_whatever_was_refused(parts, seed, later):
     """After every event, and after every retry; when the device is well again, nothing is left to do."""
@@ -125,44 +220,179 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
             reconciler.apply(delta(*steps))
             passes(reconciler, clock)
             for _ in range(later):
-                if (retry := reconciler.next_retry()) is not None:
+                if (retry := pump.next_retry(reconciler)) is not None:
                     clock.now = max(clock.now, retry)
                 passes(reconciler, clock)
-        device.sender.well = True
-        for _ in range(100):
-            if (retry := reconciler.next_retry()) is None:
-                break
-            clock.now = max(clock.now, retry)
-            passes(reconciler, clock)
-        assert reconciler.next_retry() is None
-        assert not reconciler.members.has_room()
+        get_well(reconciler, clock)
     finally:
-        device.calls.close()
+        device.close()
 
 
-def test_a_pool_whose_monitor_is_refused_needs_no_attempt():
-    """Its own write got no reply, but the device has it without the monitor: only the monitor is due."""
-    clock, device, beats = Clock(), Faulty(seed=0), HealthCheck("/", "http", 5, 16, "GET /")
-    pool, monitor = Pool.KIND, "ltm/monitor/http"
+def get_well(reconciler: Reconciler, clock: Clock) -> None:
+    """Let all writes succeed from now on: nothing may be left to do then."""
+    for sender in reconciler.device.senders:
+        sender.well, sender.troubles = True, 0
+    for _ in range(100):
+        if (retry := pump.next_retry(reconciler)) is None:
+            break
+        clock.now = max(clock.now, retry)
+        passes(reconciler, clock)
+    assert pump.next_retry(reconciler) is None
+    assert reconciler.table.rows == {}
+    assert not reconciler.retention.deferred.refs
+
+
+EVENTS = st.one_of(STEPS, st.sampled_from(["later", "switch", "forget", "read"]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(EVENTS, min_size=1, max_size=8), STEPS, st.integers(0, 2**32))
+def test_whatever_differs_is_tried_again(events, meanwhile, seed):
+    """After any events, also amid writes; refusals, lost replies, failures of the device and failovers."""
+    clock, device, rest = Clock(), Faulty(seed, units=2), list(meanwhile)
+    drawn = Random(seed)
+
+    def amid_writes(change: AnyChange) -> None:
+        if rest and drawn.random() < 0.3:
+            reconciler.apply(delta(rest.pop()))
+
     try:
-        reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
-        device.sender.well = True
-        reconciler.apply(delta((service("web"), True)))
-        passes(reconciler, clock)
-        device.sender.well, device.sender.fates = False, {pool: "unclear", monitor: "refused"}
-        reconciler.apply(delta((replace(route("web"), options=RouteOptions(health=(beats,))), True)))
-        for _ in range(3):
+        reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock, slice_s=0.0)
+        device.on_switch, reconciler.rollouts.on_change = reconciler.unit_changed, amid_writes
+        reconciler.rollouts.others_wait = lambda: drawn.random() < 0.1
+        for event in events:
+            for sender in device.senders:
+                sender.seed, sender.troubles = sender.seed + 1, drawn.randint(0, TROUBLES)
+            if event == "later":
+                clock.now = max(clock.now, pump.next_retry(reconciler) or 0.0)
+            elif event == "switch":
+                device.switch()
+                device.stale = True
+            elif event == "forget":  # another router leads for a while
+                reconciler.forget_changes()
+                reconciler.start_over(follows=False)
+            elif event == "read":
+                device.stale = True
+            else:
+                reconciler.apply(delta(*event))
             passes(reconciler, clock)
-            clock.now = max(clock.now, reconciler.next_retry() or 0.0)
-        assert pool not in {ref.kind for ref in reconciler.failures}
-        assert monitor in {ref.kind for ref in reconciler.failures}
-        device.sender.well = True
-        passes(reconciler, clock)
-        assert not reconciler.failures
-        assert all(obj.monitor for ref, obj in device.sender.there.items()
-                   if ref.kind == pool and ref in reconciler.engine.uses(route("web").key))
+        get_well(reconciler, clock)
     finally:
-        device.calls.close()
+        device.close()
+
+
+class Served:
+    """A Reconciler whose device is in step with a cluster; everything is written well."""
+
+    def __init__(self, *objects, seed: int = 0):
+        self.clock, self.device = Clock(), Faulty(seed)
+        self.sender = self.device.sender
+        self.sender.well = True
+        self.reconciler = Reconciler(Engine(Settings()), self.device, folder="/Common", clock=self.clock)
+        self.hanging: list[Hanging] = []
+        self.apply(*objects)
+
+    def apply(self, *objects, gone=()) -> None:
+        self.reconciler.apply(delta(*((obj, True) for obj in objects), *((obj, False) for obj in gone)))
+        self.run()
+
+    def run(self) -> None:
+        passes(self.reconciler, self.clock)
+
+    def later(self) -> None:
+        """Wait for the next attempt."""
+        self.clock.now = max(self.clock.now, pump.next_retry(self.reconciler) or 0.0)
+        self.run()
+
+    def fail(self, **fates: str) -> None:
+        """Let writes of kinds fail."""
+        self.sender.well, self.sender.fates = False, KINDS_WELL | {KIND[name]: fate for name, fate
+                                                                  in fates.items()}
+
+    def refs(self, kind: str) -> set[Ref]:
+        return {ref for ref in self.sender.there if ref.kind == kind}
+
+
+KIND = {"pool": Pool.KIND, "rule": Rule.KIND, "monitor": "ltm/monitor/http"}
+KINDS_WELL = dict.fromkeys(["ltm/policy", *KIND.values()], "done")
+
+
+@pytest.fixture
+def serve():
+    served_so_far: list[Served] = []
+
+    def begin(*objects) -> Served:
+        served_so_far.append(Served(*objects))
+        return served_so_far[-1]
+
+    yield begin
+    for each in served_so_far:
+        for hanging in each.hanging:
+            hanging.release()
+        each.device.close()
+
+
+def test_a_pool_whose_monitor_is_refused_needs_no_attempt(serve):
+    """Its own write got no reply, but the device has it without the monitor: only the monitor is due."""
+    served, beats = serve(service("web")), HealthCheck("/", "http", 5, 16, "GET /")
+    served.fail(pool="unclear", monitor="refused")
+    served.apply(replace(route("web"), options=RouteOptions(health=(beats,))))
+    for _ in range(2):
+        served.later()
+    assert Pool.KIND not in {ref.kind for ref in served.reconciler.failures}
+    assert KIND["monitor"] in {ref.kind for ref in served.reconciler.failures}
+    served.sender.well = True
+    served.later()
+    assert not served.reconciler.failures
+    assert all(obj.monitor for ref, obj in served.sender.there.items()
+               if ref.kind == Pool.KIND and ref in served.reconciler.engine.uses(route("web").key))
+
+
+def test_what_was_refused_is_tried_again_when_its_back_off_ends(serve):
+    """Dependents are not sent before, and go with it."""
+    served = serve(service("web"), endpoints("10.1.1.1"))
+    served.fail(pool="refused")
+    served.apply(route("web"))
+    table, before = served.reconciler.table, served.sender.attempts.copy()
+    states = {ref.kind: row.state for ref, row in table.rows.items()}
+    assert (states[Pool.KIND], states[Rule.KIND]) == (RowState.REFUSED, RowState.BLOCKED)
+    served.run()
+    assert served.sender.attempts == before
+    served.sender.well = True
+    served.later()
+    assert (table.rows, table.failures) == ({}, {})
+    assert served.refs(Rule.KIND)
+
+
+def test_an_event_ends_a_back_off(serve):
+    served = serve(service("web"), endpoints("10.1.1.1"))
+    served.fail(pool="refused")
+    served.apply(route("web"))
+    served.sender.well = True
+    served.apply(endpoints("10.1.1.2"))
+    assert not served.reconciler.failures
+    assert served.refs(Rule.KIND)
+
+
+def test_a_pool_that_recovers_beside_a_rollout_blocks_nothing(serve):
+    """It was refused when the rollout began; its members are written before what needs it has its turn."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"))
+    served.fail(pool="refused")
+    served.apply(endpoints("10.1.1.2"))
+    (pool,) = (ref for ref, row in served.reconciler.table.rows.items() if row.state is RowState.REFUSED)
+
+    def recover(change: AnyChange) -> None:
+        if change.ref.kind == Rule.KIND or served.sender.well:
+            return
+        served.sender.well = True
+        served.reconciler.take_endpoints(delta((endpoints("10.1.1.3"), True)))
+
+    served.reconciler.rollouts.on_change = recover
+    other = service("api"), endpoints("10.1.2.1", service="api"), route("api", path="/api", service="api")
+    served.sender.fates = KINDS_WELL
+    served.apply(*other, route("more", path="/more"))
+    assert pool not in served.reconciler.table.rows
+    assert served.reconciler.table.rows == {}
 
 
 @pytest.mark.parametrize("by_pass", [False, True], ids=["between requests", "by a pass"])
@@ -179,17 +409,86 @@ def test_endpoints_of_a_service_with_many_pools(by_pass):
         passes(reconciler, clock)
         reconciler.take_endpoints(delta((endpoints("10.1.0.2"), True)))
         assert reconciler.engine.has_changed_pools
-        reconciler.members.pending.clear()
-        assert reconciler.next_retry() == -math.inf
+        first = len(reconciler.table.members)
+        assert pump.next_retry(reconciler) == -math.inf
+        assert reconciler.can_go_on
         if by_pass:
-            reconciler.plan(full=False)
+            reconciler.rollouts.plan()
         while not by_pass and reconciler.engine.has_changed_pools:
             reconciler.rebuild_pools()
         assert {member.address for obj in reconciler.engine.objects.values() if isinstance(obj, Pool)
                 for member in obj.members} == {"10.1.0.2"}
-        assert len(reconciler.members.pending) >= 200
+        assert len(reconciler.table.members) - first >= 200
     finally:
-        device.calls.close()
+        device.close()
+
+
+class Hanging:
+    """Requests that hang: writes of a kind get no reply until `end`, and time passes."""
+
+    def __init__(self, served: Served, kind: str):
+        self._ended, self._served, self._kind = threading.Event(), served, kind
+        self.held: list[AnyChange] = []
+        served.clock.pace = 0.1
+        served.sender.before_reply = self._hold
+        served.hanging.append(self)
+
+    def _hold(self, change: AnyChange) -> None:
+        if change.ref.kind == self._kind and not self._ended.is_set():
+            self.held.append(change)
+            assert self._ended.wait(DEADLINE_S)
+
+    def release(self) -> None:
+        """Let the replies come."""
+        self._ended.set()
+        self._served.clock.pace = 0.0
+
+    def end(self) -> None:
+        """Let the replies come, and be taken."""
+        self.release()
+        dispatcher, inbox = self._served.device.dispatcher, self._served.reconciler.inbox
+
+        def is_quiet() -> bool:
+            for message in inbox.take(0.0):
+                message()
+            return dispatcher.is_quiet
+
+        until(is_quiet)
+
+
+def test_a_write_that_hangs_holds_up_what_needs_it_only(serve):
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"), service("api"))
+    hanging = Hanging(served, Pool.KIND)
+    served.reconciler.take_endpoints(delta((endpoints("10.1.1.2"), True)))
+    served.run()
+    (pool,) = (change.ref for change in hanging.held)
+    table = served.reconciler.table
+    assert table.rows[pool].state is RowState.SENT
+    served.apply(route("more", path="/more"), route("to", path="/to", kind="edge", insecure="Redirect"))
+    waits = {ref for ref, row in table.rows.items() if row.on == pool}
+    assert {ref.kind for ref in waits} == {Rule.KIND}
+    assert all(isinstance(table.error(ref), Unconfirmed) for ref in waits)
+    hanging.end()
+    served.run()
+    assert table.rows == {}
+
+
+def test_rules_of_a_policy_whose_write_hangs_and_is_refused(serve):
+    """Another Rule of the policy waits for the reply, not until the refused one is accepted."""
+    served = serve(service("web"), endpoints("10.1.1.1"))
+    served.fail(rule="refused")
+    hanging = Hanging(served, Rule.KIND)
+    served.apply(route("bad"))
+    table = served.reconciler.table
+    (bad,) = table.sent
+    served.apply(route("good", path="/good"))
+    (good,) = (ref for ref, row in table.rows.items() if row.on == bad)
+    served.sender.fates = KINDS_WELL
+    hanging.end()
+    served.run()
+    assert table.rows[bad].state is RowState.REFUSED
+    assert good in served.sender.there
+    assert good not in table.rows
 
 
 def test_it_goes_with_its_last_reference(no_collections):
@@ -204,4 +503,4 @@ def test_it_goes_with_its_last_reference(no_collections):
         del reconciler
         assert [reference() for reference in ended] == [None, None]
     finally:
-        device.calls.close()
+        device.close()

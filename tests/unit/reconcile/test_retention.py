@@ -19,7 +19,6 @@ from f5router.plan.diff import diff
 from f5router.reconcile.delete_guard import LEAST, DeleteGuard
 from f5router.reconcile.hold import HoldReason
 from f5router.reconcile.retention import DeferredDeletes, Draining, Retention
-from f5router.reconcile.retry import RetrySchedule
 from f5router.reconcile.undetermined import Undetermined
 from tests.builders import FACTS, Settings, endpoints, route, service, virtual
 from tests.unit.desired.test_engine import delta
@@ -151,7 +150,7 @@ class Bench:
         self.engine.set_facts(FACTS)
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed}, facts=FACTS)
-        self.retention = Retention(self.engine, self.device, RetrySchedule(), folder="/Common",
+        self.retention = Retention(self.engine, self.device, folder="/Common",
                                    guard=DeleteGuard(), drain_s=30.0)
 
 

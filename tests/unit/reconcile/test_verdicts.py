@@ -12,10 +12,10 @@ from f5router.model.errors import NO_RIGHT, AuthFailed, Incomplete, InUse, Refus
 from f5router.model.ltm import Pool, Rule
 from f5router.model.net import StaticRoute, Tunnel
 from f5router.model.objects import Ref
-from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
-from f5router.reconcile.retry import RetrySchedule
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
 from f5router.status.condition import PENDING, Verdict
 from tests.builders import FACTS, Settings, endpoints, route, secret, service
@@ -34,9 +34,10 @@ class Bench:
         objects = objects or (route("a"), route("b", path="/b"), service(), endpoints("10.1.1.1"))
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
-        self.retry, self.deferred, self.backlog = RetrySchedule(), DeferredDeletes(), Backlog()
+        self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
+        self.deferred = DeferredDeletes()
         self.verdicts = Verdicts(
-            self.engine, self.device, self.retry, self.deferred, self.backlog,
+            self.engine, self.device, self.table, self.deferred,
             certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
 
     def rule(self, key: Key) -> Ref:
@@ -47,15 +48,18 @@ class Bench:
         return Ref(Pool.KIND, "/Common/openshift_shop_web")
 
     def refuse(self, ref: Ref, error=REFUSED, *, blocked=False) -> None:
-        self.retry.record({ref: error}, {ref} if blocked else (), 0.0)
+        if blocked:
+            self.table.block(ref, error, self.pool())
+        else:
+            self.table.refuse(ref, error)
 
 
 @pytest.mark.parametrize(("prepare", "verdict"), [
     pytest.param(lambda b: None, Verdict(True), id="served"),
     pytest.param(lambda b: b.device.observed.pop(b.rule(A)), None, id="not there yet"),
     pytest.param(lambda b: b.device.observed.pop(b.pool()), None, id="its pool is not there yet"),
-    pytest.param(lambda b: b.backlog.add({b.pool()}, b.engine.objects, b.device.observed), None,
-                 id="in the backlog"),
+    pytest.param(lambda b: b.table.queue_up([b.pool()]), None, id="to be written"),
+    pytest.param(lambda b: b.table.send(b.rule(A)), None, id="being written"),
     pytest.param(lambda b: b.device.unconfirmed.add(b.pool()), PENDING, id="the last write is uncertain"),
     pytest.param(lambda b: b.refuse(b.pool(), UNCONFIRMED), PENDING, id="no usable reply"),
     pytest.param(lambda b: b.refuse(b.rule(A)), "ltm/policy/rule", id="refused"),

@@ -6,10 +6,10 @@ from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
-from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
-from f5router.reconcile.retry import RetrySchedule
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
 from tests.builders import FACTS, Settings
 from tests.unit.desired.test_engine import delta
@@ -23,15 +23,15 @@ class Bench:
         self.engine.set_facts(FACTS)
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
-        self._retry = RetrySchedule()
+        self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
         self.verdicts = Verdicts(
-            self.engine, self.device, self._retry, DeferredDeletes(), Backlog(),
+            self.engine, self.device, self.table, DeferredDeletes(),
             certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
         self.warnings = self.engine.warnings
-        self.failures = self._retry.failures
+        self.failures = self.table.failures
 
     def refuse(self, ref: Ref, error) -> None:
-        self._retry.record({ref: error}, (), 0.0)
+        self.table.refuse(ref, error)
 
     def rule(self, key: Key) -> Ref:
         return min(ref for ref in self.engine.uses(key) if ref.kind == Rule.KIND)

@@ -1,0 +1,191 @@
+"""Writes members of pools that are on the device, beside whatever else is under way.
+
+Pools need nothing but a monitor, and go without a new one until it is there. So their members can be written
+between any two writes of a rollout, or reads. A write that hangs holds up its own pool and what needs it, and
+a namespace has only a few writes under way at once.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Set
+from dataclasses import replace
+from itertools import chain
+
+from f5router.desired.engine import Engine
+from f5router.icontrol.device import Device
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
+from f5router.plan import diff
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.retention import Retention
+from f5router.reconcile.table import Table
+
+NAMESPACE_MOST = 2
+"""Pools of a namespace whose members are written at once: others have room also when these writes hang."""
+
+
+class Members:
+    """Decides which pools are written beside a rollout, and with which members. The loop's thread uses it."""
+
+    def __init__(self, engine: Engine, device: Device, table: Table, retention: Retention):
+        self._engine, self._device, self._table, self._retention = engine, device, table, retention
+        self._lacking: dict[Ref, set[Ref]] = {}
+        """Pools that were left without a new monitor because it is missing, by monitor."""
+
+    # --- what is due -------------------------------------------------------------------------
+
+    def note_endpoints(self, services: Iterable[Key], since: float | None = None) -> None:
+        """Take Services whose endpoints changed: pools that nobody wants follow them too."""
+        for service in services:
+            self._table.touch_members(self._engine.dropped_pools(service), since)
+
+    def start_over(self, pools: Iterable[Ref]) -> None:
+        """Take the pools of the device that differ, after a reading."""
+        pools = set(pools)
+        self._engine.set_dropped_pools({ref for ref in pools if ref not in self._engine.objects})
+        self._lacking.clear()
+
+    def abandon(self) -> None:
+        """Forget what is known of a unit that is not used any more."""
+        self._lacking.clear()
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def take_due(self, room: int) -> list[AnyChange]:
+        """Return Changes of a few pools to be sent now. Args: room: number of requests that may start."""
+        table = self._table
+        if room <= 0 or not table.members:
+            return []
+        changes: list[AnyChange] = []
+        counts = self._counts()
+        for ref in list(table.members):
+            if len(changes) >= room:
+                break
+            old, namespace = self._device.observed.get(ref), names.pool_namespace(ref.path)
+            if old is not None and counts[namespace] >= NAMESPACE_MOST:
+                continue
+            new = self._desired(ref, old) if isinstance(old, Pool) else None
+            if self._is_held(ref) or new is None or (new == old and ref not in self._device.unconfirmed):
+                self._settle(ref)
+                continue
+            if not new.members and ref in table.queue:
+                continue  # a Plan decides first whether it may go
+            counts[namespace] += 1
+            changes.append(Change(UPDATE, old, new))
+        return changes
+
+    def take_read(self, pools: Set[Ref], room: int) -> tuple[list[AnyChange], set[Ref]]:
+        """Return Changes of pools that were just read one by one, and the pools that have to wait.
+
+        Only members are written, as nothing else is known of the device, and no pool is emptied: whether so
+        many may be is found out by a reading of everything.
+        """
+        changes: list[AnyChange] = []
+        waiting: set[Ref] = set()
+        counts = self._counts()
+        for ref in sorted(pools):
+            old, wanted = self._device.observed.get(ref), self._engine.objects.get(ref)
+            if not isinstance(old, Pool) or not isinstance(wanted, Pool) or self._is_held(ref) or (
+                    wanted.members == old.members or not wanted.members):
+                continue
+            namespace = names.pool_namespace(ref.path)
+            if len(changes) >= room or self._table.is_sent(ref) or counts[namespace] >= NAMESPACE_MOST:
+                waiting.add(ref)
+            else:
+                counts[namespace] += 1
+                changes.append(Change(UPDATE, old, replace(old, members=wanted.members)))
+        return changes, waiting
+
+    def _counts(self) -> Counter[str]:
+        """Return how many pools of each namespace are being written."""
+        return Counter(names.pool_namespace(ref.path) for ref in self._table.sent if ref.kind == Pool.KIND)
+
+    def _settle(self, ref: Ref) -> None:
+        """Take a pool out that has nothing to write beside a rollout."""
+        self._table.members.pop(ref, None)
+        if ref not in self._table.queue:
+            self._table.rest(ref)
+            if ref not in self._device.observed:
+                self._table.touch([ref])
+
+    def newest(self, change: AnyChange) -> AnyChange | None:
+        """Return the Change of a pool with its present members; None if nothing is to be written now.
+
+        Events may have come since the Plan was made.
+        """
+        if change.verb == DELETE:
+            return change
+        if self._is_held(change.ref):
+            return None  # it was refused meanwhile
+        old = self._device.observed.get(change.ref)
+        new = self._engine.objects.get(change.ref, change.new)
+        if isinstance(new, Pool):
+            new = self._writable(new, old if isinstance(old, Pool) else None)
+        if old == new and change.ref not in self._device.unconfirmed:
+            return None
+        return Change(UPDATE if old else CREATE, old, new)
+
+    def written(self, change: AnyChange) -> None:
+        """Record a confirmed write, of whatever kind."""
+        if change.ref.kind == Pool.KIND:
+            if change.verb == DELETE:
+                self._engine.forget_pool(change.ref)
+            needed = change.old.dependencies if change.old else ()
+            self._table.touch(ref for ref in needed if ref not in self._engine.objects)
+        elif change.verb == CREATE and isinstance(change.new, HealthMonitor):
+            self._table.touch_members(self._lacking.pop(change.ref, ()))
+
+    # --- what waits for members ----------------------------------------------------------------
+
+    def under_way(self, change: AnyChange) -> list[Ref]:
+        """Return the pools of the device that a Change needs, and whose members are still to be written."""
+        table = self._table
+        if isinstance(change.obj, Pool) or not (table.members or table.sent):
+            return []
+        return [ref for ref in self._engine.closure(change.obj.dependencies)
+                if ref.kind == Pool.KIND and ref in self._device.observed
+                and (ref in table.members or table.is_sent(ref)) and not self._is_held(ref)]
+
+    def hold(self, change: AnyChange) -> Hold | None:
+        """Hold a Change that must wait for members.
+
+        The delete of a monitor waits for the write of a pool that has it, also for one that waits for the
+        monitor which takes its place: `written` brings it back. Members of a pool of the device are written
+        beside the Plan, but for those of a pool that lacks nothing but a refused monitor.
+        """
+        ref, table = change.ref, self._table
+        if change.verb == DELETE and ref.kind in MONITOR_TYPES:
+            waiting = {*table.sent, *table.members, *chain.from_iterable(self._lacking.values())}
+            used = any(ref in self._device.observed[pool].dependencies for pool in waiting
+                       if pool.kind == Pool.KIND and pool in self._device.observed)
+            return Hold(HoldReason.WRITTEN_BESIDE) if used else None
+        if change.verb != UPDATE or ref.kind != Pool.KIND:
+            return None
+        return Hold(HoldReason.WRITTEN_BESIDE, math.inf)
+
+    def lacks_only_monitors(self, ref: Ref) -> bool:
+        """True for a pool of the device with nothing to write but monitors that are not there yet."""
+        old, new = self._device.observed.get(ref), self._engine.objects.get(ref)
+        return (isinstance(old, Pool) and isinstance(new, Pool) and ref not in self._device.unconfirmed
+                and self._writable(new, old) == old)
+
+    def _desired(self, ref: Ref, old: Pool) -> Pool:
+        """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
+        if isinstance(desired := self._engine.objects.get(ref), Pool):
+            return self._writable(desired, old)
+        return replace(old, members=self._engine.members(old))
+
+    def _writable(self, pool: Pool, old: Pool | None) -> Pool:
+        """Return a pool as it can be written now; one whose monitor is missing is written again with it."""
+        for need in pool.dependencies:
+            if need not in self._device.observed:
+                self._lacking.setdefault(need, set()).add(pool.ref)
+        return diff.without_missing_monitors(pool, old, self._device.observed)
+
+    def _is_held(self, ref: Ref) -> bool:
+        """True for a pool that may not be written now."""
+        return self._table.is_held(ref) or self._retention.hold_emptied(ref) is not None

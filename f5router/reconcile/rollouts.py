@@ -1,0 +1,343 @@
+"""Makes Plans, carries them out one after another, and writes members of pools beside them.
+
+Nothing here waits: `advance` sends what may be sent now, and the end of each request is a message.
+"""
+
+import math
+import weakref
+from collections.abc import Callable
+from itertools import chain
+
+from f5router.desired.engine import Engine
+from f5router.icontrol.device import Device
+from f5router.icontrol.dispatcher import Job, Lane
+from f5router.icontrol.outcome import Outcome
+from f5router.icontrol.unit import Unit
+from f5router.model.errors import UNCERTAIN_ERRORS, Busy, is_usable
+from f5router.model.objects import Ref
+from f5router.plan.change import UPDATE, AnyChange, Plan
+from f5router.plan.diff import diff
+from f5router.plan.leaving import UncertainWrites
+from f5router.reconcile.members import Members
+from f5router.reconcile.retention import Retention
+from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
+from f5router.reconcile.table import RowState, Table, errors
+from f5router.reconcile.timers import Timers
+
+PATIENCE_S, GROUP_PATIENCE_S = 1.0, 10.0
+"""Time without a reply after which a write hangs: of one object, and of a group of them. Everything that does
+not need the object goes on."""
+
+
+def weakly(method: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls a method while its object exists: no cycle of references keeps it."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: object) -> None:
+        if (bound := reference()) is not None:
+            bound(*arguments)
+
+    return call
+
+
+class Rollouts:
+    """The loop's thread calls its methods."""
+
+    def __init__(self, engine: Engine, device: Device, table: Table, members: Members,
+                 retention: Retention, *, timers: Timers, clock: Callable[[], float], slice_s: float,
+                 rebuild: Callable[[], None]):
+        """Args:
+            slice_s: a rollout that others wait for ends after this long.
+            rebuild: builds the pools anew whose Services have changed.
+        """
+        self._engine, self._device, self._table, self._members = engine, device, table, members
+        self._retention, self._guard, self._timers = retention, retention.guard, timers
+        self._clock, self._slice_s, self._rebuild = clock, slice_s, rebuild
+        table.on_recovery = weakly(self._note_recovery)
+        self.current: Rollout | None = None
+        """The Plan under way."""
+        self.outcome = Outcome()
+        """Results of Changes since the last report."""
+        self.portion: Callable[[], int | None] = lambda: None
+        """Returns about how many objects the next Plan is about; None for all that are due."""
+        self.others_wait: Callable[[], bool] = lambda: False
+        """True if changes of the cluster wait for the end of a rollout."""
+        self.on_change: Callable[[AnyChange], None] = lambda change: None
+        """Called for each Change that the device confirmed."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when something has become of Changes."""
+        self.before_plan: Callable[[], None] = lambda: None
+        """Called between two rollouts."""
+        self.on_begin: Callable[[], None] = lambda: None
+        """Called when a rollout begins,"""
+        self.on_end: Callable[[], None] = lambda: None
+        """and when it has ended, with its corrections."""
+        self.trouble: Exception | None = None
+        """Why nothing is sent: the device itself failed. The owner decides when to go on."""
+        self.is_demanded = False
+        """True if a Plan is due whatever is in the queue."""
+        self._groups: dict[str, Ref] = {}
+        """Groups that are being written, each with an object of it."""
+        self._recovered = False
+        """True if an object has recovered since the last rollout."""
+        self.is_asking = self._has_asked = False
+        """True while the units of a pair are asked, and once they were: a rollout may begin."""
+
+    @property
+    def is_due(self) -> bool:
+        """True if a Plan is due."""
+        return bool(self.is_demanded or self._table.queue or self._retention.deferred.due(self._clock()))
+
+    def advance(self, *, may_begin: bool) -> None:
+        """Begin a rollout if one is due, send what may be sent of it, and end it.
+
+        Args: may_begin: False to begin none, as something else must end first.
+        """
+        while True:
+            now = self._clock()
+            if self.current is None:
+                if not may_begin or self._device.stale or self.trouble is not None:
+                    return
+                self.before_plan()
+                if not self.is_due or not self._may_begin():
+                    return
+                self._begin(now)
+            rollout = self.current
+            if rollout is None:
+                return
+            if now >= rollout.began + self._slice_s and self.others_wait():
+                self._device.unit.is_enough = True
+                rollout.drop()
+            self._send_rollout(rollout, now)
+            if not rollout.is_over and not self._hangs(rollout, now):
+                if (at := rollout.wakes_at(now)) != math.inf:
+                    self._timers.at(at, "rollout", lambda: None)
+                return
+            self._end(rollout)
+
+    def suspend(self, error: Exception) -> None:
+        """Send nothing more until the owner resumes: the device itself failed."""
+        if not isinstance(error, Busy):  # else the request was not executed
+            self._device.stale = True
+        if self.trouble is None or isinstance(self.trouble, Busy):
+            self.trouble = error
+        if self.current is None:
+            self.on_begin()
+            self.on_end()
+            return
+        self.current.drop()
+        if self.current.is_over:
+            self._end(self.current)
+
+    def abandon(self) -> None:
+        """Forget the rollout under way: it was for a unit that is not used any more."""
+        self.current = None
+        self._groups.clear()
+
+    def retry_deferred(self) -> None:
+        """Let deletes that wait be tried at once."""
+        self._retention.deferred.retry()
+        self.is_demanded = self.is_demanded or bool(self._retention.deferred.refs)
+
+    def _note_recovery(self) -> None:
+        self._recovered = True
+
+    def _may_begin(self) -> bool:
+        """True unless the units of a pair are to be asked first which of them is active."""
+        if not self._device.pair.is_several or self._has_asked:
+            self._has_asked = False
+            return True
+        if not self.is_asking:
+            self.is_asking = True
+            self._device.dispatcher.send(self._device.look, self._asked)
+        return False
+
+    def _asked(self, job: Job) -> None:
+        self.is_asking, self._has_asked = False, job.error is None
+        if job.error is not None:
+            self.suspend(job.error)
+
+    def _begin(self, now: float) -> None:
+        self.on_begin()
+        self.is_demanded = False
+        self._device.unit.is_enough = False
+        self._retention.draining.expire(now)
+        plan = self.plan(self.portion())
+        self.current = self._rollout(plan, now)
+
+    def _rollout(self, plan: Plan, now: float) -> Rollout:
+        waiting = errors(self._table.failures, {change.ref for change in plan})
+        waiting |= dict.fromkeys(self._table.hanging(PATIENCE_S), UNDER_WAY)
+        return Rollout(plan, self._device, Obstacles(
+            errors={ref: error for ref, error in waiting.items() if ref in self._engine.objects},
+            staying={*self._retention.deferred.refs, *waiting},
+            should_retain=lambda outcome: self._retention.should_retain(
+                {ref for ref, error in (*outcome.failed.items(), *waiting.items()) if not is_usable(error)}),
+            newest=self._members.newest, is_recent=self._table.is_recent, is_sent=self._table.is_sent,
+            group_under_way=lambda change: self._groups.get(self._device.unit.sender.group(change)),
+            pools_under_way=self._members.under_way), now=now, patience_s=PATIENCE_S)
+
+    def plan(self, most: int | None = None, *, with_members: bool = False) -> Plan:
+        """Return what is to be written now, and hold what must wait.
+
+        Args:
+            most: objects, roughly; None for all.
+            with_members: include pools of the device, which are else written beside a rollout.
+        """
+        desired, observed, table = self._engine.objects, self._device.observed, self._table
+        self._rebuild()
+        also = self._retention.deferred.due(self._clock()) | self._retention.awaiting_secret
+        self._hold_deletes(also)
+        portion = table.queue.portion(desired, observed, most, also - self._guard.held) - self._guard.held
+        portion = (portion | table.members.keys() if with_members else portion) - table.sent.keys()
+        changes = diff(desired, observed, self._retention.owns, portion, self._device.ordinals)
+        changes = self._retention.determine(changes)
+        plan = tuple(change for change in changes if self._retention.hold_emptied(change.ref) is None
+                     and (with_members or self._members.hold(change) is None))
+        table.touch_members(change.ref for change in changes if change.verb == UPDATE)
+        for ref in portion - {change.ref for change in plan}:
+            table.leave_queue(ref)
+        return plan
+
+    def _hold_deletes(self, also: set[Ref]) -> None:
+        """Take deletes out of the queue that must be confirmed; put back those that need not be any more.
+
+        Args: also: objects that are compared besides the queue.
+        """
+        released = self._retention.hold_deletes(chain(self._table.queue, also), self._clock())
+        for ref in self._guard.held:
+            self._table.leave_queue(ref)
+        self._table.touch(released)
+
+    def foresee(self, plan: Plan) -> None:
+        """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
+        for ref, error in self._device.unit.attachments.foresee(plan).items():
+            self._table.refuse(ref, error)
+
+    # --- requests --------------------------------------------------------------------------
+
+    def send_due_members(self) -> None:
+        """Write members of pools that are due, beside whatever is under way."""
+        for change in self._members.take_due(self._device.dispatcher.member_room()):
+            self.send_members(change)
+
+    def send_members(self, change: AnyChange) -> None:
+        """Write members of a pool of the device."""
+        self._send([change], Lane.MEMBERS, None)
+
+    def is_writing(self, ref: Ref) -> bool:
+        """True for a REST object while a write of it, or of a part of it, is under way."""
+        return self._table.is_sent(ref) or ref.path in self._groups
+
+    def _send_rollout(self, rollout: Rollout, now: float) -> None:
+        """Send what may be sent, and record what may not."""
+        while self._device.dispatcher.room() > 0 and (changes := rollout.next(now)):
+            self._send(changes, Lane.ROLLOUT, rollout)
+        unsent, rollout.unsent = rollout.unsent, []
+        for ref, error, on in unsent if not rollout.corrects else ():
+            if on is None:
+                self._table.refuse(ref, error)
+            else:
+                self._table.block(ref, error, on)
+        skipped, rollout.skipped = rollout.skipped, []
+        for ref in skipped:
+            self._table.rest(ref)
+
+    def _hangs(self, rollout: Rollout, now: float) -> bool:
+        """True if nothing of a rollout may be sent before a request ends that has had no reply for long."""
+        under_way = [self._table.rows[ref].sent_at for ref in self._table.sent if ref in rollout.refs]
+        if not under_way or rollout.may_send:
+            return False
+        hangs_at = max(under_way) + (GROUP_PATIENCE_S if rollout.in_groups else PATIENCE_S)
+        if now < hangs_at:
+            self._timers.at(hangs_at, "hanging", lambda: None)
+        return now >= hangs_at
+
+    def _send(self, changes: list[AnyChange], lane: Lane, rollout: Rollout | None) -> None:
+        unit, group = self._device.unit, self._device.unit.sender.group(changes[0])
+        for change in changes:
+            self._table.send(change.ref)
+        if group:
+            self._groups[group] = changes[0].ref
+        self._device.send(changes, lambda job: self._replied(job, changes, rollout, unit), lane)
+
+    def _replied(self, job: Job, changes: list[AnyChange], rollout: Rollout | None, unit: Unit) -> None:
+        """Record what became of Changes."""
+        if rollout is not None:
+            rollout.ended()
+        if unit is not self._device.unit:
+            return
+        if (first := self._groups.pop(unit.sender.group(changes[0]), None)) is not None:
+            self._table.wake(first)
+        outcome, trouble = Outcome(), job.error
+        if job.result is not None:
+            trouble = self._device.settle(job.result, self._confirmed, outcome)
+        corrects = rollout is not None and rollout.corrects
+        done = {change.ref for change in outcome.done}
+        for change in changes:
+            ref = change.ref
+            if ref in done:
+                self._table.confirm(ref, corrects=corrects)
+            elif ref in outcome.in_use:
+                self._table.rest(ref)
+            elif ref not in outcome.failed:
+                self._table.not_sent(ref)
+            elif not corrects or isinstance(outcome.failed[ref], UNCERTAIN_ERRORS):
+                self._table.refuse(ref, outcome.failed[ref])
+            else:
+                self._table.confirm(ref, corrects=True)
+        (rollout.outcome if rollout is not None else self.outcome).add(outcome)
+        if rollout is not None and len(done) + len(outcome.failed) + len(outcome.in_use) < len(changes):
+            rollout.drop()  # never Changes of a later stage before those that were not sent
+        self.on_settled()
+        if rollout is None and outcome.failed:
+            self.is_demanded = True  # what stays because of a refusal may have to be corrected
+        if trouble is not None:
+            self.suspend(trouble)
+
+    def _confirmed(self, change: AnyChange) -> None:
+        self._members.written(change)
+        self.on_change(change)
+
+    def _end(self, rollout: Rollout) -> None:
+        """Record what a rollout leaves to be done."""
+        outcome, now = rollout.outcome, self._clock()
+        self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
+        self._guard.record_pass(outcome.done, now)
+        deferred = {change.ref for change in outcome.deferred_deletes}
+        for ref in deferred:
+            self._table.leave_queue(ref)
+        if not rollout.corrects:
+            recovered, self._recovered = self._recovered, False
+            ended = {change.ref for change in outcome.done} | outcome.failed.keys()
+            self._retention.deferred.record(deferred, ended, outcome.in_use, now,
+                                            is_going=self._retention.is_going, recovered=recovered)
+            if (due := self._retention.deferred.next_due()) is not None:
+                self._timers.at(due, "deferred deletes", lambda: None)
+        self.outcome.add(outcome)
+        if outcome.done and self._device.facts.original.reencrypt and not self._table.queue:
+            self._device.stale = True  # what was there only until the original's Rules were ours goes now
+        self.on_settled()
+        if rollout.corrects or self.trouble is not None:
+            self.on_end()
+            return
+        # Dependents of these may be gone, or have changed, since the Plan was made: one more finds out.
+        left_alone = any(ref not in self._engine.objects for ref in self._retention.awaiting_secret)
+        self.is_demanded = self.is_demanded or bool(outcome.done and left_alone)
+        if plan := self._corrections():
+            self.current = Rollout(plan, self._device, Obstacles(is_sent=self._table.is_sent), now=now,
+                                   corrects=True)
+        else:
+            self.on_end()
+
+    def _corrections(self) -> Plan:
+        """Return the Changes of objects that stay because of a refusal, and cannot wait.
+
+        They are tried after every rollout, but must not go on without end: an object waits for its turn if
+        the last error of its write makes a reading follow at once.
+        """
+        waiting = {ref for ref, row in self._table.failures.items()
+                   if row.state is RowState.DUE or isinstance(row.error, UNCERTAIN_ERRORS)}
+        return tuple(change for change in self._retention.corrections(self._table.failures.keys())
+                     if change.ref not in waiting and self._retention.hold_emptied(change.ref) is None
+                     and not self._table.is_sent(change.ref))

@@ -1,0 +1,110 @@
+"""The loop's part for a Reconciler that has no Controller: until nothing is under way."""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+
+from f5router.app.controller import Controller
+from f5router.icontrol.dispatcher import Job, Lane
+from f5router.model.errors import BigIPError
+from f5router.plan.change import Plan
+from f5router.reconcile.reconciler import Reconciler
+
+STEP_S = 0.005
+LONGEST_S = 60.0
+
+
+def settle(reconciler: Reconciler, clock: Callable[[], float],
+           advance: Callable[[float], None] = lambda seconds: None) -> None:
+    """Do all that is due. Args: advance: moves a clock that stands still. Raises: what ends the writing."""
+    end = time.monotonic() + LONGEST_S
+    reconciler.rollouts.trouble = None
+    while True:
+        assert time.monotonic() < end, "work without end"
+        reconciler.timers.fire(clock())
+        reconciler.work.step(STEP_S)
+        reconciler.dispatch()
+        trouble = reconciler.rollouts.trouble
+        if trouble is not None and reconciler.device.dispatcher.is_quiet:
+            raise trouble
+        if trouble is None and reconciler.is_idle:
+            return
+        if reconciler.can_go_on or reconciler.work:
+            wait_s = 0.0
+        elif reconciler.rollouts.current is not None and not reconciler.table.sent:  # it pauses
+            at = reconciler.rollouts.current.wakes_at(clock())
+            advance(max(0.0, at - clock()))
+            wait_s = max(0.0, min(0.05, at - clock()))
+        else:
+            wait_s = 0.05
+        for message in reconciler.inbox.take(wait_s):
+            message()
+
+
+def whole_plan(reconciler: Reconciler) -> Plan:
+    """Return the Plan of everything that differs."""
+    reconciler.compare_all()
+    return reconciler.rollouts.plan(with_members=True)
+
+
+def attempt(router: Controller) -> None:
+    """Do all that is due; a failure of the device makes the router back off."""
+    with contextlib.suppress(BigIPError):
+        router.reconcile_once()
+
+
+def next_retry(reconciler: Reconciler) -> float | None:
+    """Return the time of the next attempt; -infinity if something is due, None if nothing is."""
+    if not reconciler.is_idle:
+        return -math.inf
+    times = (reconciler.table.next_due(), reconciler.retention.deferred.next_due())
+    return min((time for time in times if time is not None), default=None)
+
+
+def take_events(router: Controller) -> None:
+    """Take what changed in the cluster; write nothing."""
+    router.take_events()
+    while router.reconciler.work:
+        router.reconciler.work.step(STEP_S)
+
+
+def check_failover(router: Controller) -> None:
+    """Read the failover state as the loop does periodically."""
+    job = Job(router.device.dispatcher, lambda: None, lambda job: None, Lane.OTHER)
+    try:
+        router.device.failover.check()
+    except BigIPError as exc:
+        job.error = exc
+    router.upkeep.failover.checked(job)
+
+
+def turn(router: Controller) -> None:
+    """Let the loop do what is due, and wait for the replies to all that it has sent."""
+    router.turn()
+    end = time.monotonic() + LONGEST_S
+    while is_under_way(router):
+        assert time.monotonic() < end, "a reply is missing"
+        router.turn(STEP_S)
+
+
+def is_under_way(router: Controller) -> bool:
+    """True if a computation goes on, or a request is in flight."""
+    units = router.device.pair.units
+    return bool(router.reconciler.work) or any(
+        unit.dispatcher.in_flight(lane) for unit in units for lane in Lane)
+
+
+def write_a_part(router: Controller) -> None:
+    """Let a part of what is due be written: until something more is confirmed, and nothing is under way."""
+    reconciler, dispatcher, confirmed = router.reconciler, router.device.dispatcher, []
+    told, reconciler.rollouts.on_change = reconciler.rollouts.on_change, lambda change: (told(change),
+                                                                                         confirmed.append(change))
+    end = time.monotonic() + LONGEST_S
+    while not (confirmed and dispatcher.is_quiet):
+        assert time.monotonic() < end, "nothing was written"
+        if not confirmed:
+            reconciler.dispatch()
+        for message in reconciler.inbox.take(0.0 if reconciler.can_go_on else STEP_S):
+            message()
+    reconciler.rollouts.on_change = told

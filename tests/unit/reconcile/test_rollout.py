@@ -1,0 +1,396 @@
+"""Changes of a Plan that may be sent, and when."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router.icontrol.outcome import Outcome
+from f5router.model.errors import Incomplete, InUse, Refused, Unconfirmed
+from f5router.model.health_checks import TCPMonitor
+from f5router.model.ltm import DataGroup, Forward, Policy, Pool, PoolMember, Record, Rule
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
+
+REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
+SECURE, INSECURE = "/Common/openshift_secure_routes", "/Common/openshift_insecure_routes"
+PASSTHROUGH = "/Common/ssl_passthrough_servername_dg"
+DRAIN_S, PATIENCE_S, NOW = 3.0, 1.0, 100.0
+CHECK = TCPMonitor("/Common/openshift_monitor_tcp_5", 5, 16)
+
+
+def pool(name: str, *addresses: str, monitor: str = "") -> Pool:
+    return Pool(f"/Common/openshift_shop_{name}", monitor, frozenset(PoolMember(at, 80) for at in addresses))
+
+
+def rule(name: str, to: Pool, policy: str = INSECURE, host: str = "") -> Rule:
+    return Rule(policy, f"openshift_route_shop_{name}", 1, frozenset(), Forward(to.path),
+                hosts=frozenset({host or f"{name}.com"}))
+
+
+A, B = pool("a", "10.1.1.1"), pool("b", "10.1.1.2")
+POLICIES = [Policy(SECURE), Policy(INSECURE), DataGroup(PASSTHROUGH)]
+
+
+def create(obj, **more) -> AnyChange:
+    return Change(CREATE, None, obj, **more)
+
+
+def update(obj, old=None) -> AnyChange:
+    return Change(UPDATE, old or obj, obj)
+
+
+def delete(obj, **more) -> AnyChange:
+    return Change(DELETE, obj, None, **more)
+
+
+class Bench:
+    """A Rollout; the test carries out what it sends."""
+
+    def __init__(self, *plan: AnyChange, there: Iterable = (), **obstacles):
+        self.now, self.sent = NOW, []
+        self.observed = {obj.ref: obj for obj in (*POLICIES, *there,
+                                                  *(change.old for change in plan if change.old))}
+
+        def group(change: AnyChange) -> str:
+            return getattr(change.obj, "policy", "") or getattr(change.obj, "group", "")
+
+        unit = SimpleNamespace(sender=SimpleNamespace(group=group, uncertain=None))
+        device = SimpleNamespace(unit=unit, observed=self.observed, drain_s=DRAIN_S)
+        corrects = obstacles.pop("corrects", False)
+        self.rollout = Rollout(plan, device, Obstacles(**obstacles), now=NOW, patience_s=PATIENCE_S,
+                               corrects=corrects)
+        self.uncertain = unit.sender.uncertain
+
+    def next(self) -> list[str]:
+        """Return the names of what is sent together next."""
+        changes = self.rollout.next(self.now) or []
+        if changes:
+            self.sent.append(changes)
+        return [name(change) for change in changes]
+
+    def all(self) -> list[list[str]]:
+        """Send what may be sent at once."""
+        sent = []
+        while names := self.next():
+            sent.append(names)
+        return sent
+
+    def end(self, error=None) -> None:
+        """Take the reply about what was sent first."""
+        for change in self.sent.pop(0):
+            if error is not None:
+                self.rollout.outcome.failed[change.ref] = error
+                continue
+            self.rollout.outcome.done.append(change)
+            if change.new is None:
+                self.observed.pop(change.ref, None)
+            else:
+                self.observed[change.ref] = change.new
+        self.rollout.ended()
+
+    def run(self) -> list[list[str]]:
+        """Carry out the rest, and return what was sent."""
+        sent = []
+        while not self.rollout.is_over:
+            if names := self.next():
+                sent.append(names)
+                self.end()
+            else:
+                at = self.rollout.wakes_at(self.now)
+                assert self.rollout.is_over or at < math.inf, "nothing wakes it"
+                self.now = max(self.now, at)
+        return sent
+
+
+def name(change: AnyChange) -> str:
+    mark = {CREATE: "+", UPDATE: "=", DELETE: "-"}[change.verb]
+    return mark + change.ref.path.rpartition("_")[2]
+
+
+def test_stages_go_one_after_another():
+    """A stage opens when nothing of the one before is in flight, even if something of that is not sent."""
+    bench = Bench(create(A), create(B), create(rule("x", A)), create(rule("y", B)), delete(pool("old")))
+    assert bench.next() == ["+a"]
+    assert bench.rollout.may_send
+    assert bench.all() == [["+b"]]
+    assert not bench.rollout.may_send
+    bench.end()
+    assert bench.all() == []
+    bench.end()
+    assert bench.all() == [["+x", "+y"]]
+    assert not bench.rollout.is_over
+    bench.end()
+    assert bench.run() == [["-old"]]
+    assert bench.rollout.is_over
+    assert len(bench.rollout.outcome.done) == 5
+
+
+def test_groups_of_a_stage_go_one_after_another():
+    """Each together, in the order of the Plan."""
+    other = DataGroup("/Common/other_dg")
+    bench = Bench(*(create(Record(group, host, A.path)) for group, host in (
+        (PASSTHROUGH, "b.com"), (other.path, "x.com"), (PASSTHROUGH, "a.com"))), there=[A, other])
+    assert len(bench.next()) == 1
+    assert bench.rollout.in_groups
+    assert (bench.next(), bench.rollout.may_send) == ([], False)
+    bench.end()
+    bench.next()
+    assert [change.obj.name for change in bench.sent[0]] == ["b.com", "a.com"]
+
+
+def test_it_wakes_without_a_message_only_where_it_pauses():
+    bench = Bench(create(A), create(B))
+    assert bench.rollout.wakes_at(NOW) == math.inf
+    bench.all()
+    assert bench.rollout.wakes_at(NOW) == math.inf
+
+
+def unsent(bench: Bench) -> dict[str, tuple]:
+    return {ref.path.rpartition("_")[2]: (error, on) for ref, error, on in bench.rollout.unsent}
+
+
+@pytest.mark.parametrize(("errors", "old", "sent"), [
+    pytest.param({A.ref: REFUSED}, None, False, id="refused"),
+    pytest.param({A.ref: UNCONFIRMED}, None, False, id="in doubt"),
+    pytest.param({A.ref: Incomplete(REFUSED, A)}, None, True, id="usable"),
+    pytest.param({A.ref: Incomplete(REFUSED, pool("a"))}, None, True, id="new, of a pool without members"),
+    pytest.param({A.ref: Incomplete(REFUSED, pool("a"))}, B, False, id="turned to a pool without members"),
+    pytest.param({A.ref: Incomplete(REFUSED, pool("a"))}, A, True, id="has that pool already"),
+    pytest.param({B.ref: REFUSED}, None, True, id="another object"),
+    pytest.param({CHECK.ref: REFUSED}, None, True, id="a monitor"),
+])
+def test_what_needs_a_refused_object(errors, old, sent):
+    new = rule("x", A)
+    change = create(new) if old is None else update(new, rule("x", old))
+    bench = Bench(change, create(rule("z", B)), there=[A, B, CHECK], errors=errors)
+    names = [each for group in bench.run() for each in group]
+    assert (name(change) in names) == sent
+    if not sent:
+        (error,) = errors.values()
+        assert unsent(bench) == {"x": (error, A.ref)}
+        assert bench.rollout.outcome.failed == {new.ref: error}
+        assert names == ["+z"]
+
+
+def test_what_needs_an_object_that_this_plan_could_not_write():
+    bench = Bench(create(A), create(B), create(rule("x", A)), create(rule("y", B)))
+    bench.all()
+    bench.end(REFUSED)
+    bench.end()
+    assert bench.all() == [["+y"]]
+    assert unsent(bench) == {"x": (REFUSED, A.ref)}
+
+
+def test_dependencies_on_the_device_count_too():
+    """A Rule of a policy that is there, whose own update is refused."""
+    bench = Bench(create(rule("x", A)), there=[A], errors={Policy(INSECURE).ref: REFUSED})
+    assert bench.all() == []
+    assert unsent(bench) == {"x": (REFUSED, Policy(INSECURE).ref)}
+    assert bench.rollout.is_over
+
+
+def test_what_needs_an_object_that_is_not_there():
+    """Nothing of this Plan creates it: the object backs off by itself."""
+    bench = Bench(create(rule("x", A)))
+    assert bench.all() == []
+    ((error, on),) = unsent(bench).values()
+    assert (str(error), on) == (f"{A.ref} is not there", None)
+
+
+def test_a_pool_is_created_without_a_monitor_that_is_not_there():
+    bench = Bench(create(replace(A, monitor=CHECK.path)), update(replace(B, monitor=CHECK.path), B))
+    assert bench.all() == [["+a"], ["=b"]]
+    assert [change.new.monitor for (change,) in bench.sent] == ["", ""]
+
+
+def test_a_less_specific_rule_waits_for_one_in_doubt():
+    """It backs off by itself: no other object brings it back."""
+    specific, general = rule("x", A, host="a.com"), replace(rule("y", A, host="a.com"), priority_band=2)
+    for recent in (True, False):
+        bench = Bench(create(A), create(specific), create(general), is_recent=lambda ref, ok=recent: ok)
+        bench.all()
+        bench.uncertain.note(create(specific), UNCONFIRMED)
+        bench.end()
+        sent = bench.all()
+        assert sent == ([["+x"]] if recent else [["+x", "+y"]])
+        assert unsent(bench) == ({"y": (UNCONFIRMED, None)} if recent else {})
+
+
+def test_pools_are_sent_as_they_are_by_now():
+    """A pool that is written beside it, or needs nothing any more, is left out."""
+    newer = {A.ref: create(pool("a", "10.1.1.9")), B.ref: None}
+    third = pool("c")
+    bench = Bench(create(A), create(B), create(third), newest=lambda change: newer[change.ref],
+                  is_sent=lambda ref: ref == third.ref)
+    assert bench.all() == [["+a"]]
+    assert bench.sent[0][0].new.members == {PoolMember("10.1.1.9", 80)}
+    assert bench.rollout.skipped == [B.ref]
+    assert bench.rollout.outcome == Outcome()
+    bench.end()
+    assert bench.rollout.is_over
+
+
+def test_a_pool_whose_members_are_being_written_is_not_deleted():
+    bench = Bench(delete(A), delete(B), is_sent=lambda ref: ref == A.ref)
+    assert bench.run() == [["-b"]]
+    outcome = bench.rollout.outcome
+    assert [change.ref for change in outcome.deferred_deletes] == [A.ref]
+    assert isinstance(outcome.in_use[A.ref], InUse)
+
+
+@pytest.mark.parametrize(("obstacles", "sent"), [
+    pytest.param({}, ["-x", "-a", "-b"], id="nothing stays"),
+    pytest.param({"should_retain": lambda outcome: lambda obj: obj == rule("x", A)}, ["-b"], id="retained"),
+    pytest.param({"should_retain": lambda outcome: lambda obj: obj == B}, ["-x", "-a"], id="a pool"),
+    pytest.param({"staying": {rule("y", B).ref}}, ["-x", "-a"], id="needed by what is not deleted now"),
+])
+def test_deletes_that_wait(obstacles, sent):
+    """The dependencies of an object that stays, stay with it."""
+    bench = Bench(delete(rule("x", A)), delete(A), delete(B), there=[rule("y", B)], **obstacles)
+    assert [each for group in bench.run() for each in group] == sent
+    deferred = {name(change) for change in bench.rollout.outcome.deferred_deletes}
+    assert deferred == {"-x", "-a", "-b"} - set(sent)
+
+
+def test_what_a_refused_object_needs_is_not_deleted():
+    bench = Bench(update(rule("x", B), rule("x", A)), delete(A), there=[B])
+    bench.all()
+    bench.end(REFUSED)
+    assert bench.all() == []
+    assert [change.ref for change in bench.rollout.outcome.deferred_deletes] == [A.ref]
+
+
+def test_retention_is_asked_with_what_has_failed_so_far():
+    asked = []
+
+    def should_retain(outcome: Outcome):
+        asked.append(set(outcome.failed))
+        return lambda obj: False
+
+    bench = Bench(create(A), delete(rule("x", B)), there=[B], should_retain=should_retain)
+    bench.all()
+    bench.end(REFUSED)
+    bench.all()
+    assert asked == [{A.ref}]
+
+
+@pytest.mark.parametrize(("plan", "pauses"), [
+    pytest.param([update(rule("x", B), rule("x", A)), delete(A)], True, id="a pool that lost its requests"),
+    pytest.param([delete(rule("x", A)), delete(A)], True, id="a Rule went"),
+    pytest.param([delete(A)], False, id="nothing was routed"),
+    pytest.param([create(rule("x", B))], False, id="nothing is deleted"),
+])
+def test_requests_that_were_just_routed_have_time(plan, pauses):
+    bench = Bench(*plan, there=[A, B])
+    while len(bench.rollout.outcome.done) < len(plan) - (1 if pauses else 0):
+        assert bench.next()
+        bench.end()
+    assert bench.all() == []
+    if not pauses:
+        assert (bench.rollout.is_over, bench.rollout.paused_until) == (True, -math.inf)
+        return
+    assert bench.rollout.paused_until == bench.rollout.wakes_at(NOW) == NOW + DRAIN_S
+    assert not bench.rollout.is_over
+    bench.now += DRAIN_S - 0.1
+    assert bench.all() == []
+    bench.now += 0.1
+    assert bench.all() == [["-a"]]
+
+
+class UnderWay(Bench):
+    """A Rollout one of whose Rules needs a pool that is being written."""
+
+    def __init__(self):
+        self.pools = {A.ref}
+        super().__init__(create(rule("x", A)), create(rule("y", B)), delete(pool("old")), there=[A, B],
+                         pools_under_way=lambda change: self.pools & set(change.obj.dependencies))
+
+
+def test_a_stage_waits_for_pools_that_are_being_written():
+    bench = UnderWay()
+    assert (bench.all(), bench.rollout.wakes_at(NOW)) == ([], NOW + PATIENCE_S)
+    bench.now += PATIENCE_S / 2
+    assert (bench.all(), bench.rollout.wakes_at(bench.now)) == ([], NOW + PATIENCE_S)
+    bench.pools.clear()
+    assert bench.all() == [["+x", "+y"]]
+    assert bench.rollout.wakes_at(bench.now) == math.inf
+    assert bench.rollout.unsent == []
+
+
+def test_a_stage_goes_on_without_what_needs_a_pool_that_hangs():
+    bench = UnderWay()
+    bench.all()
+    bench.now += PATIENCE_S
+    assert bench.all() == [["+y"]]
+    assert unsent(bench) == {"x": (UNDER_WAY, A.ref)}
+    assert bench.rollout.outcome.failed == {rule("x", A).ref: UNDER_WAY}
+    bench.end()
+    assert bench.run() == [["-old"]]
+
+
+def test_a_group_of_which_a_write_hangs_is_left_alone():
+    """Two writers of one policy would get in each other's way."""
+    other = rule("other", A).ref
+    bench = Bench(create(rule("x", A)), create(rule("y", B, SECURE)), there=[A, B],
+                  group_under_way=lambda change: other if change.obj.policy == INSECURE else None)
+    assert bench.run() == [["+y"]]
+    assert unsent(bench) == {"x": (UNDER_WAY, other)}
+
+
+@pytest.mark.parametrize("replies", [0, 1])
+def test_it_can_be_dropped_at_any_moment(replies):
+    """Requests in flight end; nothing more is sent, and nothing is said about the rest."""
+    bench = Bench(create(A), create(B), create(rule("x", A)))
+    bench.next()
+    for _ in range(replies):
+        bench.end()
+    bench.rollout.drop()
+    assert (bench.all(), bench.rollout.may_send, bench.rollout.is_over) == ([], False, replies == 1)
+    if not replies:
+        bench.end()
+    assert bench.rollout.is_over
+    assert (bench.rollout.unsent, bench.rollout.skipped, bench.rollout.outcome.failed) == ([], [], {})
+
+
+def test_an_empty_plan_is_over():
+    assert Bench().rollout.is_over
+
+
+OBJECTS = [A, B, pool("c"), rule("x", A, SECURE), rule("y", B, SECURE), rule("z", A),
+           Record(PASSTHROUGH, "p.com", B.path)]
+PLANS = st.sets(st.sampled_from(range(len(OBJECTS)))).flatmap(lambda numbers: st.tuples(*(
+    st.sampled_from([create, update, delete]).map(lambda make, number=number: make(OBJECTS[number]))
+    for number in sorted(numbers))))
+
+
+@settings(max_examples=100, deadline=None)
+@given(PLANS, st.lists(st.sampled_from([None, REFUSED, UNCONFIRMED]), min_size=7, max_size=7), st.randoms())
+def test_each_change_ends_once_and_after_what_it_needs(plan, replies, order):
+    """Sent, or not with a reason; whatever is refused, and in whatever order the replies come."""
+    plan = tuple(sorted(plan, key=lambda change: (change.verb == DELETE,
+                                                  -change.stage if change.verb == DELETE else change.stage)))
+    bench, done, stages = Bench(*plan), [], []
+    while not bench.rollout.is_over:
+        bench.all()
+        if not bench.sent:
+            at = bench.rollout.wakes_at(bench.now)
+            assert bench.rollout.is_over or at < math.inf, "nothing wakes it"
+            bench.now = max(bench.now, min(at, NOW + 9 * DRAIN_S))
+            continue
+        order.shuffle(bench.sent)
+        in_flight = {change.stage for changes in bench.sent for change in changes}
+        assert len(in_flight) == 1
+        stages += [(change.is_late_delete, change.stage) for change in bench.sent[0]]
+        done += [change.ref for change in bench.sent[0]]
+        bench.end(replies.pop())
+    outcome = bench.rollout.outcome
+    left = [ref for ref, _, _ in bench.rollout.unsent] + [change.ref for change in outcome.deferred_deletes]
+    assert sorted(done + left) == sorted(change.ref for change in plan)
+    order_of_plan = [(change.is_late_delete, change.stage) for change in plan]
+    assert stages == [each for each in dict.fromkeys(order_of_plan) for _ in range(stages.count(each))]
+    assert all(on is None or on in outcome.failed for _, _, on in bench.rollout.unsent)

@@ -1,0 +1,435 @@
+"""Fates of objects that are not at rest, and the events that wake them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router.model.errors import Incomplete, NotFound, Refused, Unconfirmed
+from f5router.model.ltm import Pool, PoolMember, Redirect, Rule
+from f5router.model.objects import Ref
+from f5router.reconcile.table import OVERTAKEN_AFTER, RETRY_FIRST_S, RowState, Table, errors
+from f5router.reconcile.timers import Timers
+
+DUE, SENT, REFUSED_STATE, BLOCKED = RowState.DUE, RowState.SENT, RowState.REFUSED, RowState.BLOCKED
+REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
+GONE = NotFound(text="gone", status=404)
+
+
+def pool(name: str, *addresses: str) -> Pool:
+    return Pool(f"/Common/openshift_shop_{name}", "/Common/tcp",
+                frozenset(PoolMember(address, 8080) for address in addresses))
+
+
+def rule(name: str, target: str = "https://x") -> Rule:
+    return Rule("/Common/openshift_secure_routes", f"openshift_route_shop_{name}", 1, frozenset(),
+                Redirect(target), hosts=frozenset({f"{name}.com"}))
+
+
+P, Q, R, S = pool("p").ref, pool("q").ref, rule("r").ref, rule("s").ref
+USABLE = Incomplete(REFUSED, pool("p", "10.1.1.1"))
+UNUSABLE = Incomplete(REFUSED, pool("p"))
+
+
+def asleep(table: Table) -> list[Ref]:
+    """Return the rows that nothing wakes, and what indexes have without a row."""
+    waiting = {ref: on for on, refs in table.waiting.items() for ref in refs}
+    wakes = {
+        DUE: lambda ref, row: ref in table.queue or ref in table.members,
+        SENT: lambda ref, row: ref in table.sent,
+        REFUSED_STATE: lambda ref, row: table.timers.when(ref) == row.until,
+        BLOCKED: lambda ref, row: row.on in table.rows and waiting.get(ref) == row.on,
+    }
+    lost = [ref for ref, row in table.rows.items() if not wakes[row.state](ref, row)]
+    in_state = [(table.queue, {DUE}), (table.members, {DUE}), (table.sent, {SENT}), (waiting, {BLOCKED}),
+                (table.failures, set(RowState)), (table.first, set(RowState))]
+    lost += [ref for index, states in in_state for ref in index
+             if ref not in table.rows or table.rows[ref].state not in states]
+    failed = {ref for ref, row in table.rows.items() if row.error is not None}
+    return lost + sorted(failed ^ table.failures.keys())
+
+
+class Bench:
+    """A Table of two pools and two Rules that are wanted and not there."""
+
+    def __init__(self):
+        self.now, self.timers, self.told = 1000.0, Timers(), []
+        self.desired = {obj.ref: obj for obj in (pool("p", "10.1.1.1"), pool("q", "10.1.1.1"), rule("r"),
+                                                 rule("s"))}
+        self.observed: dict = {}
+        self.table = Table(lambda: (self.desired, self.observed), self.timers, lambda: self.now)
+        self.table.on_retry = self._read
+        self.table.on_recovery = lambda: self.told.append("recovery")
+
+    def _read(self) -> None:
+        """A back-off has ended: the device is read, and what is due is tried."""
+        self.told.append("retry")
+        self.table.retry_due()
+
+    def take(self, *refs: Ref) -> None:
+        """Let the device have objects as they are wanted."""
+        self.observed |= {ref: self.desired[ref] for ref in refs}
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self.timers.fire(self.now)
+
+    def state(self, ref: Ref) -> RowState | None:
+        row = self.table.rows.get(ref)
+        return row.state if row else None
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def in_state(state: RowState | None, bench: Bench, ref: Ref) -> None:
+    """Bring an object that differs into a state."""
+    table = bench.table
+    if state is not None:
+        table.touch([ref])
+    if state is SENT:
+        table.send(ref)
+    elif state is REFUSED_STATE:
+        table.send(ref)
+        table.refuse(ref, REFUSED)
+    elif state is BLOCKED:
+        table.touch([Q])
+        table.block(ref, REFUSED, Q)
+    assert bench.state(ref) is state
+
+
+ACTIONS = {
+    "touch": lambda b: b.table.touch([R]),
+    "found": lambda b: b.table.touch_differing([R]),
+    "queue up": lambda b: b.table.queue_up([R]),
+    "retry": lambda b: b.table.retry(R),
+    "send": lambda b: b.table.send(R),
+    "refuse": lambda b: b.table.refuse(R, REFUSED),
+    "block": lambda b: (b.table.touch([Q]), b.table.block(R, REFUSED, Q)),
+    "not sent": lambda b: b.table.not_sent(R),
+    "confirm": lambda b: (b.take(R), b.table.confirm(R)),
+    "confirm an older one": lambda b: b.table.confirm(R),
+    "rest": lambda b: b.table.rest(R),
+    "leave the queue": lambda b: b.table.leave_queue(R),
+    "keep it": lambda b: b.table.keep({R}),
+    "keep others": lambda b: b.table.keep({P}),
+    "clear": lambda b: b.table.clear(),
+    "start over": lambda b: b.table.start_over(),
+}
+# After each action, by the state before: at rest, due, sent, refused, blocked.
+AFTER = {
+    "touch": (DUE, DUE, SENT, DUE, DUE),
+    "found": (DUE, DUE, SENT, REFUSED_STATE, BLOCKED),
+    "queue up": (DUE, DUE, SENT, DUE, DUE),
+    "retry": (None, DUE, SENT, DUE, DUE),
+    "send": (SENT,) * 5,
+    "refuse": (REFUSED_STATE,) * 5,
+    "block": (BLOCKED,) * 5,
+    "not sent": (None, DUE, DUE, REFUSED_STATE, BLOCKED),
+    "confirm": (None,) * 5,
+    "confirm an older one": (DUE,) * 5,
+    "rest": (None,) * 5,
+    "leave the queue": (None, None, SENT, REFUSED_STATE, BLOCKED),
+    "keep it": (None, DUE, SENT, REFUSED_STATE, DUE),  # what it waits for is dropped
+    "keep others": (None, None, SENT, None, None),
+    "clear": (None, None, SENT, REFUSED_STATE, DUE),  # likewise
+    "start over": (None,) * 5,
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_transitions(action):
+    for before, after in zip((None, *RowState), AFTER[action], strict=True):
+        bench = Bench()
+        in_state(before, bench, R)
+        ACTIONS[action](bench)
+        assert (before, bench.state(R)) == (before, after)
+        assert asleep(bench.table) == [], before
+
+
+def test_what_is_as_it_is_wanted_has_no_row(bench):
+    bench.take(P, R)
+    bench.table.touch([P, R, Ref("ltm/pool", "/Common/nowhere")])
+    assert bench.table.rows == {}
+
+
+def test_the_back_off_grows(bench):
+    table, delays = bench.table, []
+    for _ in range(8):
+        table.send(R)
+        table.refuse(R, REFUSED)
+        delays.append(table.rows[R].until - bench.now)
+        assert table.next_due() == bench.now + delays[-1]
+        bench.pass_time(delays[-1] - 1)
+        assert (bench.state(R), bench.told) == (REFUSED_STATE, [])
+        bench.pass_time(1)
+        assert (bench.state(R), R in table.queue, bench.told) == (DUE, True, ["retry"])
+        assert table.next_due() is None
+        bench.told.clear()
+    assert delays == [5, 10, 20, 40, 80, 160, 300, 300]
+    bench.take(R)
+    table.send(R)
+    table.confirm(R)
+    bench.observed.clear()
+    table.refuse(R, REFUSED)
+    assert table.rows[R].until == bench.now + RETRY_FIRST_S
+
+
+@pytest.mark.parametrize("state", [REFUSED_STATE, BLOCKED])
+def test_an_event_ends_a_wait_at_once(bench, state):
+    """Its error stays known until it was tried again; the time does not come a second time."""
+    in_state(state, bench, R)
+    bench.table.touch([R])
+    assert R in bench.table.queue
+    assert bench.table.error(R) is REFUSED
+    bench.pass_time(RETRY_FIRST_S)
+    assert bench.told == []
+    assert asleep(bench.table) == []
+
+
+@pytest.mark.parametrize("event", [
+    pytest.param(lambda table: table.touch([P]), id="object"),
+    pytest.param(lambda table: table.touch_members([P]), id="members"),
+    pytest.param(lambda table: table.queue_up([P]), id="what it needs"),
+])
+def test_an_event_during_a_refused_write_counts(bench, event):
+    bench.observed[P] = pool("p", "10.9.9.9")
+    bench.table.touch([P])
+    bench.table.send(P)
+    event(bench.table)
+    assert (bench.state(P), P in bench.table.members) == (SENT, False)
+    bench.table.refuse(P, REFUSED)
+    assert (bench.state(P), P in bench.table.members) == (DUE, True)
+    bench.table.send(P)
+    bench.table.refuse(P, REFUSED)
+    assert (bench.state(P), bench.table.rows[P].attempts) == (REFUSED_STATE, 2)
+
+
+def test_an_event_during_a_correction_counts(bench):
+    bench.observed[P] = pool("p", "10.9.9.9")
+    in_state(REFUSED_STATE, bench, P)
+    bench.table.send(P)
+    bench.table.touch([P])
+    bench.table.confirm(P, corrects=True)
+    assert bench.state(P) is DUE
+
+
+def test_a_correction_leaves_a_refusal_as_it_is(bench):
+    in_state(REFUSED_STATE, bench, R)
+    until = bench.table.rows[R].until
+    bench.pass_time(2)
+    bench.table.send(R)
+    bench.table.confirm(R, corrects=True)
+    row = bench.table.rows[R]
+    assert (row.state, row.until, row.attempts, row.error) == (REFUSED_STATE, until, 1, REFUSED)
+    assert asleep(bench.table) == []
+    bench.table.send(S)
+    bench.take(S)
+    bench.table.confirm(S, corrects=True)
+    assert bench.state(S) is None
+
+
+def test_a_correction_of_a_blocked_object_is_no_reason_to_try_it(bench):
+    """It waits for what blocks it, or for a back-off: never for a time that is over already."""
+    in_state(BLOCKED, bench, R)
+    bench.table.send(R)
+    bench.table.confirm(R, corrects=True)
+    assert bench.table.is_held(R)
+    bench.timers.fire(bench.now)
+    assert bench.table.is_held(R)
+    assert asleep(bench.table) == []
+
+
+@pytest.mark.parametrize(("ends", "wakes"), [
+    pytest.param(lambda b: (b.take(Q), b.table.send(Q), b.table.confirm(Q)), True, id="written"),
+    pytest.param(lambda b: b.table.rest(Q), True, id="not wanted"),
+    pytest.param(lambda b: b.table.refuse(Q, USABLE), True, id="usable"),
+    pytest.param(lambda b: b.table.refuse(Q, UNUSABLE), False, id="not usable"),
+    pytest.param(lambda b: b.table.refuse(Q, REFUSED), False, id="refused"),
+    pytest.param(lambda b: b.table.touch([Q]), False, id="due"),
+    pytest.param(lambda b: b.table.not_sent(Q), False, id="not sent"),
+])
+def test_what_waits_for_another_object(bench, ends, wakes):
+    for ref in (R, S):
+        bench.table.touch([Q])
+        bench.table.block(ref, REFUSED, Q)
+    assert (bench.table.rows[R].blocked, bench.table.next_due()) == (True, None)
+    ends(bench)
+    assert [bench.state(ref) for ref in (R, S)] == [DUE if wakes else BLOCKED] * 2
+    assert asleep(bench.table) == []
+
+
+def test_an_object_waits_for_the_last_that_blocks_it(bench):
+    bench.table.touch([P, Q])
+    bench.table.block(R, REFUSED, P)
+    bench.table.block(R, REFUSED, Q)
+    bench.table.rest(P)
+    assert bench.state(R) is BLOCKED
+    bench.table.rest(Q)
+    assert bench.state(R) is DUE
+
+
+def test_a_wait_for_what_has_no_row_is_none(bench):
+    """It has settled since the Plan was made."""
+    bench.table.touch([R])
+    bench.table.block(R, REFUSED, P)
+    assert asleep(bench.table) == []
+
+
+def test_pools_of_the_device(bench):
+    """Their members are due by themselves; those that are to be created, or deleted, wait for a rollout."""
+    bench.observed |= {P: pool("p", "10.9.9.9"), S: rule("s", "https://y")}
+    bench.table.touch([P, Q, R, S])
+    assert (list(bench.table.members), set(bench.table.queue)) == ([P], {Q, R, S})
+    del bench.desired[P]
+    bench.table.touch([P])
+    assert (list(bench.table.members), P in bench.table.queue) == ([P], True)
+    bench.table.leave_queue(P)
+    assert (list(bench.table.members), bench.state(P)) == ([P], DUE)
+    bench.table.touch_members([Q, R])
+    assert list(bench.table.members) == [P]
+    bench.take(Q)
+    bench.table.touch_members([Q])
+    assert list(bench.table.members) == [P, Q]
+    assert asleep(bench.table) == []
+
+
+@pytest.mark.parametrize(("ends", "left"), [
+    pytest.param(lambda b: None, {R}, id="due"),
+    pytest.param(lambda b: b.table.send(R), {R}, id="sent"),
+    pytest.param(lambda b: (b.take(R), b.table.confirm(R)), set(), id="written"),
+    pytest.param(lambda b: b.table.refuse(R, REFUSED), set(), id="refused"),
+    pytest.param(lambda b: (b.table.touch([Q]), b.table.block(R, REFUSED, Q)), set(), id="blocked"),
+    pytest.param(lambda b: (b.table.send(R), b.table.not_sent(R)), {R}, id="not sent"),
+    pytest.param(lambda b: b.table.rest(R), set(), id="held elsewhere"),
+    pytest.param(lambda b: b.table.start_over(), set(), id="another unit"),
+])
+def test_the_first_load_ends_with_an_attempt_of_each(bench, ends, left):
+    bench.table.touch_differing([R], first=True)
+    bench.table.touch_differing([S])
+    ends(bench)
+    assert set(bench.table.first) == left
+
+
+def test_changes_of_refusals_are_told_once(bench):
+    table = bench.table
+    for error, changed in [(REFUSED, {R}), (Refused(text="no", status=400), set()), (GONE, {R})]:
+        table.refuse(R, error)
+        assert table.take_changed() == changed
+    table.rest(R)
+    assert (table.take_changed(), table.take_changed()) == ({R}, set())
+    table.touch([S])
+    table.rest(S)
+    assert table.take_changed() == set()
+
+
+@pytest.mark.parametrize(("ends", "told"), [
+    pytest.param(lambda b: b.table.rest(R), ["recovery"], id="at rest"),
+    pytest.param(lambda b: b.table.refuse(R, USABLE), ["recovery"], id="usable"),
+    pytest.param(lambda b: b.table.refuse(R, GONE), [], id="another error"),
+    pytest.param(lambda b: b.table.rest(S), [], id="an object that was not refused"),
+])
+def test_recoveries(bench, ends, told):
+    in_state(REFUSED_STATE, bench, R)
+    bench.table.touch([S])
+    ends(bench)
+    assert bench.told == told
+
+
+def test_uncertain_writes_are_tried_at_once(bench):
+    for ref, error in ((P, UNCONFIRMED), (Q, GONE), (R, REFUSED)):
+        bench.table.refuse(ref, error)
+    bench.table.retry_uncertain()
+    assert [bench.state(ref) for ref in (P, Q, R)] == [DUE, DUE, REFUSED_STATE]
+
+
+def test_less_specific_rules_wait_for_a_few_attempts_only(bench):
+    for attempts in range(1, OVERTAKEN_AFTER + 1):
+        assert bench.table.is_recent(R)
+        bench.table.refuse(R, UNCONFIRMED)
+        assert bench.table.rows[R].attempts == attempts
+    assert not bench.table.is_recent(R)
+
+
+def test_writes_that_hang(bench):
+    bench.table.send(P)
+    bench.now += 0.5
+    bench.table.send(Q)
+    bench.now += 0.5
+    assert (bench.table.hanging(1.0), bench.table.hanging(1.5), bench.table.hanging(0.1)) == ([P], [], [P, Q])
+
+
+def test_errors_of_objects_that_are_not_planned(bench):
+    bench.table.refuse(Q, REFUSED)
+    bench.table.block(R, REFUSED, Q)
+    assert errors(bench.table.failures, {Q}) == {R: REFUSED}
+
+
+def test_questions(bench):
+    table = bench.table
+    states = {P: SENT, Q: DUE, R: REFUSED_STATE, S: BLOCKED}
+    for ref, state in states.items():
+        in_state(state, bench, ref)
+    assert [ref for ref in states if table.is_sent(ref)] == [P]
+    assert [ref for ref in states if table.is_waiting(ref)] == [P, Q]
+    assert [ref for ref in states if table.is_held(ref)] == [R, S]
+    assert (table.is_settled([R, S]), table.is_settled([Q, R])) == (True, False)
+
+
+REFS = st.sampled_from([P, Q, R, S])
+ERRORS = st.sampled_from([REFUSED, UNCONFIRMED, GONE, USABLE, UNUSABLE])
+
+
+def block(bench: Bench, ref: Ref, on: Ref, error) -> None:
+    """As a rollout does: an object waits for another that is not at rest."""
+    if ref != on and on in bench.table.rows and bench.table.rows[on].on is None:
+        bench.table.block(ref, error, on)
+
+
+def confirm(bench: Bench, ref: Ref, corrects: bool) -> None:
+    """Take the reply to a request."""
+    if bench.table.is_sent(ref):
+        bench.take(*({ref} & bench.desired.keys()))
+        bench.table.confirm(ref, corrects=corrects)
+
+
+def change(bench: Bench, ref: Ref, wanted: bool, present: bool) -> None:
+    """Change what is wanted, and there; an event tells."""
+    obj = Bench().desired[ref]
+    for state, there in ((bench.desired, wanted), (bench.observed, present)):
+        if there:
+            state[ref] = obj
+        else:
+            state.pop(ref, None)
+    bench.table.touch([ref])
+
+
+TRANSITIONS = st.one_of(
+    st.builds(lambda ref, first: lambda b: b.table.touch_differing([ref], first=first), REFS, st.booleans()),
+    st.builds(lambda refs: lambda b: b.table.touch_members(refs), st.sets(REFS)),
+    st.builds(lambda ref: lambda b: b.table.queue_up([ref]), REFS),
+    st.builds(lambda ref: lambda b: b.table.send(ref), REFS),
+    st.builds(lambda ref, error: lambda b: b.table.refuse(ref, error), REFS, ERRORS),
+    st.builds(lambda ref, on, error: lambda b: block(b, ref, on, error), REFS, REFS, ERRORS),
+    st.builds(lambda ref, corrects: lambda b: confirm(b, ref, corrects), REFS, st.booleans()),
+    st.builds(lambda ref: lambda b: b.table.not_sent(ref), REFS),
+    st.builds(lambda ref: lambda b: b.table.rest(ref), REFS),
+    st.builds(lambda ref: lambda b: b.table.leave_queue(ref), REFS),
+    st.builds(lambda refs: lambda b: b.table.keep(refs), st.sets(REFS)),
+    st.builds(lambda ref: lambda b: b.table.retry(ref), REFS),
+    st.builds(lambda ref, *there: lambda b: change(b, ref, *there), REFS, st.booleans(), st.booleans()),
+    st.builds(lambda seconds: lambda b: b.pass_time(seconds), st.sampled_from([0, 5, 300])),
+    st.sampled_from([lambda b: b.table.retry_uncertain(), lambda b: b.table.clear(),
+                     lambda b: b.table.start_over()]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TRANSITIONS, max_size=25))
+def test_each_row_has_a_wake(transitions):
+    bench = Bench()
+    for transition in transitions:
+        transition(bench)
+        assert asleep(bench.table) == []
+    bench.pass_time(300)
+    assert not any(row.state is REFUSED_STATE for row in bench.table.rows.values())
