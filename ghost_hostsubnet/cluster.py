@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from f5router.kube.api import api_errors
-from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
+from f5router.kube.api.requests import Collection
 from f5router.model.errors import (
     KubeError,
     KubeForbidden,

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.admission.allowed_objects import Allowed
+from f5router.admission.route_options import Allowed
 from f5router.model import names
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.cluster import (

@@ -8,7 +8,7 @@ openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from f5router.admission import allowed_objects, certificates, field_names, validation
+from f5router.admission import certificates, route_options, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import OPAQUE, TLS_SECRET, Key, PodAuthority, Route, Secret, is_object_name
@@ -46,7 +46,7 @@ class AdmissionPolicy:
     """Apply the rules of upstream's validator."""
     external: bool = True
     """Use certificates from the Secrets that Routes name."""
-    waf_policies: allowed_objects.Allowed = field(default_factory=dict, hash=False)
+    waf_policies: route_options.Allowed = field(default_factory=dict, hash=False)
     """WAF policies that the virtual servers enforce, and which Routes may name them."""
     listed_clients: int = LISTED_CLIENTS
     """Entries of all lists of clients in a namespace."""
@@ -165,7 +165,8 @@ def check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret]
     evaluated = _check(route, settings, secrets, checker, refusal)
     if (rejection := evaluated.rejection) is None or route.origin is None:
         return evaluated
-    message, of_claimant = ("; ".join(field_names.of_origin(route, problem) for problem in text.split("; "))
+    message, of_claimant = ("; ".join(validation.field_of_origin(route, problem)
+                                      for problem in text.split("; "))
                             for text in (rejection.message, rejection.claimant_message))
     return replace(evaluated, rejection=replace(rejection, message=message, claimant_message=of_claimant))
 
@@ -266,7 +267,7 @@ def _for_team(route: Route, rejection: Rejection, problems: Sequence[str]) -> Re
 
 def _waf_refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> str:
     route = claim.route
-    return allowed_objects.waf_refusal(
+    return route_options.waf_refusal(
         route.waf, route.key.namespace, claim.termination, settings.waf_policies)
 
 

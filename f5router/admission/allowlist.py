@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from f5router.admission.foreign.draft import ClientList
+from f5router.admission.foreign.readers import ClientList
 from f5router.model.hostnames import quote
 
 _HAPROXY, _CIS = "haproxy.router.openshift.io/", "virtual-server.f5.com/"

@@ -11,8 +11,8 @@ from sys import intern
 from typing import NamedTuple
 
 from f5router.admission import allowlist, route_options
-from f5router.admission.allowed_objects import MOST_PATH, WAF
-from f5router.admission.foreign.controllers import PREFIXES, is_foreign
+from f5router.admission.foreign.tables import PREFIXES, is_foreign
+from f5router.admission.route_options import MOST_PATH, WAF
 from f5router.model.ingress import READ_ANNOTATIONS
 from f5router.model.route_options import RouteOptions
 

@@ -1,18 +1,26 @@
-"""Claims to Hosts: which Route holds which Host and path, resolved from scratch.
+"""Claims to Hosts: which Route holds which Host and path, resolved from scratch or by what an event affects.
 
 Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) competes with
 every host of its subdomain, so Routes of one subdomain are resolved together. Sources:
 openshift/router, host_admitter.go and hostindex/activation.go.
+
+An object of which nothing is served on a Host keeps it by a Route of its own: as with Routes, a mistake never
+gives a Host to another tenant. Lines of the log say which Route holds a Host that another one claims; the
+status and the Event of that Route do not name a holder in another namespace, as those of openshift/router do
+not (pkg/router/controller/unique_host.go, host_admitter.go): tenants read them.
 """
 
-from collections.abc import Iterable, Mapping
+import itertools
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from f5router.admission import field_names
+from f5router.admission import validation
 from f5router.admission.admission import CLAIMED, EvaluatedRoute, Rejection
 from f5router.admission.validation import terminates
-from f5router.model import hostnames
-from f5router.model.cluster import Key, PathMatch, Route
+from f5router.model import hostnames, names, small
+from f5router.model.cluster import Key, Origin, PathMatch, Route
 
 WON = ("", None)
 
@@ -50,7 +58,7 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult
     for claim in sorted(routes, key=lambda c: (c.route.age, c.route.key)):
         key = claim.route.key
         reason, holder = subdomain.lost(claim) if claim.claims else WON
-        message = field_names.of_origin(claim.route, f"{claim.source}: {reason}")
+        message = validation.field_of_origin(claim.route, f"{claim.source}: {reason}")
         verdicts[key] = Rejection(CLAIMED, message, holder) if holder else claim.rejection
         if claim.claims and not holder:
             subdomain.hold(claim)
@@ -155,3 +163,163 @@ def _elsewhere(host: str, route: Route, holder: Route) -> str:
     article = "an" if kind.startswith("i") else "a"
     return (f"{article} {kind} in another namespace holds {host} and is older than "
             f"{route.subject.key.name}")
+
+
+_NONE: Mapping[Any, Any] = {}
+_NO_WILDCARD: tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool] = (("", ""), False, (), False)
+
+_Claim = tuple[tuple[str, str], Key, str, str]
+"""Age, Route, Host and namespace of a claim; smaller is older."""
+
+
+class ClaimIndex:
+    """Claims of all Routes. An event costs the Routes of its Host; of the subdomain if its wildcard moves."""
+
+    def __init__(self, *, ownership: bool):
+        self._ownership = ownership
+        self._routes: dict[Key, EvaluatedRoute] = {}
+        self._subdomains: dict[str, dict[str, Mapping[Key, EvaluatedRoute]]] = {}
+        """By subdomain, then by Host; see `small.put`."""
+        self._oldest: dict[str, dict[str, _Claim]] = {}
+        """By subdomain, then by Host that is no wildcard: the oldest claim."""
+        self._verdicts: dict[Key, Rejection | None] = {}
+        self._wildcards: dict[str, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool]] = {}
+        """By subdomain, the last result that matters to its Hosts: owner, passthrough, and its ports."""
+        self._changed: dict[str, set[str]] = {}
+        """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
+        self.resolved = 0
+        """Number of Routes that were resolved, counted each time."""
+
+    def routes(self) -> Mapping[Key, EvaluatedRoute]:
+        """Return every Route."""
+        return self._routes
+
+    def hosts(self, subdomain: str) -> Mapping[str, Mapping[Key, EvaluatedRoute]]:
+        """Return the Routes of a subdomain by Host."""
+        return self._subdomains.get(subdomain, _NONE)
+
+    def put(self, key: Key, checked: EvaluatedRoute | None) -> None:
+        """Store a Route as it is now, None when it is gone."""
+        if (old := self._routes.pop(key, None)) is not None:
+            self._verdicts.pop(key, None)
+            self._changed.setdefault(old.subdomain, set()).update((old.host, old.route.host))
+            hosts = self._subdomains[old.subdomain]
+            small.remove(hosts, old.host, key)
+            if not hosts:
+                del self._subdomains[old.subdomain]
+        if checked is not None:
+            self._routes[key] = checked
+            self._changed.setdefault(checked.subdomain, set()).add(checked.host)
+            small.put(self._subdomains.setdefault(checked.subdomain, {}), checked.host, key, checked)
+
+    def take(self) -> Iterator[tuple[str, Mapping[Key, EvaluatedRoute], ClaimResult]]:
+        """Yield each Host whose result may have changed since the last call; without Routes when gone."""
+        changed, self._changed = self._changed, {}
+        for subdomain, touched in changed.items():
+            hosts = self._subdomains.get(subdomain, _NONE)
+            self._rank(subdomain, touched)
+            affected: Collection[str] = self._concerned(subdomain, touched)
+            claims, before = self._resolve(hosts, affected), self._wildcards.pop(subdomain, _NO_WILDCARD)
+            if (claims.owner, claims.passthrough) != before[:2]:
+                affected, claims = hosts, self._resolve(hosts, hosts)
+            wildcard = (claims.owner, claims.passthrough, claims.on_port_80, claims.on_port_443)
+            if wildcard != _NO_WILDCARD:
+                self._wildcards[subdomain] = wildcard
+            if claims.passthrough != before[1]:
+                touched |= set(hosts)
+            elif wildcard[2:] != before[2:]:
+                touched |= {host for host, routes in hosts.items() if any(map(_is_silent, routes.values()))}
+            touched |= {host for host in affected if any(
+                self._verdicts.get(key) != claims.verdicts[key] for key in hosts[host])}
+            self._verdicts.update(claims.verdicts)
+            for host in touched:
+                routes = hosts.get(host, _NONE)
+                verdicts = small.compact({key: self._verdicts[key] for key in routes})
+                yield host, routes, ClaimResult(verdicts, claims.passthrough, claims.on_port_80,
+                                                claims.on_port_443, claims.owner)
+
+    def _rank(self, subdomain: str, touched: set[str]) -> None:
+        """Find the oldest claims of Hosts."""
+        hosts, oldest = self._subdomains.get(subdomain, _NONE), self._oldest.setdefault(subdomain, {})
+        for host in touched:
+            oldest.pop(host, None)
+            if claims := [(route.route.age, key, host, route.route.claim_namespace)
+                          for key, route in hosts.get(host, _NONE).items()
+                          if route.claims and not route.wildcard]:
+                oldest[host] = min(claims)
+        if not oldest:
+            del self._oldest[subdomain]
+
+    def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
+        """Return the Hosts to resolve together for the verdicts of the touched Hosts and the wildcard.
+
+        A wildcard contends with its spec.host, and loses to any older Host of another namespace. It is
+        enough to look at the oldest Host of all or, when that is of the wildcard's namespace, at the oldest
+        one of the others.
+        """
+        hosts = self._subdomains.get(subdomain, _NONE)
+        wildcards = [route for route in hosts.get(f"*.{subdomain}", _NONE).values() if route.claims]
+        concerned = {f"*.{subdomain}", *touched, *(wildcard.route.host for wildcard in wildcards)}
+        if wildcards and self._ownership and (oldest := self._oldest.get(subdomain, _NONE).values()):
+            first = min(oldest)
+            others = (claim for claim in oldest if claim[3] != first[3])
+            concerned |= {first[2], min(others, default=first)[2]}
+        return concerned & hosts.keys()
+
+    def _resolve(self, hosts: Mapping[str, Mapping[Key, EvaluatedRoute]],
+                 some: Collection[str]) -> ClaimResult:
+        routes = list(itertools.chain.from_iterable(hosts[host].values() for host in some))
+        self.resolved += len(routes)
+        return resolve(routes, ownership=self._ownership)
+
+
+def _is_silent(checked: EvaluatedRoute) -> bool:
+    """True for a Route that keeps requests from other Routes: on port 80, or wherever it is not served."""
+    protects = checked.rejection is not None and checked.rejection.protects
+    return protects or checked.route.exclusive or (checked.termination != "" and checked.insecure == "None")
+
+
+log = logging.getLogger(__name__)
+
+MOST, PERIOD_S = 30, 60.0
+"""Lines in a period of seconds: a tenant can make any number of Routes for Hosts of others."""
+
+
+class ClaimLog:
+    """Log of lost Hosts, at a bounded rate. One thread uses it."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._since, self._lines, self._left_out = float("-inf"), 0, 0
+
+    def lost(self, route: Route, rejection: Rejection) -> None:
+        """Log that a Route has just lost its Host; a rejection for another reason is not logged."""
+        if rejection.holder is None:
+            return
+        if self._clock() - self._since >= PERIOD_S:
+            self._since, self._lines = self._clock(), 0
+        if self._lines >= MOST:
+            self._left_out += 1
+            return
+        self._lines += 1
+        left_out, self._left_out = self._left_out, 0
+        log.warning("host already claimed", extra={
+            "host": route.host, "route": names.label(route.key), "holder": names.label(rejection.holder),
+            **({"lines_left_out": left_out} if left_out else {})})
+
+
+REFUSAL = "no part of it can be served; the host stays reserved for it"
+"""Why such a Route is not admitted; the reasons are those of its object."""
+
+_PATH = "?"
+"""No request has it, and no other Route can claim it: the Host is held, but no path of it."""
+
+
+def hold(claimant: Key, kind: str, uid: str, created: str, host: str, field: str, *,
+         wildcard: bool = False) -> Route:
+    """Return the Route of a claimant. Args: field: the field that has the Host."""
+    return Route(
+        key=Key(claimant.namespace, names.virtual_route(kind, claimant.name, f"{host} {_PATH}")),
+        uid=uid, created=created, host=host, wildcard_policy="Subdomain" if wildcard else "None",
+        path=_PATH, path_match=PathMatch.EXACT, option_refusal=REFUSAL,
+        origin=Origin(kind, claimant, field, field))

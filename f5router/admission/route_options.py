@@ -1,19 +1,80 @@
-"""The table of annotations that set options of a Route, and their parsing.
+"""Options of a Route by its annotations and by spec.httpHeaders: the table of annotations, and their parsing.
 
 A value that is not valid has no effect, as in openshift/router, and gets a sentence for its team.
 Sources: openshift/router, images/router/haproxy/conf/haproxy-config.template; OpenShift documentation,
 Route-specific annotations; clouddocs, Container Ingress Services, Route annotations.
+
+OpenShift's API server refuses a Route with header actions that are not valid; a cluster without that
+validation serves it without the action. Source: openshift/library-go, pkg/route/validation/validation.go.
+
+Teams name objects of the administrator on the BIG-IP in annotations of Container Ingress Services, each
+allowed for some namespaces. Whatever is not allowed counts as not there: a profile on the device may be
+another team's.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
-from f5router.admission import allowed_objects, health
-from f5router.model import route_options, texts
+from f5router.admission import health
+from f5router.model import header_actions, route_options, texts
+from f5router.model.header_actions import DELETE, MOST_ACTIONS, MOST_TOGETHER, REQUEST, RESPONSE, SET
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
+
+WAF = "virtual-server.f5.com/waf"
+"""A protection: a Route that has it is not served without it."""
+
+EVERY = "*"
+"""Stands for all namespaces."""
+
+MOST_PATH = 255
+_PATH = re.compile(r"(?:/[A-Za-z0-9][A-Za-z0-9_.-]*){2,}")
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+Allowed = Mapping[str, frozenset[str]]
+"""Namespaces, or EVERY, by full path."""
+
+
+def parse_path(text: str) -> str:
+    """Parse the full path of an object of the BIG-IP. Raises: ValueError."""
+    if len(text) > MOST_PATH or _PATH.fullmatch(text) is None:
+        raise ValueError(f"{quote(text)} is not a full path such as /Common/name")
+    return text
+
+
+def parse_allowed(text: str) -> Allowed:
+    """Parse a setting: entries PATH=NAMESPACE,NAMESPACE with blanks between them. Raises: ValueError."""
+    allowed: dict[str, frozenset[str]] = {}
+    for entry in text.split():
+        path, equals, listed = entry.partition("=")
+        namespaces = frozenset(listed.split(","))
+        if not equals or not all(name == EVERY or _NAMESPACE.fullmatch(name) for name in namespaces):
+            raise ValueError(f"{quote(entry)} is not PATH=NAMESPACE[,NAMESPACE], or PATH=* for all of them")
+        allowed[parse_path(path)] = allowed.get(path, frozenset()) | namespaces
+    return allowed
+
+
+def is_allowed(allowed: Allowed, path: str, namespace: str) -> bool:
+    """True if Routes of a namespace may name an object."""
+    return not allowed.get(path, frozenset()).isdisjoint({EVERY, namespace})
+
+
+def waf_refusal(waf: str, namespace: str, termination: str, allowed: Allowed) -> str:
+    """Return why a Route with this WAF policy must not be served; "" if it may be.
+
+    Args: waf: the annotation WAF, "" without it.
+    """
+    if not waf:
+        return ""
+    reason = "for it" if termination != "passthrough" else "on a Route with termination passthrough"
+    if termination != "passthrough" and is_allowed(allowed, waf, namespace):
+        return ""
+    return (f"metadata.annotations: this router does not enforce {WAF} {quote(waf)} {reason}; without it "
+            "everybody would get in. Remove it to have the Route served to everybody")
+
 
 HAPROXY = "haproxy.router.openshift.io/"
 ROUTER = "router.openshift.io/"
@@ -164,7 +225,7 @@ OPTIONS = (
     RouteOption(APP_ROOT, "app_root", route_options.parse_app_root, "a path below /", HTTP),
     RouteOption(HEALTH, "health", health.parse, health.EXPECTED,
                 unless=f"{ROUTER}haproxy.health.check.interval"),
-    RouteOption(PROFILE, "server_profile", allowed_objects.parse_path, "a full path such as /Common/name",
+    RouteOption(PROFILE, "server_profile", parse_path, "a full path such as /Common/name",
                 frozenset({"reencrypt"})),
     RouteOption(SECURE, "verify_pods", parse_boolean, "true or false", frozenset({"reencrypt"})),
 )
@@ -219,3 +280,78 @@ def _switch_problems(annotations: Mapping[str, object]) -> Iterator[str]:
     elif text in TRUE and not any(annotations.get(key) for key in KEYS if key.startswith(f"{LIMITS}.")):
         yield (f"metadata.annotations: {LIMITS} has no effect without {LIMITS}.concurrent-tcp, .rate-tcp or "
                ".rate-http")
+
+
+HEADERS_FIELD = "spec.httpHeaders"
+MOST_LISTED = 5
+"""Sentences about one Route's actions."""
+
+
+class HeaderActions(NamedTuple):
+    """The actions of a Route, each in the form of a record."""
+
+    request: tuple[str, ...] = ()
+    response: tuple[str, ...] = ()
+
+
+NO_ACTIONS = HeaderActions()
+
+
+def parse_headers(headers: object, termination: str) -> tuple[HeaderActions, tuple[str, ...]]:
+    """Read spec.httpHeaders.
+
+    Args: termination: of spec.tls; "" without TLS.
+    Returns: the actions, and a sentence for each that has no effect.
+    """
+    actions = headers.get("actions") if isinstance(headers, Mapping) else None
+    lists = {name: items for name in ("request", "response")
+             if isinstance(actions, Mapping) and isinstance(items := actions.get(name), list) and items}
+    if not lists:
+        return NO_ACTIONS, ()
+    if termination == "passthrough":
+        return NO_ACTIONS, (f"{HEADERS_FIELD} has no effect on a Route with termination 'passthrough'",)
+    problems: list[str] = []
+    request = _parse_list("request", lists.get("request", ()), REQUEST, MOST_TOGETHER, problems)
+    room = MOST_TOGETHER - sum(len(text) // 2 for text in request)
+    response = _parse_list("response", lists.get("response", ()), RESPONSE, room, problems)
+    more = len(problems) - MOST_LISTED
+    texts = problems[:MOST_LISTED] + ([f"{HEADERS_FIELD}: {more} more have no effect"] if more > 0 else [])
+    return HeaderActions(request, response), tuple(texts)
+
+
+def _parse_list(
+    name: str, items: Iterable[object], side: str, room: int, problems: list[str],
+) -> tuple[str, ...]:
+    """Return the valid actions of one list. Args: room: bytes that they may have together."""
+    place = f"{HEADERS_FIELD}.actions.{name}"
+    actions: dict[str, str] = {}
+    for number, item in enumerate(islice(items, MOST_ACTIONS + 1)):
+        if number == MOST_ACTIONS:
+            problems.append(f"{place}: there are more than {MOST_ACTIONS} actions; the first ones count")
+            break
+        try:
+            header, text = _parse_action(item, side)
+            if header in actions:
+                raise ValueError(f"{quote(header)} stands there twice")
+            actions[header] = text
+        except ValueError as exc:
+            problems.append(f"{place}[{number}]: {exc}; this action has no effect")
+
+    def refuse(reason: str) -> None:
+        problems.append(f"{place}: {reason}; this action has no effect")
+    return header_actions.bounded(actions.items(), room, refuse)
+
+
+def _parse_action(item: object, side: str) -> tuple[str, str]:
+    """Return the name of a header and the form of the action on it. Raises: ValueError: a reason."""
+    name = item.get("name") if isinstance(item, Mapping) else None
+    action = item.get("action") if isinstance(item, Mapping) else None
+    if not isinstance(name, str) or not isinstance(action, Mapping):
+        raise ValueError("an action has a name and an action")
+    to_set = action.get("set")
+    if action.get("type") == DELETE and to_set is None:
+        return name, header_actions.encode_delete(name)
+    value = to_set.get("value") if isinstance(to_set, Mapping) else None
+    if action.get("type") != SET or not isinstance(value, str):
+        raise ValueError(f"the action on {quote(name)} must be of type Set with a value, or of type Delete")
+    return name, header_actions.encode_set(name, value, side=side)

@@ -1,4 +1,4 @@
-"""Validation of the fields of a single Route.
+"""Validation of the fields of a single Route, and their names in messages.
 
 Rules of spec.tls: openshift/router, ExtendedValidateRoute, with its words where
 they help; those of its certificates are in certificates.py.
@@ -162,3 +162,21 @@ def _path_problems(route: Route) -> Iterator[str]:
         yield f"spec.path: {len(path)} characters, at most {most} are supported"
     if terminates(route) == "passthrough":
         yield "spec.path: passthrough termination does not support paths"
+
+
+_SECRET = "spec.tls.externalCertificate"
+_OF_HOST = ("spec.host", "spec.subdomain", "spec.wildcardPolicy")
+
+
+def field_of_origin(route: Route, text: str) -> str:
+    """Return a message that begins with a field of a Route, with the field that its author has written.
+
+    Annotations are those of the object itself.
+    """
+    field, colon, rest = text.partition(": ")
+    if route.origin is None or not colon or not field.startswith("spec"):
+        return text
+    origin = route.origin
+    names = {**dict.fromkeys(_OF_HOST, origin.host_field), _SECRET: origin.tls_field}
+    name = names.get(field) or origin.field
+    return f"{name}: {rest}" if name else rest

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from f5router.admission import host_claims
 from f5router.admission.admission import CLAIMED, Rejection
 from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -22,10 +23,9 @@ from f5router.model.json_types import JSON
 from f5router.model.texts import SECRET_NOT_READ, WARNING, WARNINGS, Problem, printable
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
-from f5router.sources import host_holding
 from f5router.sources.contour_routes import KIND
-from f5router.sources.ingress_routes import INVALID, REASON, VALID, GraphStatus, IngressRoutes
-from f5router.sources.status_counts import StatusCounts
+from f5router.sources.graph_status import INVALID, VALID, GraphStatus, StatusCounts
+from f5router.sources.ingress_routes import REASON, IngressRoutes
 from f5router.sources.translator import INGRESS
 from f5router.status import condition
 
@@ -170,7 +170,7 @@ class IngressReporter:
                 continue
             ingress = route.origin.key
             touched[ingress] = None
-            refusal = () if verdict.admitted or verdict.message == host_holding.REFUSAL else (
+            refusal = () if verdict.admitted or verdict.message == host_claims.REFUSAL else (
                 Problem(verdict.reason, verdict.message),)
             warnings = report.warnings.get(key, ())
             self._put(ingress, key, _Share(bool(verdict.admitted), (*refusal, *warnings)))
@@ -346,7 +346,7 @@ class IngressRouteReporter:
         internal/dag/builder.go: processIngressRoutes, where each object has a status of its own.
         """
         rejection = self._engine.rejection(route)
-        if rejection is None or rejection.message == host_holding.REFUSAL:
+        if rejection is None or rejection.message == host_claims.REFUSAL:
             return None
         return None if rejection.of_owner and key != self._owner(route) else rejection
 

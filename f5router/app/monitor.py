@@ -16,12 +16,12 @@ from f5router.model.ltm import Pool
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.health import Health, Heartbeat
 from f5router.monitoring.metrics import Metrics
-from f5router.monitoring.statistics_reader import StatisticsReader
+from f5router.monitoring.statistics import StatisticsReader
 from f5router.plan.change import AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
-from f5router.sources.status_counts import StatusCounts
+from f5router.sources.graph_status import StatusCounts
 from f5router.views.history import History
 
 WAKE_S = 30.0

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 
-from f5router.admission.claim_log import ClaimLog
+from f5router.admission.host_claims import ClaimLog
 from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter, Reports, log_problem
 from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher

@@ -15,14 +15,13 @@ from typing import Any
 import f5router
 from f5router.admission.admission import EvaluatedRoute
 from f5router.app.controller import Controller
-from f5router.icontrol import member_health
+from f5router.icontrol import statistics
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.model.limits import Steps
 from f5router.views import nodes, records, routes
-from f5router.views.changes import ChangeView
-from f5router.views.device import CheckView, DeviceView
-from f5router.views.nodes import Locator, NodeView
+from f5router.views.history import ChangeView
+from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
 from f5router.views.records import Known, NodeRecord, RouteRecord
 from f5router.views.routes import Health, RouteSummary, RouteView
 
@@ -118,7 +117,7 @@ class StatusSource:
         self._history, self._clock, self._wall = controller.monitor.history, clock, wall
         device = controller.device
         self._health = MemberHealth(
-            lambda pool: member_health.read(device.client.for_reading(), pool), clock)
+            lambda pool: statistics.read_health(device.client.for_reading(), pool), clock)
         self._kept: dict[str, _Kept] = {}
         self._list = _RouteList()
 

@@ -11,10 +11,10 @@ from concurrent.futures import Future
 from itertools import zip_longest
 from typing import TypeVar
 
-from f5router.icontrol import beside, pool_reading
+from f5router.icontrol import beside, statistics
 from f5router.icontrol.unit import Unit
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.watch.service_reading import ServiceReading
+from f5router.kube.watch.single_reads import ServiceReading
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, KubeError
 from f5router.model.ltm import Pool
@@ -103,7 +103,7 @@ class Takeover:
 
         def read() -> Reading:
             return ({service: self._cluster.read_service(service) for service in services},
-                    pool_reading.read(unit, refs))
+                    statistics.read_pools(unit, refs))
 
         self._reading = unit, beside.begin(read, self._wake)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from f5router.icontrol import failover, pair
 from f5router.icontrol.rest import session
-from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
+from f5router.kube.settings import SecretPace, StatusTiming, WatchTiming
 from f5router.model.limits import Backoff
 
 

@@ -18,7 +18,7 @@ from f5router.app.launch import build_controller, require_alone
 from f5router.app.timing import DEFAULT, Timing
 from f5router.cli import preflight
 from f5router.config.config import Config
-from f5router.icontrol import original as io
+from f5router.icontrol import surroundings as io
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.writer import delete
 from f5router.logs.log_output import PersistentLog
@@ -101,7 +101,7 @@ def _clean(config: Config, router: Controller, stop: threading.Event,
         return reasons
     router.device.failover.require_active()
     if config.https_virtual:
-        io.detach(router.device.client, config.https_virtual, {ref.path for ref in going})
+        io.detach_original(router.device.client, config.https_virtual, {ref.path for ref in going})
         router.settling.record_write()
     refused = _remove(router, going)
     router.device.stale = True
@@ -134,7 +134,7 @@ def _remove(router: Controller, going: Iterable[Ref]) -> list[str]:
 
 
 def _leftovers(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:
-    return adoption.classify(io.inventory(client, config.folder), https_virtual=config.https_virtual,
+    return adoption.classify(io.original_inventory(client, config.folder), https_virtual=config.https_virtual,
                           unserved=unserved)
 
 

@@ -19,7 +19,7 @@ from f5router.kube.api.connection import Connection, connect
 from f5router.kube.settings import WatchSettings
 from f5router.kube.status.entry_cleanup import list_values
 from f5router.kube.status.status_request import OwnedEntry
-from f5router.kube.watch import watched_kinds
+from f5router.kube.watch import kind_states
 from f5router.kube.watch.sources import (
     INGRESS_CLASSES,
     INGRESS_ROUTES,
@@ -35,8 +35,8 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import KubeError, KubeForbidden
 from f5router.model.json_types import JSON
 from f5router.model.texts import printable
-from f5router.sources.ingress_classes import Classes
 from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.ingresses import Classes
 from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class Statuses:
 
         written: list[OwnedEntry] = list_values(
             self.connection, replace(self.served, decode=decode), namespace=settings.selection.namespace,
-            selectors=watched_kinds.selectors(settings, self.listed))
+            selectors=kind_states.selectors(settings, self.listed))
         return written
 
     def remove(self, owned: OwnedEntry) -> object:
@@ -165,7 +165,7 @@ def _namespaces(connection: Connection, settings: WatchSettings) -> Container[st
         return None
     source = PROJECTS if settings.selection.project_labels else NAMESPACES
     return set(list_values(connection, replace(source, decode=lambda obj: (fields.key(obj).name,)),
-                           selectors=watched_kinds.selectors(settings, source)))
+                           selectors=kind_states.selectors(settings, source)))
 
 
 def _ingresses(connection: Connection, settings: WatchSettings, entries: list[JSON]) -> Statuses | None:
@@ -213,7 +213,7 @@ def _serves_ingress_route(connection: Connection, settings: WatchSettings) -> Ca
     if namespaces is None:
         return lambda key: True
     listed = list_values(connection, INGRESS_ROUTES,
-                         selectors=watched_kinds.selectors(settings, INGRESS_ROUTES))
+                         selectors=kind_states.selectors(settings, INGRESS_ROUTES))
     known = IngressRoutes({}, settings.sources.ingress_routes)
     known.apply(Delta(ingress_routes={each.key: each for each in listed}))
     return lambda key: all(root.namespace in namespaces for root in known.roots(key) or [key])

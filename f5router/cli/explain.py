@@ -13,8 +13,8 @@ from f5router.config import cluster_settings, parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
 from f5router.kube.api import decode, fields
-from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection, connect
+from f5router.kube.api.requests import Collection
 from f5router.kube.settings import KubeSettings
 from f5router.kube.watch.reflector import decode_document
 from f5router.kube.watch.sources import DELEGATIONS, INGRESS_ROUTES, SERVICES, Source
@@ -23,7 +23,8 @@ from f5router.model.delta import Delta
 from f5router.model.errors import ConfigError, KubeError, KubeForbidden, KubeNotFound, ResourceExpired
 from f5router.model.texts import printable
 from f5router.sources import explanation
-from f5router.sources.ingress_routes import VALID, IngressRoutePolicy, IngressRoutes
+from f5router.sources.graph_status import VALID
+from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 from f5router.views.routes import RouteView
 
 INGRESS_ROUTE = "IngressRoute"

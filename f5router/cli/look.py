@@ -19,13 +19,13 @@ from f5router.app.once import REFUSED_S
 from f5router.cli import terminal
 from f5router.cli.survey import Survey, begin
 from f5router.config.config import Config
-from f5router.icontrol import member_health, statistics
+from f5router.icontrol import statistics
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, ConfigError
 from f5router.model.limits import finish
 from f5router.model.objects import Ref
 from f5router.model.texts import hanging, printable
-from f5router.views import chain, nodes, picture, records, requests, routes
+from f5router.views import chain, nodes, records, requests, routes
 from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import RouteRecord
@@ -121,7 +121,7 @@ class Views:
         if pool.path not in self._health and self._pools_left > 0:
             self._pools_left -= 1
             try:
-                self._health[pool.path] = member_health.read(self._reconciler.device.client, pool.path)
+                self._health[pool.path] = statistics.read_health(self._reconciler.device.client, pool.path)
             except BigIPError as exc:
                 log.debug("health of members not read", extra={"pool": pool.path, "error": str(exc)})
                 self._health[pool.path] = {}
@@ -203,7 +203,7 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, output: str =
         console.print(Text(printable(f"{what}: no Route of this router comes from it, or names it")))
         return BROKEN
     if output == DOT:
-        print(picture.dot(views))
+        print(chain.dot(views))
         return BROKEN if any(view.problems for view in views) else WELL
     for number, view in enumerate(views):
         if number:

@@ -22,7 +22,7 @@ from types import ModuleType
 import click
 
 from f5router import __version__
-from f5router.cli import collector, completion
+from f5router.cli import settings_command
 from f5router.cli.settings_command import SettingsCommand, SettingsGroup
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
@@ -288,7 +288,7 @@ def _names_bigip(flags: Mapping[str, str | tuple[str, ...] | None]) -> bool:
 
 
 @main.command("completion", short_help="Print a completion script for a shell.")
-@click.argument("shell", type=click.Choice(completion.SHELLS))
+@click.argument("shell", type=click.Choice(settings_command.SHELLS))
 def complete(shell: str) -> None:
     """Print a script with which a shell completes commands, flags and values.
 
@@ -298,7 +298,7 @@ def complete(shell: str) -> None:
 
     In fish: f5router completion fish | source
     """
-    click.echo(completion.script(main, shell))
+    click.echo(settings_command.completion_script(main, shell))
 
 
 @main.command(short_help="Show the versions of the router and its libraries.")
@@ -323,7 +323,7 @@ def _loaded(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     finally:
-        collector.relieve()
+        settings_command.relieve_collector()
         gc.enable()
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from f5router.app.once import REFUSED_S
-from f5router.cli import empty_pools, terminal
+from f5router.cli import survey, terminal
 from f5router.cli.survey import begin
 from f5router.config.config import Config
 from f5router.icontrol.device import Device
-from f5router.kube.api import review
+from f5router.kube.api import requests
 from f5router.kube.api.api_errors import SHIPPED
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -82,7 +82,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
 def _with_empty_pools(reconciler: Reconciler, config: Config, problems: list[str],
                       findings: Findings) -> tuple[list[str], Findings]:
     """Add the pools that would have no member: as problems if the settings take away what is served."""
-    empty = list(empty_pools.find(reconciler))
+    empty = list(survey.find_empty_pools(reconciler))
     kept = "" if config.allow_mass_delete else "; `run` lets them keep their pods until one has"
     texts = [f"{each}{kept if each.is_loss and each.cause == node_ports.UNPUBLISHED else ''}"
              for each in empty if each.is_problem]
@@ -116,8 +116,8 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
     group = cluster.route_source().api_version.rpartition("/")[0]
     namespace = config.watch.selection.namespace or ""
     if config.status.enabled and all(
-            review.may(connection, verb, "routes", subresource="status", group=group,
-                       namespace=namespace) is False for verb in ("patch", "update")):
+            requests.may(connection, verb, "routes", subresource="status", group=group,
+                         namespace=namespace) is False for verb in ("patch", "update")):
         yield ("no status of a Route can be written: the right to patch or update routes/status is missing; "
                f"grant it with: oc apply -f {SHIPPED}")
 

@@ -1,25 +1,29 @@
 """The cluster and the BIG-IP as a router with the given settings finds them.
 
-`plan`, `adopt`, `doctor` and `explain` look at them through this; nothing is written.
+`plan`, `adopt`, `doctor` and `explain` look at them through this; nothing is written. Pools without members
+are found for `plan` and `doctor`, with the Routes that answer 503 therefore.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property
 
 from f5router.app import once
 from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
-from f5router.icontrol import beside, rights
+from f5router.icontrol import beside, surroundings
 from f5router.icontrol.device import Device
 from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
 from f5router.model.texts import Findings
 from f5router.network import pool_members
 from f5router.plan.change import Plan
@@ -103,7 +107,8 @@ class Survey:
         problems = [*([nodes] if nodes else []), *network.problems]
         return {
             FAILOVER: Findings(remarks) if standby else Findings(warnings=remarks),
-            ROLE: rights.check(self.device.client, self.config.bigip.username, self.config.folder),
+            ROLE: surroundings.check_rights(self.device.client, self.config.bigip.username,
+                                            self.config.folder),
             NETWORK: Findings(_of_the_network(problems), _of_the_network(network.warnings)),
             VIRTUALS: self.reconciler.verdicts.virtual_server_findings(),
             SELECTION: Findings(warnings=self.cluster.warnings()),
@@ -123,3 +128,63 @@ class Survey:
 
 def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"way to the pods: {text}" for text in texts)
+
+
+NOT_READY = "no pod of their Services is ready"
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyPools:
+    """Pools that have no member for one reason."""
+
+    pools: int
+    routes: int
+    cause: str
+    """The setting that leaves them no member, or NOT_READY."""
+    is_loss: bool
+    """True if they have members on the BIG-IP now."""
+    are_all: bool
+    """True if no pool at all has a member."""
+
+    @property
+    def is_problem(self) -> bool:
+        """True if the settings keep from serving what is served, or everything.
+
+        One team's Service without pods, or without a node port, must not make the administrator's check fail.
+        """
+        return self.cause != NOT_READY and (self.is_loss or self.are_all)
+
+    def __str__(self) -> str:
+        lose, have = ("loses its", "has") if self.pools == 1 else ("lose their", "have")
+        lack = f"{lose} last member" if self.is_loss else f"{have} no member"
+        return (f"{_counted(self.pools, 'pool')} {lack}: {_counted(self.routes, 'Route')} would answer 503; "
+                f"{self.cause}")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def find_empty_pools(reconciler: Reconciler) -> Iterator[EmptyPools]:
+    """Yield the empty pools of each cause: first those that are on the BIG-IP with members."""
+    engine, observed = reconciler.engine, reconciler.device.observed
+    empty = engine.empty_pools()
+    if not empty:
+        return
+    users = Counter(ref for key in engine.routes() if (ref := engine.pool_of(key)) in empty)
+    wanted = {ref for key in engine.routes() if (ref := engine.pool_of(key)) is not None}
+    for is_loss in (True, False):
+        for cause in sorted({*empty.values()}, reverse=True):
+            chosen = [ref for ref in users if ref is not None and empty[ref] == cause
+                      and _has_members(observed.get(ref)) == is_loss]
+            if chosen:
+                yield EmptyPools(len(chosen), sum(users[ref] for ref in chosen), cause or NOT_READY, is_loss,
+                                 are_all=_are_all(wanted, empty))
+
+
+def _has_members(obj: object) -> bool:
+    return isinstance(obj, Pool) and bool(obj.members)
+
+
+def _are_all(wanted: Collection[Ref], empty: Collection[Ref]) -> bool:
+    return all(ref in empty for ref in wanted)

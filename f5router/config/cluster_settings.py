@@ -9,8 +9,8 @@ from f5router.config.option import object_name
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import ElectionTiming, LeaseSettings
-from f5router.sources.ingress_classes import ClassSettings
 from f5router.sources.ingress_routes import IngressRoutePolicy
+from f5router.sources.ingresses import ClassSettings
 from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
 
 _SOURCES, _FIELDS = "sources", "fields"

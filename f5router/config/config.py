@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from f5router.admission import admission
-from f5router.admission.allowed_objects import Allowed
+from f5router.admission.route_options import Allowed
 from f5router.config import (
     client_settings,
     cluster_settings,

@@ -8,8 +8,8 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 
 from collections.abc import Mapping
 
-from f5router.admission import allowed_objects
-from f5router.admission.foreign import ignored
+from f5router.admission.foreign import translation
+from f5router.admission.route_options import parse_allowed
 from f5router.config import client_options, option, parsers
 from f5router.config.option import (
     ADMISSION,
@@ -36,7 +36,7 @@ from f5router.model import (
     texts,
 )
 from f5router.network import node_ports, pool_members
-from f5router.sources import ingress_classes
+from f5router.sources import ingresses
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
@@ -201,10 +201,10 @@ _ADMISSION = (
     Option("allowed-policies", "ROUTER_ALLOWED_POLICIES", "", ADMISSION,
            "WAF policies that the administrator has put on the virtual servers for all requests, each with "
            "the namespaces whose Routes may name it. A Route that names another policy is rejected.",
-           _ALLOWED, allowed_objects.parse),
+           _ALLOWED, parse_allowed),
     Option("allowed-profiles", "ROUTER_ALLOWED_PROFILES", "", ADMISSION,
            "Server SSL profiles, each with the namespaces whose re-encrypt Routes may name it.",
-           _ALLOWED, allowed_objects.parse),
+           _ALLOWED, parse_allowed),
     Option("hostname-template", "ROUTER_SUBDOMAIN", "", ADMISSION,
            "Host of Routes that have none, such as ${name}-${namespace}.apps.example.com.",
            "TEMPLATE", hostnames.template),
@@ -278,23 +278,23 @@ _SELECTION = (
            "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
            "picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
-    Option("ingress-class", "ROUTER_INGRESS_CLASS", ingress_classes.CLASS, SELECTION,
+    Option("ingress-class", "ROUTER_INGRESS_CLASS", ingresses.CLASS, SELECTION,
            "Class of the Ingresses to serve, if their annotation kubernetes.io/ingress.class names a class.",
-           _NAME, ingress_classes.parse_class),
-    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingress_classes.CONTROLLER, SELECTION,
+           _NAME, ingresses.parse_class),
+    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingresses.CONTROLLER, SELECTION,
            "Controller of the IngressClasses whose Ingresses are served.", _NAME,
-           ingress_classes.parse_controller),
+           ingresses.parse_controller),
     Option("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", "", SELECTION,
            "Annotations of other controllers to ignore, with a warning, even if an Ingress asks for a "
            "protection by them; DOMAIN/* for all annotations of a controller. Default: such an Ingress is "
            "not served.",
-           "NAME,...", ignored.parse),
+           "NAME,...", translation.parse_ignored),
     Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
            "Namespaces that may have root IngressRoutes, separated by commas. Default: all.",
            "NAME,...", parsers.namespaces),
     Option("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", "", SELECTION,
            "Class of the IngressRoutes to serve. Default: class contour, or no class.",
-           _NAME, ingress_classes.parse_class),
+           _NAME, ingresses.parse_class),
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selection.parse_fields),
 )

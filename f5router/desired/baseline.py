@@ -1,19 +1,23 @@
-"""Objects that the router always needs, whatever the Routes are: policies, iRules, data-groups."""
+"""Objects that the router always needs, whatever the Routes are: policies, iRules, data-groups.
 
+Clients that ask for a server name for which there is no certificate are refused (strict SNI). Names with a
+certificate are those of Hosts that bring one, those in the router's default certificate, and the
+server names of the administrator's client SSL profiles. Without a default certificate of the router nothing
+is refused: the names in the administrator's are not known. Source: openshift/router, haproxy-config.template
+(strict-sni, with the default certificate among those of the frontend).
+"""
+
+import contextlib
+from collections.abc import Iterator
 from typing import Protocol
 
-from f5router.desired import (
-    client_tls,
-    compression,
-    headers,
-    irules,
-    monitors,
-    persistence,
-    pools,
-    server_names,
-)
-from f5router.model import names, route_options, tls_names, tmos
-from f5router.model.client_tls import TLSFiles
+from cryptography import x509
+
+from f5router.admission import pem
+from f5router.desired import client_tls, edge, irules, pool_options, pools
+from f5router.desired.cluster_state import ClusterState
+from f5router.model import hostnames, names, route_options, tls_names, tmos
+from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.http_edge import ErrorPage, HTTPEdge
 from f5router.model.ltm import (
@@ -29,14 +33,71 @@ from f5router.model.ltm import (
     attachment_ref,
 )
 from f5router.model.objects import Ref
-from f5router.network import vxlan
+from f5router.model.texts import Findings
+from f5router.network import node_ports, refused_addresses, vxlan, vxlan_checks
+
+
+class StrictSettings(Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def https_virtual(self) -> str | None: ...
+
+    @property
+    def strict_sni(self) -> bool:
+        """True if a client with a server name that no certificate has is refused."""
+
+
+def server_name_record(folder: str, host: str, *needs: Ref) -> Record:
+    """Return the record of a name. Args: needs: what shows its certificate."""
+    return Record(names.full_path(folder, names.SERVER_NAME_GROUP), names.passthrough_record(host),
+                  names.CERTIFICATE, frozenset(needs))
+
+
+def build_server_names(config: StrictSettings, facts: DeviceFacts, files: TLSFiles) -> list[Object]:
+    """Build the data-group, the records of names beyond the Hosts, and the record that refuses the rest."""
+    virtual, folder = config.https_virtual, config.folder
+    if not config.strict_sni or virtual is None:
+        return []
+    group = DataGroup(names.full_path(folder, names.SERVER_NAME_GROUP))
+    theirs = facts.https.server_names if facts.https else frozenset()
+    records = {name: server_name_record(folder, name) for name in theirs if _is_name(name)}
+    if files.default_certificate is None:
+        return [group, *records.values()]
+    default = attachment_ref(virtual, "profiles", names.full_path(folder, tls_names.DEFAULT_CLIENTSSL))
+    for name in _names(files.default_certificate):
+        records.setdefault(name, server_name_record(folder, name, default))
+    irule = attachment_ref(virtual, "rules", names.full_path(folder, names.PASSTHROUGH_IRULE))
+    needs = {default, irule, *(each.ref for each in records.values())}
+    return [group, *records.values(), Record(group.path, names.STRICT, names.STRICT_DATA, frozenset(needs))]
+
+
+def _names(pair: TLSKeyPair) -> Iterator[str]:
+    """Yield the names that a certificate is for: alternative names and common names, as HAProxy takes them.
+
+    Source: HAProxy, src/ssl_sock.c: ssl_sock_load_ctx.
+    """
+    certificate = x509.load_pem_x509_certificate(pair.certificate.encode())
+    texts = pem.common_names(certificate, "subject")
+    with contextlib.suppress(pem.PEMError):  # an extension that cannot be read has no names
+        if (extension := pem.extension(certificate, x509.SubjectAlternativeName)) is not None:
+            texts += extension.get_values_for_type(x509.DNSName)
+    yield from (name for name in dict.fromkeys(text.lower() for text in texts) if _is_name(name))
+
+
+def _is_name(text: str) -> bool:
+    return not hostnames.problem(text.removeprefix("*."))
+
 
 PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
 
 class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientTLSSettings,
-                       headers.HeaderSettings, server_names.StrictSettings, Protocol):
+                       edge.HeaderSettings, StrictSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -73,7 +134,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         DataGroup(names.full_path(config.folder, names.PERSISTENCE_GROUP)),
     ]
     if config.check_interval_s:
-        objects.append(monitors.tcp(config.folder, config.check_interval_s))
+        objects.append(pool_options.tcp_monitor(config.folder, config.check_interval_s))
     if config.http_virtual:
         objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
         if config.proxy_protocol:
@@ -86,12 +147,13 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         owners = names.full_path(config.folder, names.OWNER_GROUP)
         objects += [DataGroup(owners), Record(owners, names.OWNERS_KNOWN, names.OWNERS_KNOWN_DATA)]
     objects += client_tls.build(config, facts, files)
-    objects += server_names.build(config, facts, files)
+    objects += build_server_names(config, facts, files)
     objects += _request(config)
     if sets_pool_variable(facts):
         virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
-        objects += persistence.irule(config.folder, virtuals, https=config.https_virtual is not None)
-    objects += headers.always(config, sets_variables=sets_pool_variable(facts))
+        objects += pool_options.persistence_irule(config.folder, virtuals,
+                                                  https=config.https_virtual is not None)
+    objects += edge.always(config, sets_variables=sets_pool_variable(facts))
     if config.unavailable_page:
         objects += _unavailable(config)
     if config.edge.not_found:
@@ -100,7 +162,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         if virtual and virtual.encrypts:
             # A server SSL profile that is not ours would encrypt towards every pod.
             objects += pod_tls(config, virtual)
-    objects += compression.objects(config.folder, config.edge.compressed_types, facts)
+    objects += edge.compression_profiles(config.folder, config.edge.compressed_types, facts)
     objects += vxlan.base(config, facts, networks)
     return {obj.ref: obj for obj in objects}
 
@@ -219,3 +281,23 @@ def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
         Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside",
                    extra_dependencies=required),
     ]
+
+
+class NetworkSettings(vxlan.VxlanSettings, Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def nodeport(self) -> node_ports.NodePortConfig | None: ...
+
+
+def network_findings(config: NetworkSettings, cluster: ClusterState, facts: DeviceFacts) -> Findings:
+    """Report the problems between settings, device, Nodes and cluster network."""
+    view = vxlan_checks.ClusterNetworkView(cluster.nodes, cluster.host_subnets, cluster.networks)
+    return (vxlan_checks.check(config, facts, view)
+            + node_ports.findings(cluster.candidates, config.nodeport)
+            + refused_addresses.findings(facts))
+
+
+def virtual_server_findings(config: BaselineSettings, facts: DeviceFacts) -> Findings:
+    """Report settings that have no effect because of what is on a virtual server."""
+    return edge.compression_findings(config.edge.compressed_types, facts)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Protocol
 
-from f5router.desired.irules import client_certificate
+from f5router.desired.irules import tls_commands
 from f5router.model import cipher_suites, names, tls_names, tmos
 from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
@@ -106,7 +106,7 @@ def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: st
     if not settings.client_certificates:
         return []
     path = names.full_path(folder, names.CLIENT_CERTIFICATE_IRULE)
-    text = client_certificate.text(
+    text = tls_commands.client_certificate_irule(
         required=settings.client_certificates == "required", expression=settings.client_filter)
     objects: list[Object] = [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
     if files.client_ca:

@@ -10,19 +10,15 @@ from collections.abc import Collection, Iterable, Mapping
 
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
-from f5router.admission.certificate_queue import CheckQueue
-from f5router.admission.claim_index import ClaimIndex
-from f5router.admission.host_claims import ClaimResult
+from f5router.admission.certificates import CheckQueue
+from f5router.admission.host_claims import ClaimIndex, ClaimResult
 from f5router.admission.namespace_limits import NamespaceLimits
-from f5router.desired import baseline, findings, route_objects
+from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState
-from f5router.desired.contributions import Contributions
-from f5router.desired.dropped_pools import DroppedPools
-from f5router.desired.host_objects import HostObjects
-from f5router.desired.node_ways import NodeWays
-from f5router.desired.pod_places import PodPlaces
+from f5router.desired.contributions import Contributions, HostObjects
+from f5router.desired.node_ways import NodeWays, PodPlaces
 from f5router.desired.pools import PoolKey, PoolSettings
-from f5router.desired.wanted_pools import WantedPools
+from f5router.desired.service_pools import DroppedPools, WantedPools
 from f5router.model import names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route, Secret
@@ -215,13 +211,13 @@ class Engine:
     def network_findings(self) -> Findings:
         """Return the problems between settings, device, Nodes and cluster network."""
         if self._findings is None:
-            self._findings = findings.network(
+            self._findings = baseline.network_findings(
                 self._config, self.cluster, self._facts) + self.ways.findings()
         return self._findings
 
     def virtual_server_findings(self) -> Findings:
         """Return which settings have no effect because of what is on a virtual server."""
-        return findings.virtual_servers(self._config, self._facts)
+        return baseline.virtual_server_findings(self._config, self._facts)
 
     # --- inputs --------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from f5router.admission import annotations
 from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.route_options import APP_ROOT, HEALTH
-from f5router.desired import baseline, headers, limits, match_conditions, monitors, persistence, pools
+from f5router.desired import baseline, edge, pool_options, pools, rules
 from f5router.desired.pools import PoolSettings
 from f5router.model import health_checks, names
 from f5router.model.cluster import PathMatch, Route
@@ -21,12 +21,12 @@ def of_pool(
 ) -> list[Object]:
     """Build the monitor of a Route's pool and the records that say which clients may use it, and how."""
     objects: list[Object] = []
-    if monitor := monitors.of_pool(config, settings.check, settings.check_interval_s):
+    if monitor := pool_options.monitors_of_pool(config, settings.check, settings.check_interval_s):
         objects.append(monitor)
-    objects += limits.records(config.folder, pool, evaluated.route.options)
+    objects += pool_options.limits_records(config.folder, pool, evaluated.route.options)
     default = pools.shared(config.balancing)
     if evaluated.termination != "passthrough" and settings.persistence != default.persistence:
-        objects.append(persistence.record(config.folder, pool, settings.persistence))
+        objects.append(pool_options.persistence_record(config.folder, pool, settings.persistence))
     return objects
 
 
@@ -38,7 +38,8 @@ def of_passthrough(route: Route, record: str, config: baseline.BaselineSettings)
     wanted = pools.algorithm(route, "passthrough", config.balancing) == "source"
     if wanted == (config.balancing.of("passthrough") == "source"):
         return []
-    return [persistence.record(config.folder, record, names.SOURCE if wanted else names.NO_PERSISTENCE)]
+    return [pool_options.persistence_record(config.folder, record,
+                                            names.SOURCE if wanted else names.NO_PERSISTENCE)]
 
 
 def timeouts(evaluated: EvaluatedRoute, pool: str, config: baseline.BaselineSettings) -> list[Object]:
@@ -57,7 +58,7 @@ def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], f
     """
     if not names.limits_clients(pool):
         return [], frozenset()
-    objects = limits.irule(folder, virtual)
+    objects = pool_options.limits_irule(folder, virtual)
     record = record_ref(names.full_path(folder, names.LIMITS_GROUP), pool)
     return objects, frozenset({record, *(obj.ref for obj in objects)})
 
@@ -77,8 +78,8 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
     served = policy.endswith(names.SECURE_POLICY) or evaluated.insecure == "Allow"
     if not route.options.app_root or not served or _root_problem(evaluated, admitted):
         return []
-    return [Rule(policy, names.rule(route.key, match_conditions.MOST_PATHS), names.priority_band("//"),
-                 match_conditions.root() | {host}, Redirect(route.options.app_root),
+    return [Rule(policy, names.rule(route.key, rules.MOST_PATHS), names.priority_band("//"),
+                 rules.match_root() | {host}, Redirect(route.options.app_root),
                  extra_dependencies=required, protection=protection, hosts=frozenset({evaluated.host}))]
 
 
@@ -114,8 +115,8 @@ def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], conf
                      "not know; the Services take turns")
     if termination != "passthrough":
         source = pools.algorithm(route, termination, config.balancing) == "source"
-        texts += persistence.warnings(route.options, source=source, insecure=evaluated.insecure,
-                                      works=baseline.sets_pool_variable(facts))
+        texts += pool_options.persistence_warnings(route.options, source=source, insecure=evaluated.insecure,
+                                                   works=baseline.sets_pool_variable(facts))
         if not baseline.sets_pool_variable(facts):
-            texts += headers.warnings(route.options, config)
+            texts += edge.header_warnings(route.options, config)
     return [*problems, *(Problem(OPTION_WITHOUT_EFFECT, text) for text in texts)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from f5router.desired import limits, monitors, persistence
+from f5router.desired import pool_options
 from f5router.model import health_checks, names, route_options, texts, tls_names
 from f5router.model.cluster import Backend, Key, Route
 from f5router.model.health_checks import HealthCheck, interval_s
@@ -20,7 +20,7 @@ QUEUE_MS = 5000
 long as for a connection to a pod, 5 s by default (HAProxy, timeout queue)."""
 
 
-class PoolConfig(monitors.MonitorSettings, Protocol):
+class PoolConfig(pool_options.MonitorSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -223,12 +223,12 @@ def of_route(
         options.pod_connections, *timeouts(options, termination),
         interval_s(options.check_interval_ms), health_checks.check_of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
-        persistence.data(options, source=wanted == "source"))
+        pool_options.persistence_data(options, source=wanted == "source"))
     if route.alternates and tls in (
             tls_names.pod_tls_by_service(services(route), route.key.namespace),
             *([tls_by_authority(route)] if has_several_names(route) else ())):
         settings = replace(settings, by_service=True)
-    ending = limits.ending(options)
+    ending = pool_options.limits_ending(options)
     if settings == default and not ending:
         return key, default
     return key._replace(route=route.key.name, ending=ending), settings
@@ -280,7 +280,7 @@ class PoolBuilder:
             built = self._members[same] = self._build_members(
                 key, weights_of, limit, numbers, of_nodes)
             computed = len(built.members)
-        monitor = monitors.text(
+        monitor = pool_options.monitor_text(
             self._config, settings.check, settings.check_interval_s, built.active)
         return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing,
                               QUEUE_MS if limit else 0), built.shares, computed)

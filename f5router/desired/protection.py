@@ -1,15 +1,23 @@
-"""Attachments that act on all requests of a virtual server: Rules are written once these are in place.
+"""Protection of pods from requests: attachments that Rules wait for, and paths that nobody may get.
 
-Without one of these objects pods would get what the settings keep from them, or clients more than they allow:
-headers that a client forged, TLS of a version that is switched off, a session cookie without Secure.
-The table "Shared objects" of docs/security.md has each shared object and what its absence does.
+Attachments act on all requests of a virtual server; Rules are written once these are in place. Without one of
+these objects pods would get what the settings keep from them, or clients more than they allow: headers that
+a client forged, TLS of a version that is switched off, a session cookie without Secure. The table "Shared
+objects" of docs/security.md has each shared object and what its absence does.
+
+Paths that nobody may get are those of Routes that ask for a protection, where they are not served. Without a
+Rule of its own, requests for such a path come to a less specific Route of the host, or of its wildcard,
+perhaps to the same pods: a Route / beside a Route /admin that restricts its clients.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from f5router.desired import baseline, client_tls, headers
+from f5router.admission.admission import EvaluatedRoute
+from f5router.desired import baseline, client_tls, edge
+from f5router.desired.rules import covers
 from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
+from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import attachment_ref
 from f5router.model.objects import Ref, shared
@@ -50,7 +58,54 @@ def _always(config: baseline.BaselineSettings, policy: str) -> Iterator[str]:
 def _towards_pods(config: baseline.BaselineSettings, facts: DeviceFacts) -> Iterator[str]:
     """Yield the iRules that act on a request before a pod gets it, and on the response."""
     yield names.REQUEST_IRULE
-    if headers.are_always_needed(config):
+    if edge.are_always_needed(config):
         yield names.HEADERS_IRULE
     if baseline.sets_pool_variable(facts):
         yield names.COOKIE_IRULE
+
+
+def open_ports(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute],
+               wildcards: Iterable[EvaluatedRoute], *, secure: bool) -> tuple[bool, bool]:
+    """Return if another Route would get the requests for a path, on port 443 and on port 80.
+
+    Args:
+        admitted: all Routes of the Host.
+        wildcards: those of its wildcard that answer on port 80.
+        secure: True if one of its wildcard gets requests on port 443.
+    """
+    route = evaluated.route
+    above = [other for other in admitted if other.route.key != route.key and covers(other.route, route)]
+    return (secure or any(other.termination in ("edge", "reencrypt") for other in above),
+            any(True for _ in wildcards) or any(other.insecure != "None" for other in above))
+
+
+def blank_rule(evaluated: EvaluatedRoute, secure: str | None, plain: str | None) -> str:
+    """Return why a Route is served on no port at all; "" if it is. Args: secure, plain: virtual servers."""
+    if evaluated.termination and secure is None:
+        return "--f5-https-vserver is blank: this router serves no Route with TLS"
+    if not evaluated.termination and plain is None:
+        return "--f5-http-vserver is blank: this router serves no unencrypted Route"
+    return ""
+
+
+def in_clear_text(route: Route, above: Collection[EvaluatedRoute], around: Collection[EvaluatedRoute],
+                  ) -> tuple[bool, EvaluatedRoute | None]:
+    """Return if port 80 would redirect requests of a Route that it does not serve, and which Route gets them.
+
+    The most specific Route decides whether a request is redirected. A request that is not redirected goes to
+    the most specific Route that serves port 80; without one it gets 503. Source: openshift/router,
+    haproxy-config.template since 4.9: os_route_http_redirect.map has every Route, os_http_be.map those that
+    serve port 80.
+
+    Args: above, around: Routes of the Host, and of its wildcard, that get them and answer on port 80.
+    """
+    nearest = max(above, key=_length, default=None)
+    redirected = nearest.insecure == "Redirect" if nearest else any(c.insecure == "Redirect" for c in around)
+    serving = [c for c in above if c.insecure == "Allow"] or [
+        c for c in around if c.insecure == "Allow" and covers(c.route, route)]
+    return redirected, max(serving, key=_length, default=None)
+
+
+def _length(evaluated: EvaluatedRoute) -> tuple[int, Key]:
+    """Rank a Route among the Routes that cover its requests; the longest path is the most specific."""
+    return len(evaluated.route.path.rstrip("/")), evaluated.route.key

@@ -4,23 +4,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol, Self
 
-from f5router.admission import admission, field_names
+from f5router.admission import admission, validation
 from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED, EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
     baseline,
     client_tls,
-    closed_paths,
-    headers,
-    match_conditions,
+    edge,
     option_objects,
     pools,
     protection,
-    redirects,
     route_tls,
-    server_names,
+    rules,
 )
-from f5router.desired.host_objects import HostObjects
+from f5router.desired.contributions import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
@@ -143,7 +140,7 @@ class _HostBuilder:
                                 replaces=originals.get(self.host, ""))
         self._certificate = frozenset({attachment.ref})
         if self.config.strict_sni:
-            self._certificate |= {self.add(server_names.record(folder, self.host, attachment.ref))}
+            self._certificate |= {self.add(baseline.server_name_record(folder, self.host, attachment.ref))}
         if bring[0].awaits_certificate:
             self.undetermined = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
         for evaluated in bring:
@@ -220,7 +217,7 @@ class _HostBuilder:
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Return all Rules that a Route may have in a policy, whatever its path."""
         return frozenset(rule_ref(self._full(policy), names.rule(evaluated.route.key, number))
-                         for number in range(match_conditions.MOST_PATHS + 1))
+                         for number in range(rules.MOST_PATHS + 1))
 
     def _exclusion(self, evaluated: EvaluatedRoute) -> Ref:
         """Add the record that excepts the Host from a wildcard which passes TLS through."""
@@ -241,7 +238,7 @@ class _HostBuilder:
                        "served")
             return set()
         if evaluated.insecure == "Redirect" and not evaluated.route.options.redirect_to:
-            action, warning = redirects.build(self.host, evaluated.route.redirect_status, self.facts)
+            action, warning = rules.build_redirects(self.host, evaluated.route.redirect_status, self.facts)
             self._warn(evaluated.route, OPTION_WITHOUT_EFFECT, warning)
             return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, action, dependencies=after)
         return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY,
@@ -249,7 +246,7 @@ class _HostBuilder:
 
     def _keep_silent(self, evaluated: EvaluatedRoute) -> set[Ref]:
         """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80."""
-        route, covers = evaluated.route, match_conditions.covers
+        route, covers = evaluated.route, rules.covers
         above = [c for c in self.admitted
                  if c.insecure != "None" and covers(c.route, route) and not self._fault(c)]
         around = [c for c in self.wildcards if not self._fault(c) and (
@@ -257,7 +254,7 @@ class _HostBuilder:
         if any(c.pending for c in (*above, *around)):
             self.undetermined |= self._any_rules(evaluated, names.INSECURE_POLICY)
             return set()
-        redirected, serving = closed_paths.in_clear_text(route, above, around)
+        redirected, serving = protection.in_clear_text(route, above, around)
         if not redirected:
             return set()
         tls, action = "", self._nowhere()
@@ -271,7 +268,8 @@ class _HostBuilder:
 
     def close(self, evaluated: EvaluatedRoute, served: str = "", insecure: str = "None") -> frozenset[Ref]:
         """Lead requests nowhere that another Route would get, on each port that this one does not serve."""
-        secure, plain = closed_paths.ports(evaluated, self.admitted, self.wildcards, secure=self._tls_around)
+        secure, plain = protection.open_ports(evaluated, self.admitted, self.wildcards,
+                                              secure=self._tls_around)
         action, refs = self._nowhere(), set[Ref]()
         if secure and not served and self.config.https_virtual is not None:
             refs |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, action)
@@ -307,15 +305,15 @@ class _HostBuilder:
         if isinstance(action, Forward):
             required |= self._add_client_limits(path, action.pool)
             if action.http:
-                required |= self._add_all(headers.irule(self.config, path, sets_variables=True))
+                required |= self._add_all(edge.headers_irule(self.config, path, sets_variables=True))
                 required.add(record_ref(self._full(names.HTTP_GROUP), action.http))
         ports = {443 if secure else 80, virtual.port} - {0}
-        host = match_conditions.host(self.host, ports)
+        host = rules.match_host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
         route, refs = evaluated.route, set()
         band = names.priority_band(
             route.path, labels=labels, exact=route.path_match is PathMatch.EXACT)
-        for number, path_is in enumerate(match_conditions.path(route.path, route.path_match)):
+        for number, path_is in enumerate(rules.match_path(route.path, route.path_match)):
             refs.add(self.add(Rule(
                 self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
                 extra_dependencies=shared(frozenset(required)), protection=protected, hosts=self._hosts,
@@ -365,8 +363,8 @@ class _HostBuilder:
     def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Action:
         """Add the record with what a Route does to its requests and responses; returns its action with it."""
         if (options := evaluated.route.options).redirect_to:
-            return redirects.elsewhere(options, self.facts)
-        record = headers.record(self.config, evaluated.route, secure=secure)
+            return rules.elsewhere(options, self.facts)
+        record = edge.header_record(self.config, evaluated.route, secure=secure)
         if record is None or not forward.sets_pool_variable:
             return forward
         self.add(record)
@@ -390,13 +388,13 @@ class _HostBuilder:
     def _fault(self, evaluated: EvaluatedRoute) -> Rejection | None:
         """Return why this router cannot serve an admitted Route; None if it can."""
         if text := self._device_fault(evaluated):
-            return Rejection(DEVICE_REJECTED, field_names.of_origin(evaluated.route, text))
+            return Rejection(DEVICE_REJECTED, validation.field_of_origin(evaluated.route, text))
         text = route_tls.pods_fault(evaluated, self.config)
-        return Rejection(NOT_ADMITTED, field_names.of_origin(evaluated.route, text)) if text else None
+        return Rejection(NOT_ADMITTED, validation.field_of_origin(evaluated.route, text)) if text else None
 
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""
-        if fault := closed_paths.blank(evaluated, self.config.https_virtual, self.config.http_virtual):
+        if fault := protection.blank_rule(evaluated, self.config.https_virtual, self.config.http_virtual):
             return fault
         lowest = evaluated.route.minimum_tls
         if not lowest or evaluated.termination not in ("edge", "reencrypt"):
@@ -407,5 +405,5 @@ class _HostBuilder:
     def _warn(self, route: Route, reason: str, text: str) -> None:
         """Add a warning about a Route; none for an empty text."""
         if text:
-            warning = Problem(reason, field_names.of_origin(route, text))
+            warning = Problem(reason, validation.field_of_origin(route, text))
             self.warnings[route.key] = (*self.warnings.get(route.key, ()), warning)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.allowed_objects import Allowed, allows
-from f5router.admission.route_options import PROFILE, SECURE
+from f5router.admission.route_options import PROFILE, SECURE, Allowed, is_allowed
 from f5router.desired import baseline, pools
 from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSKeyPair
@@ -57,7 +56,7 @@ def named_profile(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     """Return the administrator's server SSL profile that a Route names and may use; "" for none."""
     route = evaluated.route
     path = route.options.server_profile if evaluated.termination == "reencrypt" else ""
-    return path if path and allows(config.allowed_profiles, path, route.key.namespace) else ""
+    return path if path and is_allowed(config.allowed_profiles, path, route.key.namespace) else ""
 
 
 def opts_out(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from f5router.icontrol import beside, folders, write_log
+from f5router.icontrol import beside, surroundings, write_log
 from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
-from f5router.icontrol.expected import expect
 from f5router.icontrol.failover import Failover
-from f5router.icontrol.observation import Observation
+from f5router.icontrol.observation import Observation, expect
 from f5router.icontrol.observe import DeviceReading
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.pair import Pair
@@ -131,7 +130,7 @@ class Device:
         """Read what decides how objects may be written; from any thread. Raises: BigIPError."""
         if create_folder:
             self.failover.require_active()
-        folder = folders.ensure(self.client, self._folder, create=create_folder)
+        folder = surroundings.ensure_folder(self.client, self._folder, create=create_folder)
         if folder is None:
             return reading.lack_folder()
         self.folder = folder
@@ -176,7 +175,7 @@ class Device:
         if not self.pair.is_several:
             return self.unit
         return self.pair.choose(self.pair.look(),
-                                lambda unit: folders.traffic_group(unit.client, self._folder))
+                                lambda unit: surroundings.traffic_group(unit.client, self._folder))
 
     def look(self) -> None:
         """Ask all units of a pair for their state; from any thread. Raises: Standby, BigIPError."""

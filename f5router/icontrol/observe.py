@@ -11,10 +11,9 @@ from dataclasses import replace
 from f5router.desired import irules
 from f5router.icontrol import generations, own_addresses, pages
 from f5router.icontrol.codec import ltm_codec, net_codec
-from f5router.icontrol.expected import NOTHING, Expected
 from f5router.icontrol.generations import VIRTUAL
 from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
-from f5router.icontrol.observation import Observation
+from f5router.icontrol.observation import NOTHING, Expected, Observation
 from f5router.icontrol.own_addresses import Peer
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path

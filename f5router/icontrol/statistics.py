@@ -1,4 +1,4 @@
-"""Statistics of pools and virtual servers, as the BIG-IP counts them.
+"""Statistics of pools and virtual servers, as the BIG-IP counts them; the health of members; single pools.
 
 One request reads those of all pools of the device. There is no documented filter for `/stats`, so the caller
 picks its own. Members have no such collection outside of /Common.
@@ -9,14 +9,20 @@ entries differ between versions, `tmName` is the full path; e-XpertSolutions/f5-
 pr8kerl/f5er#16: `memberCnt` is in replies of 13.1, but not of 12.1.
 """
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from f5router.icontrol.rest.client import Client
+from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.unit import Unit
+from f5router.model.errors import NotReady
 from f5router.model.json_types import JSON
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
 
 POOLS, VIRTUALS = "ltm/pool", "ltm/virtual"
 BITS_OF_A_BYTE = 8
@@ -109,3 +115,45 @@ def _text(values: Mapping[str, Any], name: str) -> str:
     entry = values.get(name)
     text = entry.get("description") if isinstance(entry, dict) else None
     return text if isinstance(text, str) else ""
+
+
+log = logging.getLogger(__name__)
+
+
+def read_pools(unit: Unit, refs: Iterable[Ref]) -> dict[Ref, Pool]:
+    """Read pools beside the loop; missing and undecodable pools are left out.
+
+    Raises: Standby: the unit is not active; NotReady: it is starting; BigIPError.
+    """
+    unit.failover.require_active()
+    client, pools = unit.client.for_reading(), {}
+    for ref in refs:
+        item = get_if_there(client, item_path(Pool.KIND, ref.path), {"expandSubcollections": "true"})
+        try:
+            if item is not None:
+                pools[ref] = ltm_codec.decode_pool(item)
+        except ltm_codec.ODD as exc:
+            log.warning("object not understood", extra={
+                "kind": Pool.KIND, "path": ref.path, "error": repr(exc)})
+    if not client.ready():  # while it starts, it has some of its configuration
+        raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting or loading its configuration")
+    return pools
+
+
+_HEALTH = {"up": "up", "down": "down", "user-down": "down", "unchecked": "unchecked", "checking": "unchecked",
+           "user-up": "unchecked"}
+
+
+def read_health(client: Client, pool: str) -> Mapping[tuple[str, int], str]:
+    """Read the health of members by address and port; a state that is not known is left out.
+
+    Args: client: one for reading beside the control loop.
+    Raises: BigIPError: it cannot be read.
+    """
+    reply = client.get("/mgmt/tm/" + item_path("ltm/pool", pool) + "/members")
+    members = {}
+    for item in reply.get("items") or ():
+        if health := _HEALTH.get(str(item.get("state", ""))):
+            member = ltm_codec.decode_member(item)
+            members[member.address, member.port] = health
+    return members

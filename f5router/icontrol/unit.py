@@ -6,25 +6,22 @@ A series of requests that began on one unit of a pair ends there: nothing of thi
 import threading
 from collections.abc import Callable
 
-from f5router.icontrol import contents
 from f5router.icontrol.dispatcher import Dispatcher
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.generations import Replies
-from f5router.icontrol.known_descriptions import KnownDescriptions
-from f5router.icontrol.peer_addresses import PeerAddresses
+from f5router.icontrol.own_addresses import PeerAddresses
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.sender import Sender
+from f5router.icontrol.writers import objects
 from f5router.icontrol.writers.attachments import AttachmentWriter
-from f5router.icontrol.writers.fdb import FDBWriter
 from f5router.icontrol.writers.files import FileWriter
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
-from f5router.icontrol.writers.objects import ObjectWriter
+from f5router.icontrol.writers.objects import KnownDescriptions, ObjectWriter, StaticRouteWriter
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
-from f5router.icontrol.writers.static_routes import StaticRouteWriter
-from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.icontrol.writers.tunnels import FDBWriter, TunnelWriter
 from f5router.model.errors import Stopped
 from f5router.model.ltm import BigIPState
 from f5router.model.ownership import Describe
@@ -59,13 +56,13 @@ class Unit:
             client, checkpoint=self._checkpoint,
             enough=lambda: self.is_enough, attempt=self.sender.attempt_in_order,
             obstacle=self.sender.obstacle,
-            contents=lambda path: contents.policy(self.observed(), folder, path), describe=described,
+            contents=lambda path: objects.known_policy(self.observed(), folder, path), describe=described,
             on_opened=self.replies.opened)
         self.sender.register(
             files, TunnelWriter(client, folder, described), fdb,
             StaticRouteWriter(client, folder, described),
             ObjectWriter(client, self.nodes, described),
-            RecordWriter(client, lambda group: contents.records(self.observed(), group)), self.policies,
+            RecordWriter(client, lambda group: objects.known_records(self.observed(), group)), self.policies,
             self.attachments)
         self.observers = (described, self.nodes, self.attachments, fdb, self.policies, failover)
         """Parts that adapt to each Observation."""

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.secrets.secret_watch import SecretWatch
-from f5router.kube.settings import WatchSettings
-from f5router.kube.timing import SecretPace, WatchTiming
-from f5router.kube.watch import named_namespace, service_reading, watched_kinds
+from f5router.kube.settings import SecretPace, WatchSettings, WatchTiming
+from f5router.kube.watch import kind_states, single_reads
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
-from f5router.kube.watch.service_reading import ServiceReading
+from f5router.kube.watch.single_reads import ServiceReading
 from f5router.kube.watch.sources import (
     INGRESSES,
     NODES,
@@ -63,10 +62,10 @@ class ClusterWatcher:
         self._sleep = sleep or self._stopped.wait
         self._translator, self._filter = Translator(settings.sources), NamespaceFilter()
         self._secret_filter = NamespaceFilter()
-        self._absentable = watched_kinds.absentable(settings)
-        self._slices = watched_kinds.slices(settings)
+        self._absentable = kind_states.absentable(settings)
+        self._slices = kind_states.slices(settings)
         self._kinds = KindStates(
-            watched_kinds.sources(settings),
+            kind_states.sources(settings),
             dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES,
                          *(source for kind in settings.sources.kinds if kind != ROUTE
                            for source in SERVED[kind])})
@@ -79,7 +78,7 @@ class ClusterWatcher:
             timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
-        self._readers = {source: self._reader(source) for source in watched_kinds.sources(settings)}
+        self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}
         self._relist_due = False
         """True if `on_change` is to be called once `relisted`."""
         self._threads = [
@@ -92,7 +91,7 @@ class ClusterWatcher:
     def _reader(self, source: Source) -> Reflector:
         return Reflector(
             self._connection, source, self._store, namespace=self._namespace,
-            selectors=watched_kinds.selectors(self._settings, source), timing=self._timing, clock=self._clock,
+            selectors=kind_states.selectors(self._settings, source), timing=self._timing, clock=self._clock,
             sleep=self._sleep, listener=Listener(
                 on_list=lambda: self._listed(source), on_change=self._changed,
                 on_problem=lambda text: self._problem(source, text),
@@ -109,7 +108,7 @@ class ClusterWatcher:
 
     def _start_watching(self) -> None:
         if namespace := self._namespace:  # before it exists its lists are empty, and so would be the BIG-IP
-            named_namespace.wait_for(
+            single_reads.wait_for_namespace(
                 self._connection, namespace, stopped=self._stopped,
                 on_absent=lambda problem: self._kinds.record_namespace(namespace, problem))
         with self._starting:
@@ -215,7 +214,7 @@ class ClusterWatcher:
 
     def read_service(self, service: Key) -> ServiceReading:
         """Read a Service and its endpoints past the watches; from any thread. Raises: KubeError."""
-        return service_reading.read(self._connection, self._readers[self._slices].source, service)
+        return single_reads.read_services(self._connection, self._readers[self._slices].source, service)
 
     def pending(self) -> int:
         """Count the changes that wait for the next drain."""

@@ -19,15 +19,15 @@ from prometheus_client.registry import Collector
 
 from f5router.admission.admission import EvaluatedRoute
 from f5router.icontrol.rest.request_times import BUCKETS_S, Durations
-from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES
+from f5router.kube.api.counts import FAILURES, LISTS, WATCHES
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.objects import Ref
-from f5router.monitoring.statistics_reader import Statistics
+from f5router.monitoring.statistics import Statistics
 from f5router.reconcile import change_times
 from f5router.reconcile.change_times import ChangeTimes, Seconds
 from f5router.reconcile.drift_counts import DriftCounts
-from f5router.sources.status_counts import BY_HOST, ROOT, TOTAL, StatusCounts
+from f5router.sources.graph_status import BY_HOST, ROOT, TOTAL, StatusCounts
 
 _INGRESS_ROUTES = {
     TOTAL: "IngressRoutes with a status.", ROOT: "IngressRoutes that are roots.",

@@ -30,7 +30,7 @@ from f5router import __version__
 from f5router.admission.admission import DEVICE_REJECTED
 from f5router.model.cluster import Key
 from f5router.monitoring.collectors import IngressRouteCounts, ReadCounts, Sources
-from f5router.monitoring.pool_traffic import TrafficCounts
+from f5router.monitoring.statistics import TrafficCounts
 from f5router.plan.change import AnyChange
 from f5router.reconcile.report import Report
 from f5router.status.condition import Verdict

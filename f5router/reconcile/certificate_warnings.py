@@ -7,7 +7,7 @@ import datetime
 import math
 from collections.abc import Callable
 
-from f5router.admission import field_names
+from f5router.admission import validation
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.texts import Problem
@@ -34,7 +34,7 @@ class CertificateWarnings:
             return ()
         route = evaluated.route
         field = "spec.tls.externalCertificate" if route.secret else "spec.tls.certificate"
-        return tuple(Problem(reason, field_names.of_origin(route, f"{field}: {text}"))
+        return tuple(Problem(reason, validation.field_of_origin(route, f"{field}: {text}"))
                      for reason, text in validity.problems(evaluated.host, self._wall()))
 
     def take_changed(self) -> list[Key]:

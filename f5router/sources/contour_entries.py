@@ -3,6 +3,12 @@
 Nothing here depends on who delegates to the object. Texts of errors are Contour's where it has one. Sources:
 projectcontour/contour v1.5.1, internal/dag/builder.go (processRoutes), and v0.15.3 for the check of weights;
 docs/ingressroute.md of both; design/ingressroute-design.md (defaults of health checks).
+
+A path that looks like a regular expression is compared as text, whatever kind of object has it: teams come
+from controllers that take some paths for expressions. Sources: Kubernetes v1.17, extensions/v1beta1,
+HTTPIngressPath ("an extended POSIX regex"); kubernetes/ingress-nginx,
+docs/user-guide/ingress-path-matching.md; projectcontour/contour v1.5.1, internal/dag/builder.go: route ("path
+smells like a regex").
 """
 
 import re
@@ -16,7 +22,22 @@ from f5router.model.health_checks import HealthCheck
 from f5router.model.hostnames import quote
 from f5router.model.ingress import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
 from f5router.model.route_options import DEFAULTS, PathRewrite, RouteOptions
-from f5router.sources import path_text
+
+EXPRESSION_WARNING = "is text, not a regular expression"
+
+_SIGNS = re.compile(r"[\[\]\\^{|}()*]|\.\+|\$$")
+r"""Characters that the path of a request hardly has.
+
+RFC 3986 3.3 allows none of []\^{|} in a path. It allows parentheses and * too, but in an Ingress these stand
+for a group and a repetition far more often. Other signs occur in ordinary paths: . and +, unless they stand
+together, a $ that is not at the end (/$metadata), ~ and percent-encoding.
+"""
+
+
+def resembles_expression(path: str) -> bool:
+    """True if a path was probably meant as a regular expression."""
+    return _SIGNS.search(path) is not None
+
 
 STRATEGIES = {"": "roundrobin", "RoundRobin": "roundrobin", "WeightedLeastRequest": "leastconn",
               "Random": "random", "Cookie": "roundrobin"}
@@ -88,8 +109,8 @@ def check(obj: IngressRoute, entry: RouteEntry, services: Mapping[Key, Service])
     if entry.match and not (_MATCH.fullmatch(entry.match) and len(entry.match) <= names.MAX_PATH):
         return CheckedEntry(error=f"{place}: match must begin with / and may have at most "
                             f"{names.MAX_PATH} characters, of printable ASCII without ? and #")
-    expression = path_text.resembles_expression(entry.match)
-    text = (f"{place}: match {path_text.WARNING}",) if expression else ()
+    expression = resembles_expression(entry.match)
+    text = (f"{place}: match {EXPRESSION_WARNING}",) if expression else ()
     if entry.delegate:
         return CheckedEntry(warnings=text)
     try:

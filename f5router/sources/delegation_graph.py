@@ -14,13 +14,13 @@ processTCPProxy) and docs/ingressroute.md; v0.6.0, design/ingressroute-design.md
 
 from collections.abc import Iterator
 
+from f5router.admission import host_claims
 from f5router.model.cluster import TLS_SECRET, Key, is_object_name
 from f5router.model.ingress import IngressRoute, RouteEntry, VirtualHost
-from f5router.sources import contour_routes, host_holding
+from f5router.sources import contour_routes
 from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
 from f5router.sources.contour_routes import host_of, secret_of
-from f5router.sources.delegation_walk import Walk
-from f5router.sources.graph_parts import (
+from f5router.sources.delegation_walk import (
     MOST_DEPTH,
     PROXY,
     Budget,
@@ -28,6 +28,7 @@ from f5router.sources.graph_parts import (
     Records,
     View,
     Visit,
+    Walk,
     chain,
     target,
 )
@@ -39,8 +40,8 @@ def build(root: IngressRoute, view: View, budget: Budget, previous: Graph | None
     known = previous.records if previous and previous.of == root else {}
     _fill(root, view, graph, budget, known)
     if not graph.routes and graph.fqdn and "*" not in graph.fqdn:
-        held = host_holding.hold(root.key, contour_routes.KIND, root.uid, root.created, host_of(graph.fqdn),
-                                 "spec.virtualhost.fqdn")
+        held = host_claims.hold(root.key, contour_routes.KIND, root.uid, root.created, host_of(graph.fqdn),
+                                "spec.virtualhost.fqdn")
         graph.routes[held.key] = held
     served = {visit.key for visit, error in graph.visits.items() if not error}
     for visit, error in graph.visits.items():

@@ -1,18 +1,192 @@
-"""Visits and checks the objects that a root of IngressRoutes reaches by delegation.
+"""Visits what a root of IngressRoutes reaches by the delegations of its routes, and checks it.
 
 Nothing is walked twice with the same prefix on behalf of one tenant, and prefixes are bounded: a lattice
 costs its edges, not its paths. The delegations of one tenant decide nothing about the same object below
-another tenant.
+another tenant. An object that is delegated to with several prefixes publishes with each prefix the routes
+below it.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
-from f5router.model.cluster import Key
-from f5router.model.ingress import Delegate, IngressRoute
-from f5router.sources.contour_entries import is_below, quoted
-from f5router.sources.delegated_prefixes import MOST_PREFIXES, DelegatedPrefixes, charged
-from f5router.sources.graph_parts import MOST_DEPTH, Budget, Graph, View, Visit, chain, target
+from f5router.model.cluster import Key, Route, Secret
+from f5router.model.ingress import Delegate, IngressRoute, RouteEntry
+from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
+
+MOST_DEPTH = 256
+"""Objects from a root to a Service."""
+MOST_ROUTES = 10_000
+"""Routes that the roots of a namespace publish by its delegations to one namespace. See Budget."""
+MOST_PATH_SHOWN = 20
+"""Objects that the text about a cycle names."""
+
+PROXY = "tcpproxy"
+"""In place of a prefix, where a tcpproxy was delegated to an object."""
+
+
+class Visit(NamedTuple):
+    """An object with the prefix that was delegated to it; "" for a root."""
+
+    key: Key
+    prefix: str = ""
+
+
+Records = Mapping[tuple[Key, int], tuple[RouteEntry, CheckedEntry, Route]]
+
+
+class Budget(NamedTuple):
+    """How many routes a graph may have by delegation.
+
+    Each root that reaches an object has Routes of its own for it: what one tenant writes multiplies what
+    others do. So the routes are charged to both sides of a delegation: to the namespace of the root, for all
+    roots there, and to the namespace that it delegates to, its tenant, who is charged for whatever he
+    delegates to in turn. Roots that anybody adds for an object take nothing from the roots of others, and a
+    tenant whose objects grow takes nothing from the others below the same roots.
+    """
+
+    most: int = MOST_ROUTES
+    spent: Mapping[str, int] = {}
+    """Routes of other roots of the namespace, by tenant."""
+
+
+class View(Protocol):
+    """The part of the cluster that a graph depends on."""
+
+    @property
+    def objects(self) -> Mapping[Key, IngressRoute]:
+        """IngressRoutes of the class."""
+
+    def entries(self, key: Key) -> tuple[CheckedEntry, ...]:
+        """Return spec.routes of an object, checked."""
+
+    def proxy(self, key: Key) -> CheckedEntry:
+        """Return spec.tcpproxy of an object that has one, checked."""
+
+    def secret(self, key: Key) -> Secret | None:
+        """Return a Secret; None if it is not read yet."""
+
+    def permits(self, secret: Key, namespace: str) -> bool:
+        """True if the namespace of a Secret delegates it to another one."""
+
+    def may_have_roots(self, namespace: str) -> bool:
+        """True if roots of a namespace count."""
+
+    def holder(self, root: IngressRoute) -> Key:
+        """Return the oldest root of the fqdn, including roots that another one takes out of service."""
+
+
+@dataclass(slots=True)
+class Graph:
+    """The graph of a root."""
+
+    root: Key
+    fqdn: str = ""
+    """As a status names it; "" where it is of no use."""
+    visits: dict[Visit, str] = field(default_factory=dict)
+    """Error by visit, in their order; "" for a valid one."""
+    routes: dict[Key, Route] = field(default_factory=dict)
+    missing: set[Key] = field(default_factory=set)
+    """Targets of delegations that are not walked: they do not exist, or their object is invalid."""
+    warnings: dict[Key, list[str]] = field(default_factory=dict)
+    """By object."""
+    secret: Key | None = None
+    """The Secret that it needs, where it may have it."""
+    foreign_secret: Key | None = None
+    """The Secret that it names, where that is in another namespace."""
+    records: dict[tuple[Key, int], tuple[RouteEntry, CheckedEntry, Route]] = field(default_factory=dict)
+    """By object and number of an entry: what a Route was made of."""
+    of: IngressRoute | None = None
+    """The root that it was built of."""
+
+    objects: dict[Key, str] = field(default_factory=dict)
+    """First error of each object that was reached; "" without one."""
+    spent: Counter[str] = field(default_factory=Counter)
+    """Routes by tenant, without those of the root itself."""
+    cut: dict[str, int] = field(default_factory=dict)
+    """Tenants who were left fewer routes than they have, with the number that was left."""
+    cut_visits: set[Visit] = field(default_factory=set)
+    """Visits of objects beyond it."""
+    cut_objects: set[Key] = field(default_factory=set)
+    """Objects that are not served for that."""
+
+    def warn(self, key: Key, text: str) -> None:
+        """Add a warning for an object, once."""
+        known = self.warnings.setdefault(key, [])
+        if text not in known:
+            known.append(text)
+
+
+def target(obj: IngressRoute, delegate: Delegate) -> Key:
+    """Return the object that a delegation of another one is for."""
+    return Key(delegate.namespace or obj.key.namespace, delegate.name)
+
+
+def chain(path: list[Key], last: Key) -> str:
+    """Return the text of a cycle."""
+    shown = [str(key) for key in path[:MOST_PATH_SHOWN]]
+    if len(path) > MOST_PATH_SHOWN:
+        shown.append("...")
+    return " -> ".join([*shown, str(last)])
+
+
+MOST_PREFIXES = 16
+"""Different prefixes with which a root reaches an object. All begin the matches of the object, and it is
+checked for each: without a bound two large objects cost their product."""
+
+
+def charged(root: Key, tenant: str, key: Key) -> str:
+    """Return the tenant who is charged for an object that a tenant delegates to. See Budget."""
+    return key.namespace if tenant == root.namespace else tenant
+
+
+class DelegatedPrefixes:
+    """Follows the delegations of a root when it is first asked: most graphs have one prefix for each object.
+
+    Paths do not matter here, so each object is looked at once for each prefix.
+    """
+
+    def __init__(self, root: IngressRoute, view: View):
+        self._root, self._view = root.key, view
+        self._prefixes: dict[tuple[str, Key], set[str]] = defaultdict(set)
+        """By tenant and object."""
+        self._strays: dict[tuple[str, Key], frozenset[int]] = {}
+
+    def strays(self, tenant: str, key: Key) -> frozenset[int]:
+        """Return the numbers of an object's routes that lie below no prefix which a tenant has for it."""
+        if not self._prefixes:
+            self._follow()
+        if (tenant, key) not in self._strays:
+            prefixes = self._prefixes[tenant, key]
+            self._strays[tenant, key] = frozenset(
+                number for number, entry in enumerate(self._view.objects[key].routes)
+                if not any(is_below(entry.match, prefix) for prefix in prefixes))
+        return self._strays[tenant, key]
+
+    def _follow(self) -> None:
+        stack = [(self._root.namespace, Visit(self._root))]
+        while stack:
+            tenant, visit = stack.pop()
+            known = self._prefixes[tenant, visit.key]
+            if visit.prefix in known or len(known) == MOST_PREFIXES:
+                continue
+            known.add(visit.prefix)
+            obj = self._view.objects.get(visit.key)
+            if obj is None or self._is_invalid(obj):
+                continue
+            for entry in reversed(obj.routes):  # the first ones count, as in the walk
+                if entry.delegate is not None and is_below(entry.match, visit.prefix):
+                    following = target(obj, entry.delegate)
+                    stack.append((charged(self._root, tenant, following), Visit(following, entry.match)))
+
+    def _is_invalid(self, obj: IngressRoute) -> bool:
+        """True if an object has an error whoever delegates to it; then its delegations do not count."""
+        if obj.problem or (obj.virtual_host is not None and obj.key != self._root):
+            return True
+        return any(checked.conflict or (checked.error and (entry.services or entry.delegate))
+                   for entry, checked in zip(obj.routes, self._view.entries(obj.key), strict=True))
+
 
 NO_ROUTES = "spec.routes must be present and not empty"
 """Sources: projectcontour/contour v0.6.0, design/ingressroute-design.md ("Validation rules"); issue 812, for

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from f5router.model.cluster import Key
 from f5router.model.ingress import IngressRoute, RouteEntry, TCPProxy
 from f5router.sources.contour_entries import CheckedEntry, quoted
-from f5router.sources.graph_parts import PROXY, Graph, Visit
+from f5router.sources.delegation_walk import PROXY, Graph, Visit
 from f5router.sources.ingress_routes import IngressRoutes
 
 MOST_LINES = 10_000

@@ -1,16 +1,17 @@
-"""The virtual Routes of one Ingress: one for each path of a host.
+"""The virtual Routes of one Ingress: one for each path of a host; and warnings about its annotations.
 
 Sources: Kubernetes, Ingress, "The Ingress resource", "Path types", "Hostname wildcards" and "TLS"; where
 these leave it open, openshift/route-controller-manager, pkg/route/ingress/ingress.go, which makes Routes of
 Ingresses on OpenShift, and OpenShift's documentation, "Creating a route through an Ingress object".
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from f5router.admission import annotations
+from f5router.admission import annotations, host_claims
 from f5router.admission.annotations import AnnotatedOptions
-from f5router.admission.foreign import options, translation
+from f5router.admission.foreign import translation
+from f5router.admission.foreign.translation import Translation
 from f5router.model import hostnames, names
 from f5router.model.cluster import TLS_CRT, Key, Origin, PathMatch, PodAuthority, Route, Service
 from f5router.model.hostnames import quote
@@ -22,9 +23,43 @@ from f5router.model.ingress import (
     IngressBackend,
     IngressPath,
 )
-from f5router.model.texts import PATH_IS_TEXT, UNUSED_ANNOTATION, UNUSED_TLS_HOST, Problem
-from f5router.sources import foreign_warnings, host_holding, path_text
+from f5router.model.texts import (
+    OPTION_WITHOUT_EFFECT,
+    PATH_IS_TEXT,
+    TRANSLATED,
+    UNSUPPORTED_ANNOTATION,
+    UNUSED_ANNOTATION,
+    UNUSED_TLS_HOST,
+    Problem,
+)
+from f5router.sources import contour_entries
 from f5router.sources.ingress_tls import IngressTLSChoice
+
+_FIELD = "metadata.annotations: "
+
+
+def foreign_warnings(translation: Translation, encrypted: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the warnings. Args: encrypted: hosts without spec.tls, and the annotation that asks for TLS."""
+    if (translated := translation.translated) and not translation.refusals:
+        verb = "are" if len(translated) > 1 else "is"
+        yield Problem(TRANSLATED, f"{_FIELD}{annotations.listed(translated)} of another controller {verb} in "
+                                  "effect, as docs/ingress.md says")
+    if without := translation.without_effect:
+        hints = dict.fromkeys(filter(None, map(annotations.hint, without[:annotations.MOST_KEYS])))
+        verb = "have" if len(without) > 1 else "has"
+        yield Problem(UNSUPPORTED_ANNOTATION, f"{_FIELD}{annotations.listed(without)} {verb} no effect: this "
+                                              f"router does not carry them out{''.join(hints)[:300]}")
+    if ignored := translation.ignored:
+        verb = "are" if len(ignored) > 1 else "is"
+        yield Problem(UNSUPPORTED_ANNOTATION, f"{_FIELD}{annotations.listed(ignored)} {verb} ignored, as "
+                                              "the administrator has set it; nothing of it is enforced")
+    if encrypted:
+        host, key = next(iter(encrypted.items()))
+        more = f" and {len(encrypted) - 1} more" if len(encrypted) > 1 else ""
+        yield Problem(OPTION_WITHOUT_EFFECT, (
+            f"{_FIELD}{key} asks for TLS and spec.tls has no entry for {quote(host)}{more}: the certificate "
+            "is that of the virtual server"))
+
 
 KIND = "Ingress"
 
@@ -104,7 +139,7 @@ class _Conversion:
     def run(self) -> Converted:
         """Convert all rules; a Host without a served rule is held."""
         self._convert()
-        for reason, text in foreign_warnings.of(self._translation, self._tls_of.by_annotation):
+        for reason, text in foreign_warnings(self._translation, self._tls_of.by_annotation):
             self._problem(reason, text)
         self._find_unused_tls()
         self._find_expressions()
@@ -113,8 +148,8 @@ class _Conversion:
             host, wildcard = _route_host(rule.host)
             if host and host not in served and (rule.paths or ingress.default_backend or ingress.problem):
                 served.add(host)
-                held = host_holding.hold(ingress.key, KIND, ingress.uid, ingress.created, host,
-                                         f"spec.rules[{number}].host", wildcard=wildcard)
+                held = host_claims.hold(ingress.key, KIND, ingress.uid, ingress.created, host,
+                                        f"spec.rules[{number}].host", wildcard=wildcard)
                 self._result.routes[held.key] = held
         return self._result
 
@@ -279,16 +314,16 @@ class _Conversion:
         meant = [(f"spec.rules[{number}].http.paths[{count}].path", path.path)
                  for number, rule in enumerate(self._ingress.rules)
                  for count, path in enumerate(rule.paths or ())
-                 if path_text.resembles_expression(path.path)]
+                 if contour_entries.resembles_expression(path.path)]
         if meant:
             (field, first), *others = meant
             more = f"; so are {len(others)} more" if others else ""
-            self._problem(PATH_IS_TEXT, f"{field}: {quote(first)} {path_text.WARNING}{more}")
+            self._problem(PATH_IS_TEXT, f"{field}: {quote(first)} {contour_entries.EXPRESSION_WARNING}{more}")
 
     def _annotated(self, termination: str) -> AnnotatedOptions:
         if termination not in self._options:
             own = annotations.parse(self._annotations, termination)
-            self._options[termination] = options.merged(own, self._translation, termination)
+            self._options[termination] = translation.merged(own, self._translation, termination)
         return self._options[termination]
 
     def _problem(self, reason: str, message: str) -> None:

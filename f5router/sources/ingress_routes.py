@@ -7,7 +7,7 @@ the definition; a property test compares the two.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from f5router.model import names
 from f5router.model.cluster import Key, Route, Secret, Service
@@ -16,11 +16,10 @@ from f5router.model.ingress import CertificateDelegation, IngressRoute
 from f5router.model.texts import WARNING, Problem
 from f5router.sources import contour_entries, contour_routes, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
-from f5router.sources.graph_parts import MOST_ROUTES, Budget, Graph
+from f5router.sources.delegation_walk import MOST_ROUTES, Budget, Graph
+from f5router.sources.graph_status import INVALID, NO_ROOT, ORPHANED, VALID, GraphStatus
 
 _T = TypeVar("_T")
-
-VALID, INVALID, ORPHANED = "valid", "invalid", "orphaned"
 
 CLASS = "contour"
 """Class of objects that are taken where none is configured. Source: projectcontour/contour v1.5.1,
@@ -33,18 +32,6 @@ _Place = tuple[str, str]
 
 _Changes = dict[Key, tuple[Route | None, Route | None]]
 """Routes before and after."""
-
-NO_ROOT = "this IngressRoute is not part of a delegation chain from a root IngressRoute"
-
-
-class GraphStatus(NamedTuple):
-    """Status of an IngressRoute, as far as the objects of the cluster decide it."""
-
-    current: str
-    description: str
-    fqdn: str = ""
-    """That of the root, for metrics; "" for other objects."""
-
 
 @dataclass(frozen=True, slots=True)
 class IngressRoutePolicy:

@@ -7,7 +7,7 @@ together: clouddocs, Container Ingress Services, Ingress annotations; kubernetes
 
 from typing import NamedTuple
 
-from f5router.admission.foreign.draft import Draft
+from f5router.admission.foreign.readers import Draft
 from f5router.model import hostnames
 from f5router.model.cluster import CA_CRT, Key, PodAuthority, RouteTLS
 from f5router.model.hostnames import quote

@@ -11,9 +11,8 @@ from typing import Protocol
 from f5router.model.cluster import Key, Route, Service
 from f5router.model.delta import Delta
 from f5router.model.texts import Problem
-from f5router.sources.ingress_classes import ClassSettings
 from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
-from f5router.sources.ingresses import Ingresses
+from f5router.sources.ingresses import ClassSettings, Ingresses
 
 ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
 

@@ -1,4 +1,4 @@
-"""Nodes as the BIG-IP reaches them: VTEP, FDB record, static routes, and which pods are on which Node."""
+"""Nodes as the BIG-IP reaches them: VTEP, FDB record, static routes, their pods; a summary of the BIG-IP."""
 
 import ipaddress
 from bisect import bisect_right
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.network import static_routes, vxlan
-from f5router.views.needed_object import NeededObject, State
 from f5router.views.records import NodeRecord
+from f5router.views.requests import NeededObject, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +99,43 @@ def _way(needed: NeededObject) -> WayView:
         return WayView("FDB record", wanted.mac, wanted.endpoint, needed.state, needed.refusal)
     assert isinstance(wanted, StaticRoute), "pods are reached by these two alone"
     return WayView("static route", wanted.network, wanted.gateway, needed.state, needed.refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckView:
+    """A check of /readyz."""
+
+    name: str
+    problem: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """Everything but Routes and Nodes."""
+
+    router: str
+    """Name of the router."""
+    version: str
+    """Version of f5router."""
+    addresses: tuple[str, ...]
+    """Management addresses of the BIG-IP's units."""
+    unit: str
+    """The one in use."""
+    tmos: str
+    """"" before the first reading."""
+    active: bool | None
+    """True if it is the active unit; None while that is not known."""
+    sync: str
+    """State of config sync; "" without a device group."""
+    leader: bool | None
+    """True if this replica leads; None without leader election."""
+    election: str
+    """State of the election; "" without one."""
+    last_reading: float | None
+    """When the last reading of the whole device began, in seconds since the epoch; None before the first."""
+    queues: tuple[tuple[str, int], ...]
+    """Length of each queue, by name."""
+    requests: tuple[tuple[str, int], ...]
+    """REST calls since the start, by method."""
+    checks: tuple[CheckView, ...]

@@ -18,7 +18,7 @@ from f5router.model.ltm import CertFile, ClientSSL
 from f5router.model.objects import Ref
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import Verdict
-from f5router.views.needed_object import NeededObject
+from f5router.views.requests import NeededObject
 
 ROUTES_OF_A_STEP, NODES_OF_A_STEP = 10, 200
 

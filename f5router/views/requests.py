@@ -1,4 +1,4 @@
-"""The answer of the BIG-IP to a request, by what is on the device.
+"""The answer of the BIG-IP to a request, by what is on the device; Rules and other objects in words.
 
 The Rules of the router's policies are compared in their order, as a policy with the strategy first-match
 does, and the records of passthrough as openshift_passthrough_irule looks them up. The objects of others, and
@@ -7,6 +7,8 @@ health checks, are not looked at.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from f5router.model import names
@@ -199,3 +201,69 @@ def _to_pool(scheme: str, matched: Ref, path: str, objects: Mapping[Ref, Object]
 def owner(matched: Ref) -> Key | None:
     """Return the Route of a Rule by its name; None if that was shortened, or it is a record."""
     return names.route_key(matched.path.rsplit("/", 1)[1]) if matched.kind == Rule.KIND else None
+
+
+class State(StrEnum):
+    """State of an object on the device."""
+
+    IN_PLACE = "in place"
+    MISSING = "missing"
+    DIFFERS = "differs"
+    """It is there, but not as it is wanted."""
+    REFUSED = "refused"
+    """The device refused its last write, or that of an object that it needs."""
+
+
+class NeededObject(NamedTuple):
+    """An object that requests need."""
+
+    ref: Ref
+    desired: Object | None
+    """None for an object of the administrator's."""
+    observed: Object | None
+    """None if it is not on the device."""
+    refusal: str = ""
+    """Why the device refused its last write; "" if it did not."""
+
+    @property
+    def state(self) -> State:
+        """State of the object on the device."""
+        if self.refusal:
+            return State.REFUSED
+        if self.observed is None:
+            return State.MISSING
+        return State.IN_PLACE if self.observed == self.desired else State.DIFFERS
+
+
+_OPERATORS = {"equals": "is", "startsWith": "begins with", "endsWith": "ends with"}
+
+
+def conditions(rule: Rule) -> str:
+    """Return the conditions of a Rule in words."""
+    if isinstance(rule.conditions, Foreign):
+        return rule.conditions.text
+    return ", ".join(sorted(map(_condition, rule.conditions)))
+
+
+def _condition(condition: Condition) -> str:
+    """Return a condition in words; a host without its forms with a port or a final dot."""
+    what = f"path segment {condition.index}" if condition.index else condition.selector
+    is_host = condition.selector == "host"
+    values = " or ".join(sorted({_bare(value) if is_host else value for value in condition.values}))
+    return f"{what} {_OPERATORS.get(condition.operator, condition.operator)} {values}"
+
+
+def _bare(host: str) -> str:
+    return host.partition(":")[0].removesuffix(".")
+
+
+def action(rule: Rule) -> str:
+    """Return the action of a Rule in words."""
+    match rule.action:
+        case Forward(pool=pool):
+            return f"pool {pool}"
+        case Redirect(status=status):
+            return f"redirect {status} to https"
+        case CheckedRedirect():
+            return "redirect 302 to https"
+    return rule.action.text

@@ -20,12 +20,11 @@ from f5router.model.ltm import (
     Rule,
 )
 from f5router.status.condition import PENDING, Verdict
-from f5router.views import certificates, rule_text
-from f5router.views.certificates import CertificateView
-from f5router.views.needed_object import NeededObject, State
+from f5router.views import certificates, requests
+from f5router.views.certificates import CertificateView, OptionView, options_in_force
 from f5router.views.nodes import Locator, NodeView
-from f5router.views.options import OptionView, in_force
 from f5router.views.records import Known, RouteRecord
+from f5router.views.requests import NeededObject, State
 
 Connections = tuple[int, int]
 """Connections of a pool that are open, and that were opened so far."""
@@ -247,7 +246,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         reason=verdict.reason, message=verdict.message, since=_time(known.since), created=route.created,
         services=tuple(ServiceView(target.service, target.port, weight)
                        for target, weight in pools.backends(route).items()),
-        options=in_force(route), warnings=record.warnings,
+        options=options_in_force(route), warnings=record.warnings,
         virtual_servers=tuple(_virtual(facts) for facts in _virtuals(record)),
         certificate=(certificates.view(record.certificate, evaluated.host, now)
                      if record.certificate else None),
@@ -304,7 +303,7 @@ def _rule(needed: NeededObject) -> RuleView:
         return RuleView(wanted.name, wanted.group, f"server name is {names.passthrough_host(wanted.name)}",
                         f"pool {wanted.data}", needed.state, needed.refusal)
     assert isinstance(wanted, Rule), "_leads chooses Rules and Records"
-    return RuleView(wanted.name, wanted.policy, rule_text.conditions(wanted), rule_text.action(wanted),
+    return RuleView(wanted.name, wanted.policy, requests.conditions(wanted), requests.action(wanted),
                     needed.state, needed.refusal)
 
 

@@ -20,7 +20,7 @@ from f5router.app import launch, wiring
 from f5router.app.controller import Controller
 from f5router.app.timing import Timing
 from f5router.config.config import Config
-from f5router.kube.timing import SecretPace, StatusTiming, WatchTiming
+from f5router.kube.settings import SecretPace, StatusTiming, WatchTiming
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.limits import Backoff
 from f5router.model.ownership import owns

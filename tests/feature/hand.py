@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from typing import ClassVar
 
-from f5router.admission.certificate_queue import CheckQueue
+from f5router.admission.certificates import CheckQueue
 from f5router.app import wiring
 from f5router.desired.engine import Engine
 from f5router.reconcile.reconciler import Reconciler

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.cli import preflight
-from f5router.kube.timing import SecretPace
+from f5router.kube.settings import SecretPace
 from f5router.model.limits import Backoff
 from f5router.model.ltm import Record, Rule
 from mocks.bigip.traffic import Request, decide

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from f5router.cli import uninstall
-from f5router.icontrol import member_health
+from f5router.icontrol import statistics
 from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
@@ -51,7 +51,7 @@ def test_a_rollout_to_an_address_of_another_name(lab, caplog):
     assert members(lab) == {"10.1.1.2:8080", "app7.dc1.example.com:8080"}
     (told,) = (record for record in caplog.records if "disabled by an administrator" in record.message)
     assert (told.levelname, told.node) == ("WARNING", "/Common/app7.dc1.example.com")
-    health = member_health.read(router.device.client, "/Common/openshift_shop_web")
+    health = statistics.read_health(router.device.client, "/Common/openshift_shop_web")
     assert health.keys() == {("10.1.1.2", 8080), ("10.1.1.7", 8080)}
     assert lab.admitted("shop", "a")["status"] == "True"
     assert lab.converge(router) == []

@@ -25,7 +25,7 @@ from f5router.logs import log_output
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.model.ltm import DataGroup, IRule, Record, Rule
-from f5router.monitoring.event_stream import Listeners
+from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.plan import changes

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.kube.timing import WatchTiming
+from f5router.kube.settings import WatchTiming
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from f5router.icontrol.expected import LARGE, expect
+from f5router.icontrol.observation import LARGE, expect
 from f5router.icontrol.observe import DeviceReading
 from f5router.model.ltm import Pool, Rule
 from tests import manifests

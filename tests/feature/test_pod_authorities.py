@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.kube.timing import SecretPace
+from f5router.kube.settings import SecretPace
 from f5router.model.limits import Backoff
 from mocks.bigip.traffic import Request, decide
 from tests import manifests

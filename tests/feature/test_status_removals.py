@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.kube.timing import StatusTiming
+from f5router.kube.settings import StatusTiming
 from tests import manifests, pump
 from tests.feature.test_statuses import (
     BLUE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.app.wiring import STATUS_WORKERS
-from f5router.kube.timing import StatusTiming
+from f5router.kube.settings import StatusTiming
 from f5router.model.errors import BigIPError
 from tests import manifests, pump
 from tests.builders import identity

@@ -12,10 +12,9 @@ import pytest
 from f5router.app.wiring import STATUS_WORKERS
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings, StatusSettings, WatchSettings
+from f5router.kube.settings import KubeSettings, StatusSettings, StatusTiming, WatchSettings
 from f5router.kube.status.entry_cleanup import PROBES, EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
 from f5router.status.condition import Verdict

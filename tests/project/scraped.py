@@ -6,7 +6,7 @@ import subprocess
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.statistics import PoolStatistics, Traffic
-from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES, WatchCounts
+from f5router.kube.api.counts import FAILURES, LISTS, WATCHES, WatchCounts
 from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
 from f5router.model.errors import Refused
@@ -14,7 +14,7 @@ from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.metrics import Metrics
-from f5router.monitoring.statistics_reader import Statistics
+from f5router.monitoring.statistics import Statistics
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.drift_counts import DriftCounts

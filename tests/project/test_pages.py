@@ -123,7 +123,7 @@ def begins(command: str) -> str:
 def commands_of_doctor() -> set[str]:
     """Beginnings of the commands that doctor gives, as its modules have them."""
     texts = set()
-    for name in ("fixes", "rights"):
+    for name in ("fixes", "cluster"):
         tree = ast.parse((ROOT / f"f5router/cli/doctor/{name}.py").read_text())
         texts |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)
                   and isinstance(node.value, str)}

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from f5router.cli import preflight
 from f5router.cli.main import main
-from f5router.kube.timing import SecretPace
+from f5router.kube.settings import SecretPace
 from f5router.model.limits import Backoff
 from tests import manifests
 from tests.builders import Identity, identity

@@ -1,12 +1,68 @@
-"""Readers of values: each takes what one annotation asks for into a Draft. All raise ValueError."""
+"""Readers of values: each takes what one annotation asks for into a Draft. All raise ValueError.
+
+Configuration that an annotation adds as text is harmless, or perhaps a protection. Only directives that are
+known not to keep anybody out, and not to change what a pod trusts, are harmless. Sources: nginx.org,
+alphabetical index of directives; HAProxy, configuration manual, keywords of a backend.
+"""
 
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from f5router.admission.foreign.draft import ClientList, Draft
 from f5router.model import route_options
+
+
+@dataclass(slots=True)
+class ClientList:
+    """A list of clients."""
+
+    key: str
+    text: str
+    refused: bool
+    """True for clients that are kept out, False for those that alone get in."""
+    exceptions: bool
+    """True if an entry that begins with an exclamation mark is an exception."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """The requests of one Ingress; each default means that nothing is asked for."""
+
+    lists: list[ClientList] = field(default_factory=list)
+    redirect: bool | None = None
+    """True if requests in clear text are redirected where there is TLS, False if they are served."""
+    redirect_status: int = 0
+    allow_http: bool | None = None
+    """False if nothing is served in clear text."""
+    silent: bool = False
+    """True if port 80 answers nothing, not even with a redirect."""
+    encrypt: list[str] = field(default_factory=list)
+    """Annotations that ask for TLS, whatever spec.tls has."""
+    encrypted_hosts: list[str] = field(default_factory=list)
+    """Hosts for which an annotation asks that."""
+    passthrough: bool = False
+    pods_tls: bool = False
+    """True if pods expect TLS."""
+    verify: bool | None = None
+    """True if the certificates of pods must be verified."""
+    authority: tuple[str, str] = ("", "")
+    """The annotation that names the Secret with the authorities of pods, and its value."""
+    pod_name: str = ""
+    """Host name that the certificates of pods must carry."""
+    needs_pod_name: bool = False
+    """True for a controller that verifies nothing successfully without `pod_name`."""
+    minimum_tls: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Values by field of RouteOptions."""
+    origins: dict[str, str] = field(default_factory=dict)
+    """By field: the annotation that it comes from."""
+    sticky: bool = False
+    """True if a cookie keeps a client with a pod."""
+    code: int = 0
+    """Status of the redirect that the annotations ask for in the place of pods."""
+
 
 Reader = Callable[[Draft, str, str], None]
 """Takes a Draft, the annotation and its value."""
@@ -78,7 +134,7 @@ def option(field: str, parse: Callable[[str], Any]) -> Reader:
     return read
 
 
-def field(name: str, parse: Callable[[str], Any] = boolean) -> Reader:
+def set_field(name: str, parse: Callable[[str], Any] = boolean) -> Reader:
     """Return the reader of a field of the Draft."""
     return lambda draft, key, text: setattr(draft, name, parse(text))
 
@@ -212,3 +268,35 @@ def redirect_port(draft: Draft, key: str, text: str) -> None:
 def pods_tls(draft: Draft, key: str, text: str) -> None:
     """Read an annotation that names a profile for TLS towards pods."""
     draft.pods_tls = True
+
+
+LONGEST = 4096
+"""Characters of a text that is looked at; a longer one counts as a protection."""
+
+_NGINX = re.compile(
+    r"(?:add_header|add_trailer|more_set_headers|more_clear_headers|expires|etag|charset\w*|default_type|"
+    r"gzip\w*|brotli\w*|access_log|error_log|log_\w+|sub_filter\w*|proxy_hide_header|proxy_pass_header|"
+    r"proxy_cookie_\w+|proxy_buffer\w*|proxy_busy_buffers_size|proxy_max_temp_file_size|proxy_temp_\w+|"
+    r"proxy_(?:connect|read|send)_timeout|proxy_request_buffering|proxy_http_version|proxy_redirect|"
+    r"client_body_\w+|client_max_body_size|client_header_\w+|large_client_header_buffers|keepalive_\w+|"
+    r"send_timeout|sendfile\w*|tcp_nodelay|tcp_nopush|chunked_transfer_encoding|output_buffers|"
+    r"server_tokens|http2_\w+|types_\w+)\b")
+_HAPROXY = re.compile(
+    r"(?:http-response (?:set|add|del|replace)-(?:header|value)|compression |timeout |retries |balance |log |"
+    r"option (?:http|forwardfor|tcp|log))")
+
+
+_QUOTED = re.compile(r"""(?<![^\s;{}])(?:#[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
+"""A comment or a quoted word of nginx, which begins where a word does (nginx, ngx_conf_read_token)."""
+
+
+def restricts(text: str, *, haproxy: bool) -> bool:
+    """True for a text that may keep clients away. Args: haproxy: it is HAProxy's, not nginx's."""
+    if len(text) > LONGEST:
+        return True
+    if haproxy:
+        lines = (line.partition("#")[0].strip() for line in text.splitlines())
+        return any(line and not _HAPROXY.match(line) for line in lines)
+    plain = _QUOTED.sub(lambda match: "" if match[0].startswith("#") else "_", text)
+    statements = (statement.strip() for statement in plain.split(";"))
+    return any(statement and ("{" in statement or not _NGINX.match(statement)) for statement in statements)

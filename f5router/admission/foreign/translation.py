@@ -4,14 +4,19 @@ An annotation that asks for a protection is translated exactly, or refuses the I
 would get in.
 """
 
+import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from f5router.admission import annotations
-from f5router.admission.foreign import controllers, snippets
-from f5router.admission.foreign.draft import Draft
+from f5router.admission import allowlist, annotations, route_options
+from f5router.admission.allowlist import Allowlist
+from f5router.admission.annotations import AnnotatedOptions
+from f5router.admission.foreign import readers, tables
+from f5router.admission.foreign.readers import Draft
 from f5router.admission.foreign.tables import TABLE
 from f5router.model.hostnames import quote
+from f5router.model.route_options import DEFAULTS
 
 _ONLY_WITH_AFFINITY = ("session-cookie-name", "session-cookie-samesite", "session-cookie-same-site")
 _ASK = "remove it, or ask the administrator to have it ignored (--ignore-annotations)"
@@ -76,19 +81,19 @@ def translate(given: Mapping[str, str], ignored: Collection[str]) -> Translation
 
 
 def _is_ignored(key: str, ignored: Collection[str]) -> bool:
-    return key in ignored or f"{controllers.domain(key)}/*" in ignored
+    return key in ignored or f"{tables.domain_of(key)}/*" in ignored
 
 
 def _read_other(result: Translation, key: str, text: str) -> None:
     """Handle an annotation that is not translated."""
-    if controllers.is_snippet(key) and not key.endswith(("/auth-snippet", "/modsecurity-snippet")):
-        haproxy = controllers.domain(key).startswith("haproxy")
-        if snippets.restricts(text, haproxy=haproxy):
+    if tables.is_snippet(key) and not key.endswith(("/auth-snippet", "/modsecurity-snippet")):
+        haproxy = tables.domain_of(key).startswith("haproxy")
+        if readers.restricts(text, haproxy=haproxy):
             result.refusals.append(f"{_FIELD}{key} may keep clients away, or change what pods trust, and "
                                    f"this router cannot carry it out; {_ASK}")
             return
-    elif controllers.protects(key, text):
-        hint = annotations.hint(key) if key.startswith(controllers.PREFIXES) else ""
+    elif tables.protects(key, text):
+        hint = annotations.hint(key) if key.startswith(tables.PREFIXES) else ""
         result.refusals.append(f"{_FIELD}{key} asks for a protection that this router does not have, and "
                                f"without it everybody would get in; {_ASK}{hint}")
         return
@@ -122,3 +127,43 @@ def _check_pods(result: Translation) -> None:
     if draft.verify and not (name and draft.pod_name):
         result.refusals.append(f"{_FIELD}proxy-ssl-verify is on, which needs proxy-ssl-secret and "
                                "proxy-ssl-name: nothing else says which certificate pods must have")
+
+
+_TERMINATIONS = {option.field: option.terminations for option in route_options.OPTIONS} | {
+    "redirect_to": route_options.HTTP, "redirect_code": route_options.HTTP}
+
+
+def merged(own: AnnotatedOptions, translation: Translation, termination: str) -> AnnotatedOptions:
+    """Return the options of a Route, including options by other controllers' annotations.
+
+    Args: termination: of the Route; "" without TLS.
+    """
+    problems, values = list(translation.problems), dict[str, Any]()
+    for name, value in translation.draft.options.items():
+        key = translation.draft.origins[name]
+        if getattr(own.options, name) != getattr(DEFAULTS, name):
+            problems.append(f"metadata.annotations: {key} has no effect beside one of this router")
+        elif termination not in _TERMINATIONS[name]:
+            kind = f"with termination {termination}" if termination else "without TLS"
+            problems.append(f"metadata.annotations: {key} has no effect {kind}")
+        else:
+            values[name] = value
+    clients = allowlist.narrowed(Allowlist(own.options.sources), translation.draft.lists)
+    options = replace(own.options, **values, sources=clients.sources)
+    return own._replace(
+        options=options, option_problems=(*own.option_problems, *dict.fromkeys(problems)),
+        option_refusal=own.option_refusal or translation.refusal or clients.refusal)
+
+
+def parse_ignored(text: str) -> frozenset[str]:
+    """Parse annotations, or DOMAIN/*, with commas or blanks between them.
+
+    Raises: ValueError: one is no annotation of a controller that is known, or this router carries it out.
+    """
+    entries = frozenset(filter(None, re.split(r"[,\s]+", text)))
+    for entry in sorted(entries):
+        known = tables.is_foreign(entry) or entry.startswith(tables.PREFIXES)
+        if not known or entry in annotations.READ or "*" in entry.removesuffix("/*"):
+            raise ValueError(f"{entry!r} is neither an annotation of another controller, such as "
+                             "nginx.ingress.kubernetes.io/auth-url, nor all of one: DOMAIN/*")
+    return entries

@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from f5router.cli.doctor.report import Fix
-from f5router.icontrol import rights
+from f5router.icontrol import surroundings
 from f5router.icontrol.settings import SSHSettings
 from f5router.kube import network_plugin
 from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
@@ -107,7 +107,7 @@ RESTART = Fix("wait until the BIG-IP has started; if that does not help, restart
 NOT_LOADED = Fix("wait until its phase is `running`; else see what keeps it", "tmsh show sys mcp-state")
 UNSUPPORTED = Fix("name the management address of a BIG-IP with --f5-host; if it is one, upgrade it",
                   "tmsh show sys version")
-REMOTE_ROLE = Fix(f"see that its directory group has the role {rights.ADMIN} in all partitions",
+REMOTE_ROLE = Fix(f"see that its directory group has the role {surroundings.ADMIN} in all partitions",
                   "tmsh list auth remote-role")
 LICENCE_HIDDEN = Fix("read it on the BIG-IP", "tmsh show sys license")
 NO_LICENCE = Fix(command="tmsh install sys license registration-key KEY")

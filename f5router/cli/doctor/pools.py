@@ -4,11 +4,10 @@ import ipaddress
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from f5router.cli import empty_pools
 from f5router.cli.doctor import fixes
 from f5router.cli.doctor.report import Check, failure, ok, skipped, warning
-from f5router.cli.survey import Survey
-from f5router.icontrol import inspection, statistics
+from f5router.cli.survey import Survey, find_empty_pools
+from f5router.icontrol import statistics, surroundings
 from f5router.kube import network_plugin
 from f5router.model.errors import BigIPError
 from f5router.model.ltm import Pool
@@ -26,7 +25,7 @@ LOOKED_AT = 10_000
 
 def check(survey: Survey) -> Iterator[Check]:
     """Check pools; cluster and BIG-IP have been read."""
-    for each in empty_pools.find(survey.reconciler):
+    for each in find_empty_pools(survey.reconciler):
         if each.cause != node_ports.UNSELECTED:  # the way to the pods has that already
             unpublished = each.cause == node_ports.UNPUBLISHED and each.are_all
             make = failure if each.is_problem else warning
@@ -80,7 +79,7 @@ def _way(survey: Survey, *, is_up: bool) -> Check:
     if not pods:
         return skipped(AREA, (WAY,), "the settings make none, and there is no pod that needs one")
     try:
-        routed = inspection.routed_networks(device.client, survey.config.folder)
+        routed = surroundings.routed_networks(device.client, survey.config.folder)
     except BigIPError as exc:
         return warning(AREA, WAY, f"the routes of the BIG-IP cannot be read: {exc.text}", fixes.ROUTES)
     networks = [ipaddress.ip_network(text) for text in (*(device.facts.networks or ()), *routed)]

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 
-from f5router.cli.doctor import clocks, fixes
+from f5router.cli.doctor import fixes, report
 from f5router.cli.doctor.report import OK, Check, failure, ok, skipped, warning
 from f5router.config.config import Config
-from f5router.icontrol import inspection, rights
+from f5router.icontrol import surroundings
 from f5router.icontrol.settings import SSHSettings
 from f5router.icontrol.unit import Unit
 from f5router.model import tmos
@@ -91,18 +91,18 @@ def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterat
 def _role(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> Iterator[Check]:
     name, partition = config.bigip.username, config.partition
     try:
-        access = rights.read(unit.client, name)
+        access = surroundings.read_rights(unit.client, name)
     except BigIPError as exc:
         yield warning(where, "role", f"the role of user {name} cannot be read, as of one of a directory "
                                      f"server: {exc.text}", fixes.REMOTE_ROLE)
         return
-    findings, fix = rights.evaluate(name, partition, access), fixes.role(name, version)
+    findings, fix = surroundings.evaluate_rights(name, partition, access), fixes.role(name, version)
     for text in findings.problems:
         yield failure(where, "role", text.partition("; give it")[0], fix)
     for text in findings.warnings:
         yield warning(where, "role", text, fix)
-    if findings == rights.NOTHING_WRONG:
-        yield ok(where, "role", f"{rights.ADMIN} in partition {partition}")
+    if findings == surroundings.NOTHING_WRONG:
+        yield ok(where, "role", f"{surroundings.ADMIN} in partition {partition}")
 
 
 def _version(where: str, unit: Unit, version: tuple[int, ...]) -> Iterator[Check]:
@@ -119,14 +119,14 @@ def _version(where: str, unit: Unit, version: tuple[int, ...]) -> Iterator[Check
 
 def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -> Iterator[Check]:
     try:
-        licence = inspection.licence(unit.client)
+        licence = surroundings.read_licence(unit.client)
     except BigIPError as exc:
         yield warning(where, "licence", f"it cannot be read: {exc.text}", fixes.LICENCE_HIDDEN)
         return
     if not licence.exists:
         yield failure(where, "licence", "there is none", fixes.NO_LICENCE)
         return
-    today = inspection.day(now())
+    today = surroundings.text_of_day(now())
     if licence.ends is not None and licence.ends < today:
         yield failure(where, "licence", f"it ended on {licence.ends}", fixes.RENEWAL)
     elif licence.ends is not None and licence.ends - today <= ENDING:
@@ -134,13 +134,14 @@ def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -
     else:
         yield ok(where, "licence", f"until {licence.ends}" if licence.ends else "without an end")
     if config.vxlan and licence.has_sdn is False:
-        yield failure(where, "licence", f"{inspection.SDN_SERVICES} is not in it, so the BIG-IP cannot join "
+        yield failure(where, "licence",
+                      f"{surroundings.SDN_SERVICES} is not in it, so the BIG-IP cannot join "
                                         "the cluster network", fixes.NO_SDN)
 
 
 def _modules(where: str, unit: Unit) -> Iterator[Check]:
     try:
-        level = inspection.level(unit.client, "ltm")
+        level = surroundings.provisioned_level(unit.client, "ltm")
     except BigIPError as exc:
         yield warning(where, "modules", f"they cannot be read: {exc.text}", fixes.MODULES_HIDDEN)
         return
@@ -153,14 +154,14 @@ def _modules(where: str, unit: Unit) -> Iterator[Check]:
 def _clock(where: str, unit: Unit, now: Callable[[], float]) -> Iterator[Check]:
     begin = now()
     try:
-        time = inspection.time(unit.client)
+        time = surroundings.read_time(unit.client)
     except BigIPError as exc:
         yield warning(where, "clock", f"it cannot be read: {exc.text}", fixes.CLOCK_HIDDEN)
         return
     if time is None:
         yield warning(where, "clock", "it is shown in an unknown form", fixes.CLOCK_HIDDEN)
     else:
-        yield clocks.compare(where, "the BIG-IP", time.timestamp(), begin, now(), fixes.CLOCK)
+        yield report.compare_clocks(where, "the BIG-IP", time.timestamp(), begin, now(), fixes.CLOCK)
 
 
 def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> Iterator[Check]:
@@ -184,7 +185,7 @@ def _failover(where: str, unit: Unit, config: Config, version: tuple[int, ...]) 
 def _tunnels(where: str, unit: Unit) -> Check:
     """Check that the unit's tunnel, which has its own address, does not replace the other units' tunnels."""
     try:
-        copied = inspection.copies_tunnels(unit.client)
+        copied = surroundings.copies_tunnels(unit.client)
     except BigIPError as exc:
         return warning(where, "tunnels", f"iptunnel.configsync cannot be read: {exc.text}",
                        fixes.TUNNELS_HIDDEN)

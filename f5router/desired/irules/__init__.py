@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-from f5router.desired.irules import header_commands, proxy_protocol, strict_sni, unique_id
+from f5router.desired.irules import headers, tls_commands
 from f5router.model import names, route_options
 from f5router.model.http_edge import ErrorPage, UniqueID
 
@@ -160,7 +160,7 @@ def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False
         folder: full path of the folder that holds the data-groups, such as /Common.
         source: True if clients stay with their pods where no record says otherwise.
         proxied: True if connections begin with a header of the PROXY protocol, which it removes.
-        strict: True if a name without a certificate is refused: strict_sni.py.
+        strict: True if a name without a certificate is refused: tls_commands.py.
     Raises: ValueError: folder is not a plain full path.
     """
     return _text("openshift_passthrough_irule.tcl", folder, source=source, proxied=proxied,
@@ -336,11 +336,11 @@ def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, r
     Raises: ValueError: folder is not a plain full path, or an action or a piece has an unknown form.
     """
     actions = [action for side in (request, response) for action in side]
-    if unknown := [action for action in actions if not header_commands.ACTION.fullmatch(action)]:
+    if unknown := [action for action in actions if not headers.ACTION.fullmatch(action)]:
         raise ValueError(f"{unknown=}")
     text = _text("openshift_headers_irule.tcl", folder)
     text = text.replace("@REQUEST@", "/".join(request)).replace("@RESPONSE@", "/".join(response))
-    text = text.replace("@UNIQUE_ID@", unique_id.commands(with_id))
+    text = text.replace("@UNIQUE_ID@", headers.id_commands(with_id))
     return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if sets_variables else "1")
 
 
@@ -378,12 +378,12 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
           cookie: str = "", proxied: bool = False, strict: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
-    text = proxy_protocol.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
+    text = tls_commands.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
     text = text.replace("@REFUSE@", refuse).replace("@RESPOND@", respond)
     for mark, commands in (("@COUNT@", _COUNT), ("@CLIENT@", _CLIENT), ("@RELEASE@", _RELEASE),
                            ("@UNCOUNTED@", _UNCOUNTED)):
         text = text.replace(mark, commands)
-    for mark, commands in (("@STRICT@\n", strict_sni.LOOK_UP), ("@REFUSED@\n", strict_sni.REFUSE)):
+    for mark, commands in (("@STRICT@\n", tls_commands.LOOK_UP), ("@REFUSED@\n", tls_commands.REFUSE)):
         text = text.replace(mark, commands if strict else "")
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
@@ -391,8 +391,8 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     text = text.replace("@PERSISTENCE@", names.SOURCE if source else names.COOKIE)
     text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
     text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", route_options.DEFAULT_SAME_SITE)
-    text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@APPLY@", header_commands.APPLY)
-    text = text.replace("@REMOVE@", header_commands.REMOVE)
+    text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@APPLY@", headers.APPLY)
+    text = text.replace("@REMOVE@", headers.REMOVE)
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

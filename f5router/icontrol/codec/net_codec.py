@@ -1,4 +1,4 @@
-"""Conversion of network objects to and from iControl REST JSON.
+"""Network objects and LTM nodes to and from the JSON of iControl REST.
 
 A device returns other values than were written (bigip-behaviour.md B9): route domains on addresses, any or
 any6 for unset ones, numbers as texts.
@@ -8,8 +8,10 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.codec.ltm_codec import address_of, items, located, path_of
 from f5router.model.json_types import JSON
+from f5router.model.ltm_nodes import LTMNode
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 
 FIXED: Mapping[str, frozenset[str]] = {
@@ -175,3 +177,19 @@ def _set(value: Any) -> str:
 def _number(value: Any) -> int:
     text = str(value if value is not None else 0)
     return int(text) if text.isdigit() else -1
+
+
+def node_of_member(item: JSON) -> tuple[str, str] | None:
+    """Return the address of a member and the full path of its node; None for one without an address."""
+    address = ltm_codec.member_address(item)
+    node = ltm_codec.node_and_port(ltm_codec.path_of(item))[0]
+    return (address, node) if address and node.startswith("/") else None
+
+
+def decode_node(item: JSON) -> LTMNode:
+    """Decode a node; an FQDN node has the address any6, and the nodes made from it are ephemeral."""
+    text, fqdn = str(item.get("address", "")), item.get("fqdn")
+    domain = text.partition("%")[2]
+    resolved = str(item.get("ephemeral")) == "true" or bool(isinstance(fqdn, Mapping) and fqdn.get("tmName"))
+    return LTMNode(ltm_codec.path_of(item), ltm_codec.address_of(text),
+                   int(domain) if domain.isdecimal() else None, resolved, ltm_codec.member_state(item))

@@ -18,11 +18,10 @@ from typing import Any, TypeVar
 
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
-from f5router.icontrol.rest.repetition import Repetition
+from f5router.icontrol.rest.readiness import Repetition
 from f5router.icontrol.rest.reply import ROOT, Reply, unusable
-from f5router.icontrol.rest.request_times import RequestTimes
+from f5router.icontrol.rest.request_times import RequestTimes, SlowRequests
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
-from f5router.icontrol.rest.slow_requests import SlowRequests
 from f5router.icontrol.rest.transport import (
     LOOKING,
     READING,

@@ -2,7 +2,8 @@
 
 The device installs a certificate from a file on its own disk, so a file is copied to a temporary
 path, used, and removed (openshift/origin v3.11.0, pkg/router/f5/f5.go: uploadCert, uploadKey).
-SSHUploader.staged() does all of this.
+SSHUploader.staged() does all of this. A few commands go over one connection at the same time, or a single one
+alone.
 """
 
 import logging
@@ -19,9 +20,60 @@ from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
 from f5router.icontrol.uploads import sessions
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, within
-from f5router.icontrol.uploads.turns import Turns
 from f5router.model.errors import NotLeader, Standby, UploadError
 from f5router.model.limits import ALWAYS, WritePermit
+
+MOST = 4
+"""Commands at the same time. sshd takes 10 sessions of a connection by default (MaxSessions)."""
+
+
+class Turns:
+    """Gives commands their turn. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._most = MOST
+        self._running = self._waiting_alone = 0
+        self._is_alone = False
+
+    @contextmanager
+    def taken(self, *, alone: bool = False) -> Iterator[None]:
+        """Wait for a turn, and have it for the duration of the block.
+
+        Args: alone: let no other command run meanwhile. Those that begin later wait for it.
+        """
+        with self._condition:
+            self._waiting_alone += alone
+            try:
+                self._condition.wait_for(lambda: self._is_free(alone=alone))
+            finally:
+                self._waiting_alone -= alone
+            self._running += 1
+            self._is_alone = alone
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._running -= 1
+                self._is_alone = False
+                self._condition.notify_all()
+
+    def _is_free(self, *, alone: bool) -> bool:
+        if alone:
+            return self._running == 0
+        return self._running < self._most and not self._is_alone and not self._waiting_alone
+
+    @property
+    def several(self) -> bool:
+        """True if more than one command runs."""
+        return self._running > 1
+
+    def limit(self, most: int) -> None:
+        """Set the maximum number of concurrent commands."""
+        with self._condition:
+            self._most = most
+            self._condition.notify_all()
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Writer of LTM nodes, to which pool members refer. A BIG-IP has one per address, in any partition.
+"""Reader and writer of LTM nodes, to which pool members refer. A BIG-IP has one per address.
 
 Usually they come with the members and lie in the partition of the pools. Routers in several partitions
 that share pods need them where the pools of all may refer to them (`--f5-node-partition`): there they
@@ -14,8 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from f5router.icontrol import node_reading
-from f5router.icontrol.codec import ltm_codec, node_codec
+from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, delete_if_there
 from f5router.icontrol.rest.encoding import item_path
@@ -24,11 +23,41 @@ from f5router.model import names
 from f5router.model.errors import AuthFailed, BigIPError, Conflict, InUse, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Pool, PoolMember
-from f5router.model.ltm_nodes import LTMNode, NodeMap
+from f5router.model.ltm_nodes import LTMNode, NodeMap, node_map
 
 log = logging.getLogger(__name__)
 
-KIND = node_reading.KIND
+NODE_KIND = "ltm/node"
+
+
+def read_nodes(client: Client, partition: str, shared: str = "") -> NodeMap:
+    """Read the nodes of all partitions that our account sees, and route domains if any is not ours.
+
+    Args: partition: of the pools; shared: of new nodes, "" for that of the pools; both without slashes.
+    Raises: BigIPError.
+    """
+    nodes, own = [], NodeMap({}, partition, shared)
+    for item in client.get(NODE_KIND).get("items") or []:
+        try:
+            node = net_codec.decode_node(item)
+            if node.address and node.path != own.own_path(node.address):
+                nodes.append(node)
+        except ltm_codec.ODD as exc:
+            log.warning("object not understood", extra={"kind": NODE_KIND, "error": repr(exc)})
+    return node_map(nodes, _default_domains(client) if nodes else {}, partition, shared)
+
+
+def _default_domains(client: Client) -> dict[str, int]:
+    """Return the default route domain of each partition; {} if our account may not read them."""
+    try:
+        items = client.get("auth/partition").get("items") or []
+        return {str(item.get("name")): int(item.get("defaultRouteDomain") or 0) for item in items}
+    except (AuthFailed, Refused, *ltm_codec.ODD) as exc:
+        log.warning("default route domains not read", extra={"error": repr(exc)})
+        return {}
+
+
+KIND = NODE_KIND
 
 ADDRESS_TAKEN = frozenset({"0107176c", "0107003a"})
 """TMOS message numbers: another node has the address (bigip-behaviour.md A2.3)."""
@@ -48,7 +77,7 @@ def nodes_of(members: Iterable[JSON]) -> dict[str, str]:
     nodes: dict[str, str] = {}
     for item in members:
         with contextlib.suppress(*ltm_codec.ODD):
-            if (place := node_codec.node_of_member(item)) is not None:
+            if (place := net_codec.node_of_member(item)) is not None:
                 nodes[place[0]] = place[1]
     return nodes
 
@@ -234,7 +263,7 @@ class NodeWriter:
 
     def read(self) -> NodeMap:
         """Read all nodes, in one request, or two if there are some of other names. Raises: BigIPError."""
-        return node_reading.read(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
+        return read_nodes(self._client, self._own.strip("/"), (self.shared or "").strip("/"))
 
     def _check(self, pool: Pool, nodes: Mapping[str, str]) -> None:
         """Re-read the members of a pool if a node of another name may have a new address.

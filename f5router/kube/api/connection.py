@@ -22,11 +22,10 @@ from urllib3.exceptions import HTTPError
 
 from f5router import __version__
 from f5router.kube.api import api_errors
+from f5router.kube.api.counts import Outages, WatchCounts
 from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.api.documents import Document, Splitter, UnreadableDocument
 from f5router.kube.api.http_client import http_client
-from f5router.kube.api.outages import Outages
-from f5router.kube.api.watch_counts import WatchCounts
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnauthorized, KubeUnreachable
 from f5router.model.limits import ALWAYS, WHY_NOT, WritePermit

@@ -1,4 +1,4 @@
-"""Address of the API server and credentials for it: a kubeconfig, or the files of a ServiceAccount.
+"""Where the API server is, and the credentials for it: a kubeconfig, or the files of a ServiceAccount.
 
 The files are read again while the router runs. A client certificate that has expired, or an authority that is
 no longer the server's, ends in failed handshakes, for which no reply asks for other credentials.
@@ -6,21 +6,35 @@ no longer the server's, ends in failed handshakes, for which no reply asks for o
 
 import logging
 import os
+import socket
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
 
+import urllib3
 import yaml
 from kubernetes import config as kube_config
 from kubernetes.client.configuration import Configuration
 from kubernetes.config import incluster_config
 
-from f5router.kube.api import kubeconfig, tcp
+from f5router.kube.api import kubeconfig
 from f5router.kube.api.api_errors import reason
 from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.settings import KubeSettings
 from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import ConfigError
+
+KEEPALIVE = (
+    *urllib3.connection.HTTPConnection.default_socket_options,
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    # A firewall that drops an idle watch is noticed after 30 + 3 * 10 s.
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+)
+
+POOL_SIZE = 16
+"""Idle connections kept: for a watch per kind and the writers."""
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +92,8 @@ def _configuration(settings: KubeSettings,
                    files: MemoryFiles) -> tuple[Configuration, dict[str, bytes | None]]:
     """Read the configuration, and what its files hold. Raises: ConfigError."""
     result = Configuration()
-    result.socket_options = list(tcp.KEEPALIVE)
-    result.connection_pool_maxsize = tcp.POOL_SIZE
+    result.socket_options = list(KEEPALIVE)
+    result.connection_pool_maxsize = POOL_SIZE
     source = settings.kubeconfig or os.environ.get("KUBECONFIG") or ""
     in_pod = os.path.exists(incluster_config.SERVICE_TOKEN_FILENAME)
     if not source and not in_pod and os.path.exists(os.path.expanduser("~/.kube/config")):

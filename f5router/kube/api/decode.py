@@ -16,9 +16,9 @@ from dataclasses import replace
 from itertools import islice
 from sys import intern
 
-from f5router.admission import annotations, http_headers
+from f5router.admission import annotations, route_options
 from f5router.admission.validation import MOST_ALTERNATES
-from f5router.kube.api import addresses, decode_contour, fields
+from f5router.kube.api import decode_contour, fields
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import (
     CA_CRT,
@@ -96,9 +96,9 @@ def route(obj: JSON) -> Route:
     given = fields.mapping(metadata.get("annotations"))
     termination = tls.termination if tls else ""
     annotated = annotations.parse(given, termination)
-    actions, header_problems = http_headers.parse(spec.get("httpHeaders"), termination)
+    actions, header_problems = route_options.parse_headers(spec.get("httpHeaders"), termination)
     options = annotated.options
-    if actions != http_headers.NONE:
+    if actions != route_options.NO_ACTIONS:
         options = replace(options, request_actions=actions.request, response_actions=actions.response)
     return Route(
         key=name,
@@ -171,7 +171,7 @@ def service(obj: JSON) -> Service:
     return Service(
         key=name,
         ports=tuple(_service_ports(spec.get("ports"), decode_contour.upstream_protocols(obj))),
-        cluster_ip=addresses.parse(spec.get("clusterIP")) or "",
+        cluster_ip=fields.canonical_address(spec.get("clusterIP")) or "",
         type=intern(fields.text(spec.get("type")) or "ClusterIP"),
         local=spec.get("externalTrafficPolicy") == "Local",
         idled=_is_idled(obj),
@@ -233,7 +233,7 @@ def endpoint_slice(obj: JSON, *, placed: bool = False, located: bool = False) ->
 
 def _located(endpoints: Iterable[tuple[object, JSON]]) -> tuple[tuple[str, str], ...]:
     """Return addresses with the names of their Nodes."""
-    places = ((addresses.parse(text), intern(fields.text(endpoint.get("nodeName"))))
+    places = ((fields.canonical_address(text), intern(fields.text(endpoint.get("nodeName"))))
               for text, endpoint in islice(endpoints, MOST_ADDRESSES))
     return tuple(sorted({(address, node) for address, node in places if address}))
 
@@ -277,7 +277,7 @@ def _places(items: Iterable[JSON]) -> frozenset[str]:
 
 
 def _parsed(texts: Iterable[object]) -> frozenset[str]:
-    return frozenset(address for address in map(addresses.parse, texts) if address)
+    return frozenset(address for address in map(fields.canonical_address, texts) if address)
 
 
 def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
@@ -298,7 +298,8 @@ def node(obj: JSON) -> Node:
     name = fields.cluster_key(obj)
     metadata = fields.mapping(obj["metadata"])
     spec, status = fields.mapping(obj.get("spec")), fields.mapping(obj.get("status"))
-    internal = (addresses.parse(item.get("address")) for item in fields.objects(status.get("addresses"))
+    internal = (fields.canonical_address(item.get("address"))
+                for item in fields.objects(status.get("addresses"))
                 if item.get("type") == "InternalIP")
     conditions = {fields.text(item.get("type")): item for item in fields.objects(status.get("conditions"))}
     cidrs = tuple(cidr for cidr in fields.items(spec.get("podCIDRs")) if isinstance(cidr, str))
@@ -328,7 +329,7 @@ def _host_addresses(annotations: JSON) -> set[str]:
         return set()
     texts = (item.partition("/")[0] for item in islice(fields.items(listed), MOST_HOST_ADDRESSES)
              if isinstance(item, str))
-    return {address for address in map(addresses.parse, texts) if address}
+    return {address for address in map(fields.canonical_address, texts) if address}
 
 
 def secret(obj: JSON) -> Secret:
@@ -354,7 +355,7 @@ def _plain(text: object) -> str:
 
 def host_subnet(obj: JSON) -> HostSubnet:
     """Decode a network.openshift.io/v1 HostSubnet, whose fields are at the top level."""
-    host_ip = addresses.parse(obj.get("hostIP")) or ""
+    host_ip = fields.canonical_address(obj.get("hostIP")) or ""
     return HostSubnet(fields.key(obj), host_ip, fields.text(obj.get("subnet")))
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from sys import intern
 
 from f5router.admission import annotations
-from f5router.admission.foreign import controllers
+from f5router.admission.foreign import tables
 from f5router.kube.api import fields
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import Key
@@ -74,8 +74,8 @@ def _matters(name: str) -> bool:
     All of them are kept: the API allows 256 KiB of annotations for an object (k8s.io/apimachinery,
     TotalAnnotationSizeLimitB).
     """
-    return (name in annotations.READ or name in READ_ANNOTATIONS or name.startswith(controllers.PREFIXES)
-            or controllers.is_foreign(name))
+    return (name in annotations.READ or name in READ_ANNOTATIONS or name.startswith(tables.PREFIXES)
+            or tables.is_foreign(name))
 
 
 def load_balancer(obj: object) -> tuple[JSON, ...]:

@@ -1,9 +1,12 @@
-"""Fields of API objects, read without trust: a field of a wrong type counts as absent."""
+"""Fields of objects of the API, read without trust in them; canonical addresses."""
 
+import ipaddress
 import re
+from functools import lru_cache
 from sys import intern
 from typing import Any
 
+from f5router.model import hostnames
 from f5router.model.cluster import Key, is_object_name
 from f5router.model.errors import RouterError
 from f5router.model.hostnames import quote
@@ -125,3 +128,30 @@ def port_text(value: object) -> str:
     """Return number or name of a port, an IntOrString, as text."""
     number = integer(value)
     return intern(text(value) if number is None else str(number))
+
+
+LONGEST_ADDRESS = 45
+"""Characters of the longest address: IPv6 with the last four bytes as in IPv4. Nothing longer is cached."""
+
+
+def canonical_address(text: object) -> str | None:
+    """Return the canonical text of an IP address, None for anything else.
+
+    An IPv4-mapped IPv6 address becomes IPv4, as Go's net.ParseIP does. No zone index, no prefix.
+    """
+    return _canonical(text) if isinstance(text, str) and len(text) <= LONGEST_ADDRESS else None
+
+
+@lru_cache(maxsize=65536)  # several slices and every new list contain the same pods
+def _canonical(text: str) -> str | None:
+    if hostnames.IPV4.fullmatch(text):
+        return intern(text)
+    if "%" in text:
+        return None
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return intern(str(address))

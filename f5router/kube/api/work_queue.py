@@ -1,19 +1,117 @@
-"""A queue of delayed work: one item per key, the newest, each not before it is due.
+"""Queue of requests to the API server, fair between namespaces, at a bounded rate.
 
 Namespaces take turns, so that one with many items delays another's by a moment only.
+
+Additive increase and multiplicative decrease (RFC 5681, section 3.1, for TCP). The API server queues what it
+cannot take at once and refuses what does not fit into the queues with 429 (API priority and fairness,
+https://kubernetes.io/docs/concepts/cluster-administration/flow-control/). A reply that takes longer needs no
+rule here: the number of requests under way at once is fixed, so that slower replies mean fewer requests.
 """
 
 import heapq
 import threading
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Generic
+from typing import Any, Generic, Protocol, TypeVar
 
-from f5router.kube.api.fair_queue import FairQueue, K
-from f5router.kube.api.request_rate import RequestRate
+
+class Namespaced(Protocol):
+    """Hashable key that can be queued, such as an object's key."""
+
+    @property
+    def namespace(self) -> str: ...
+
+
+K = TypeVar("K", bound=Namespaced)
+
+
+class Bucket:
+    """A token bucket: a burst at once, then a rate per second."""
+
+    def __init__(self, burst: float, per_s: float, now: float):
+        self._burst, self._per_s = burst, per_s
+        self._tokens, self._at = burst, now
+
+    def wait_s(self, now: float) -> float:
+        """Return the seconds until there is a token; 0 if there is one."""
+        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_s)
+        self._at = now
+        return max(0.0, (1.0 - self._tokens) / self._per_s)
+
+    def take(self) -> None:
+        """Use a token, after wait_s() was 0."""
+        self._tokens -= 1.0
+
+
+class FairQueue(Generic[K]):
+    """Objects in order of arrival within a namespace; namespaces take turns."""
+
+    def __init__(self) -> None:
+        self._by_namespace: OrderedDict[str, dict[K, None]] = OrderedDict()
+        """Namespaces in the order of their turns, with their objects."""
+
+    def push(self, key: K) -> None:
+        """Append an object; an object that is already queued keeps its place."""
+        self._by_namespace.setdefault(key.namespace, {}).setdefault(key)
+
+    def discard(self, key: K) -> None:
+        """Remove an object, if it is queued."""
+        queued = self._by_namespace.get(key.namespace)
+        if queued is None:
+            return
+        queued.pop(key, None)
+        if not queued:
+            del self._by_namespace[key.namespace]
+
+    def ready(self, allowed: Callable[[str], bool] = lambda namespace: True) -> bool:
+        """True if pop() would return an object."""
+        return any(map(allowed, self._by_namespace))
+
+    def pop(self, allowed: Callable[[str], bool] = lambda namespace: True) -> K | None:
+        """Return the next object of an allowed namespace; None if there is none."""
+        namespace = next(filter(allowed, self._by_namespace), None)
+        if namespace is None:
+            return None
+        self._by_namespace.move_to_end(namespace)
+        key = next(iter(self._by_namespace[namespace]))
+        self.discard(key)
+        return key
+
+
+GROWTH = 0.2
+"""Requests per second that each accepted request adds: at full use, the rate grows by a fifth per second."""
+
+CAREFUL_GROWTH = 0.02
+"""The same in the time after a refusal, so that the rate stays close below what is taken,"""
+CAREFUL_S = 60.0
+"""and the length of this time."""
+
+SAME_REFUSAL_S = 1.0
+"""Refusals within this time have one cause: requests that were under way together."""
+
+
+class RequestRate:
+    """A number of requests per second between a first one and a limit, or below after refusals."""
+
+    def __init__(self, first_per_s: float, limit_per_s: float, *, least_per_s: float = 1.0):
+        self._limit_per_s = limit_per_s
+        self._least_per_s = min(least_per_s, limit_per_s)
+        self.per_s = min(first_per_s, limit_per_s)
+        self._refused_at = float("-inf")
+
+    def accepted(self, now: float) -> None:
+        """Count a request that was accepted after it had waited for its turn."""
+        careful = now - self._refused_at < CAREFUL_S
+        self.per_s = min(self._limit_per_s, self.per_s + (CAREFUL_GROWTH if careful else GROWTH))
+
+    def refused(self, now: float) -> None:
+        """Halve the rate, once for requests that were under way together."""
+        if now - self._refused_at >= SAME_REFUSAL_S:
+            self.per_s = max(self._least_per_s, self.per_s / 2)
+        self._refused_at = now
 
 
 @dataclass(slots=True)

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from f5router.kube.api.connection import Connection, connect
-from f5router.kube.lease.elector import Elector, Read, Write
-from f5router.kube.lease.record import decode, encode, micro_time
+from f5router.kube.lease.elector import Elector, Read, Write, decode, encode, micro_time
 from f5router.kube.settings import ElectionTiming, KubeSettings, LeaseSettings
 from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound

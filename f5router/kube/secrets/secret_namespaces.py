@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from f5router.kube.api import fields, review
+from f5router.kube.api import fields, requests
 from f5router.kube.api.connection import Connection
-from f5router.kube.timing import WatchTiming
+from f5router.kube.settings import WatchTiming
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
@@ -144,7 +144,7 @@ class NamespaceWatches:
             if namespace in self._watches or self._clock() < self._review_at.get(namespace, 0.0):
                 continue
             self._review_at[namespace] = self._clock() + REVIEW_S * random.uniform(0.8, 1.0)
-            may = [review.may(self._connection, verb, "secrets", namespace=namespace)
+            may = [requests.may(self._connection, verb, "secrets", namespace=namespace)
                    for verb in ("list", "watch")]
             (self.closed.add if may[0] is False else self.closed.discard)(namespace)
             if all(may):

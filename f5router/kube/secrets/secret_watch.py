@@ -20,10 +20,8 @@ from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.secrets.named_secrets import NamedSecrets, excess
 from f5router.kube.secrets.secret_namespaces import NamespaceWatches
-from f5router.kube.secrets.secret_schedule import ReadSchedule
-from f5router.kube.secrets.secret_state import SecretState
-from f5router.kube.settings import SecretLimits
-from f5router.kube.timing import SecretPace, WatchTiming
+from f5router.kube.secrets.secret_schedule import ReadSchedule, SecretState
+from f5router.kube.settings import SecretLimits, SecretPace, WatchTiming
 from f5router.kube.watch.reflector import decode_object
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store

@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import Any
 
 from f5router.kube.api import decode, fields
-from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
+from f5router.kube.api.requests import Collection
+from f5router.kube.settings import PAGE_SIZE
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.timing import PAGE_SIZE
 from f5router.kube.watch.reflector import decode_document
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key

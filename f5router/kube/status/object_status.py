@@ -14,10 +14,9 @@ from urllib.parse import quote
 from f5router.kube.api import fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
-from f5router.kube.settings import StatusSettings
+from f5router.kube.settings import StatusSettings, StatusTiming
 from f5router.kube.status import status_request
 from f5router.kube.status.status_request import RetryPolicy
-from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key, KnownStatus
 from f5router.model.json_types import JSON

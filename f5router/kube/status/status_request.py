@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
-from f5router.kube.api.outages import Outages
+from f5router.kube.api.counts import Outages
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
-from f5router.kube.timing import StatusTiming
+from f5router.kube.settings import StatusTiming
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 from f5router.model.errors import (

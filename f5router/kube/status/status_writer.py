@@ -17,10 +17,9 @@ from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import EVERY_ROUTE, StatusSettings
+from f5router.kube.settings import EVERY_ROUTE, StatusSettings, StatusTiming
 from f5router.kube.status import status_request
 from f5router.kube.status.status_request import OwnedEntry, RetryPolicy, RouteStatus
-from f5router.kube.timing import StatusTiming
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import KubeConflict
 from f5router.model.json_types import JSON

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from f5router.kube.api import api_errors, fields
-from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
+from f5router.kube.api.counts import FAILURES, LISTS, WATCHES
 from f5router.kube.api.documents import Document, UnreadableDocument
-from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES
-from f5router.kube.timing import WatchTiming
+from f5router.kube.api.requests import Collection
+from f5router.kube.settings import WatchTiming
 from f5router.kube.watch.sources import Source, choose_served, is_served
 from f5router.kube.watch.store import Value
 from f5router.model.cluster import Key

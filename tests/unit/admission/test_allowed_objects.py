@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.admission.admission import AdmissionPolicy, check
-from f5router.admission.allowed_objects import allows, parse, parse_path, waf_refusal
+from f5router.admission.route_options import is_allowed, parse_allowed, parse_path, waf_refusal
 from tests.builders import route
 from tests.rows import rows
 from tests.unit.admission.test_route_options import HOSTILE
@@ -17,7 +17,7 @@ from tests.unit.admission.test_route_options import HOSTILE
     ("/Common/a=shop /Common/a=pay", {"/Common/a": {"shop", "pay"}}),
 ])
 def test_settings(text, allowed):
-    assert parse(text) == allowed
+    assert parse_allowed(text) == allowed
 
 
 @rows("text", [
@@ -26,7 +26,7 @@ def test_settings(text, allowed):
     "/Common//a=*", f"/Common/{'x' * 255}=*"], ids=lambda text: ascii(text[:20]))
 def test_bad_settings(text):
     with pytest.raises(ValueError, match="is not") as problem:
-        parse(text)
+        parse_allowed(text)
     assert str(problem.value).isprintable()
 
 
@@ -42,7 +42,7 @@ def test_what_is_no_path(text):
     ("/Common/a", "*", False),
 ])
 def test_who_may_name_what(path, namespace, expected):
-    assert allows(parse("/Common/a=shop /Common/b=*"), path, namespace) == expected
+    assert is_allowed(parse_allowed("/Common/a=shop /Common/b=*"), path, namespace) == expected
 
 
 @rows(("waf", "termination", "admitted"), [
@@ -51,7 +51,7 @@ def test_who_may_name_what(path, namespace, expected):
     ("/Common/a /Common/b", "edge", False), *((text, "edge", False) for text in HOSTILE if text.strip()),
 ])
 def test_a_protection_is_enforced_or_the_route_is_refused(waf, termination, admitted):
-    refusal = waf_refusal(waf, "shop", termination, parse("/Common/a=shop"))
+    refusal = waf_refusal(waf, "shop", termination, parse_allowed("/Common/a=shop"))
     assert (refusal == "") == admitted
     assert refusal.isprintable()
     assert len(refusal) < 400
@@ -60,6 +60,6 @@ def test_a_protection_is_enforced_or_the_route_is_refused(waf, termination, admi
 def test_admission():
     asking = replace(route("a", kind="edge"), waf="/Common/a")
     for text, admitted in (("/Common/a=shop", True), ("/Common/a=pay", False), ("", False)):
-        result = check(asking, AdmissionPolicy(waf_policies=parse(text)))
+        result = check(asking, AdmissionPolicy(waf_policies=parse_allowed(text)))
         assert (result.rejection is None) == admitted
         assert result.claims

@@ -6,8 +6,7 @@ import threading
 import pytest
 
 from f5router.admission import certificates
-from f5router.admission.certificate_queue import CheckQueue
-from f5router.admission.certificates import Texts
+from f5router.admission.certificates import CheckQueue, Texts
 from f5router.model.cluster import Key
 from tests import bombs
 from tests.builders import identity

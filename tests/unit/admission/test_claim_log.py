@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.admission.admission import CLAIMED, Rejection
-from f5router.admission.claim_log import MOST, PERIOD_S, ClaimLog
+from f5router.admission.host_claims import MOST, PERIOD_S, ClaimLog
 from f5router.model.cluster import Key
 from tests.builders import route
 

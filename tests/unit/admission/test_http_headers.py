@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.admission.http_headers import NONE, HeaderActions, parse
+from f5router.admission.route_options import NO_ACTIONS, HeaderActions, parse_headers
 from f5router.model.header_actions import MOST_TOGETHER, REQUEST, RESPONSE, encode_delete, encode_set
 from tests.rows import rows
 
@@ -32,21 +32,21 @@ def test_actions(termination):
     """Their order stays."""
     asked = headers([to_set("X-B", "1"), to_delete("X-A")],
                     [to_delete("Server"), to_set("a", "%[res.hdr(b)]")])
-    assert parse(asked, termination) == (HeaderActions(
+    assert parse_headers(asked, termination) == (HeaderActions(
         (encode_set("X-B", "1", side=REQUEST), encode_delete("X-A")),
         (encode_delete("Server"), encode_set("a", "%[res.hdr(b)]", side=RESPONSE))), ())
 
 
 def test_passthrough():
-    actions, problems = parse(headers([to_delete("a")]), "passthrough")
-    assert actions == NONE
+    actions, problems = parse_headers(headers([to_delete("a")]), "passthrough")
+    assert actions == NO_ACTIONS
     assert "no effect on a Route with termination 'passthrough'" in problems[0]
 
 
 @pytest.mark.parametrize("asked", [
     None, "x", [], {}, {"actions": None}, {"actions": []}, headers(), headers([], []), headers("x", 5)])
 def test_nothing_is_asked_for(asked):
-    assert parse(asked, "edge") == (NONE, ())
+    assert parse_headers(asked, "edge") == (NO_ACTIONS, ())
 
 
 @rows("bad", [
@@ -59,7 +59,7 @@ def test_nothing_is_asked_for(asked):
 ])
 def test_a_bad_action_has_no_effect_alone(bad):
     """Others of the Route count."""
-    actions, problems = parse(headers([to_delete("good"), bad], [bad, to_set("Server", "x")]), "edge")
+    actions, problems = parse_headers(headers([to_delete("good"), bad], [bad, to_set("Server", "x")]), "edge")
     assert actions.request == (encode_delete("good"),)
     assert actions.response[-1:] == (encode_set("Server", "x", side=RESPONSE),)
     repeated = bad == to_delete("good")
@@ -69,7 +69,7 @@ def test_a_bad_action_has_no_effect_alone(bad):
 
 
 def test_too_many():
-    actions, problems = parse(headers([to_delete(f"a{number}") for number in range(100_000)]), "edge")
+    actions, problems = parse_headers(headers([to_delete(f"a{number}") for number in range(100_000)]), "edge")
     assert len(actions.request) == 20
     assert "more than 20 actions" in problems[0]
 
@@ -78,7 +78,7 @@ def test_too_long_together():
     """Requests come first, and a short action fits behind a long one that does not."""
     asked = headers([to_set("a", "x" * (MOST_TOGETHER // 2))], [to_set("b", "x" * (MOST_TOGETHER // 2)),
                                                                to_set("c", "x")])
-    actions, problems = parse(asked, "edge")
+    actions, problems = parse_headers(asked, "edge")
     assert len(actions.request) == 1
     assert actions.response == (encode_set("c", "x", side=RESPONSE),)
     assert problems == (
@@ -88,14 +88,14 @@ def test_too_long_together():
 
 def test_many_bad_ones_are_few_sentences():
     bad = [to_set("a b", "x")] * 20
-    _, problems = parse(headers(bad, bad), "edge")
+    _, problems = parse_headers(headers(bad, bad), "edge")
     assert len(problems) == 6
     assert problems[-1] == "spec.httpHeaders: 35 more have no effect"
 
 
 @given(JSON, st.sampled_from(["", "edge", "passthrough", "x"]))
 def test_any_value_gives_actions_or_sentences(asked, termination):
-    actions, problems = parse(asked, termination)
+    actions, problems = parse_headers(asked, termination)
     assert all(problem.isprintable() for problem in problems)
     assert len(actions.request) <= 20
     assert len(actions.response) <= 20

@@ -5,8 +5,8 @@ import sys
 
 HEAPS = """
 import ctypes, threading
-from f5router.cli import collector
-collector.relieve()
+from f5router.cli import settings_command
+settings_command.relieve_collector()
 together = threading.Barrier(4)
 def take():
     together.wait()
@@ -31,8 +31,8 @@ def test_threads_share_one_heap():
 
 
 CYCLE = """
-from f5router.cli import collector
-collector.relieve()
+from f5router.cli import settings_command
+settings_command.relieve_collector()
 class Tenant:
     def __init__(self):
         self.cluster = {"tenant": self}

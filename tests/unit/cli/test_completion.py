@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from f5router.cli import completion
+from f5router.cli import settings_command
 from f5router.cli.main import main
 from f5router.config.options import OPTIONS
 
@@ -65,11 +65,11 @@ def test_bash(tmp_path):
     assert (done.stdout, done.stderr) == ("json\n", "")
 
 
-@pytest.mark.parametrize("shell", completion.SHELLS)
+@pytest.mark.parametrize("shell", settings_command.SHELLS)
 def test_scripts(shell):
     done = CliRunner().invoke(main, ["completion", shell])
     assert done.exit_code == 0
-    assert f"{completion.VARIABLE}={shell}_complete" in done.stdout
+    assert f"{settings_command.COMPLETION_VARIABLE}={shell}_complete" in done.stdout
 
 
 def test_an_unknown_shell():

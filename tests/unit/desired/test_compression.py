@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.desired import compression
+from f5router.desired import edge
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import Attachment
 
@@ -28,10 +28,10 @@ def facts(http: tuple[str, ...] | None = (), https: tuple[str, ...] | None = ())
     ((), facts((OTHER,), (OTHER,)), [], []),
 ])
 def test_virtual_servers(types, known, virtuals, warned):
-    objects = compression.objects("/Common", types, known)
+    objects = edge.compression_profiles("/Common", types, known)
     assert [obj.virtual for obj in objects if isinstance(obj, Attachment)] == virtuals
     assert bool(objects) == bool(virtuals)
-    warnings = compression.findings(types, known).warnings
+    warnings = edge.compression_findings(types, known).warnings
     assert [name for name in (HTTP, HTTPS) for text in warnings if f" {name} " in text] == warned
     assert all(OTHER in text and "ROUTER_ENABLE_COMPRESSION" in text for text in warnings)
 
@@ -42,6 +42,6 @@ TYPES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9!#$&+._/;= -]*", fullmatch=True)
 @given(TYPES, TYPES)
 def test_patterns_are_literal(content_type, other):
     """A type matches itself and what goes on behind it, under any anchoring."""
-    pattern = compression.pattern(content_type)
+    pattern = edge.compression_pattern(content_type)
     assert re.fullmatch(pattern, content_type)
     assert bool(re.match(pattern, other)) == other.startswith(content_type)

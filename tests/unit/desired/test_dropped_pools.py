@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.admission.certificate_queue import CheckQueue
+from f5router.admission.certificates import CheckQueue
 from f5router.desired.engine import Engine
 from f5router.desired.pools import PoolKey
 from f5router.model import names, tls_names

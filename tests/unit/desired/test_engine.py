@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission.admission import CLAIMED, AdmissionPolicy
-from f5router.admission.certificate_queue import CheckQueue
+from f5router.admission.certificates import CheckQueue
 from f5router.desired import route_objects
 from f5router.desired.engine import Engine
 from f5router.model.cluster import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from f5router.desired import match_conditions
+from f5router.desired import rules
 from f5router.model import names
 from f5router.model.cluster import PathMatch
 from tests.builders import route
@@ -40,7 +40,7 @@ def applies(path: str, request: str, kind: PathMatch) -> bool:
             text = segments[condition.index] if condition.index < len(segments) else ""
         return any(tests[condition.operator](text, value) for value in condition.values)
 
-    return any(all(map(holds, conditions)) for conditions in match_conditions.path(path, kind))
+    return any(all(map(holds, conditions)) for conditions in rules.match_path(path, kind))
 
 
 def of(path, kind=SEGMENTS):
@@ -53,7 +53,7 @@ def of(path, kind=SEGMENTS):
     ("/a/", "/a/", True), ("/a/", "/a/b", True), ("/a/b", "/a", False),
 ])
 def test_covers(path, other, covers):
-    assert match_conditions.covers(of(path), of(other)) is covers
+    assert rules.covers(of(path), of(other)) is covers
 
 
 @settings(max_examples=examples(300))
@@ -63,9 +63,9 @@ def test_covers(path, other, covers):
 def test_a_path_covers_all_requests_of_another_one_or_none(path, other, request_, kind, other_kind):
     request_ = request_ or "/"
     wide, narrow = of(path, kind), of(other, other_kind)
-    if match_conditions.covers(wide, narrow):
+    if rules.covers(wide, narrow):
         assert is_for(path, request_, kind) or not is_for(other, request_, other_kind)
-    elif not match_conditions.covers(narrow, wide):
+    elif not rules.covers(narrow, wide):
         assert not (is_for(path, request_, kind) and is_for(other, request_, other_kind))
 
 

@@ -1,10 +1,10 @@
-"""f5router.desired.persistence: how clients stay with a pod, and what has no effect."""
+"""f5router.desired.pool_options: how clients stay with a pod, and what has no effect."""
 
 from dataclasses import replace
 
 import pytest
 
-from f5router.desired import persistence
+from f5router.desired import pool_options
 from f5router.model import names
 from f5router.model.ltm import Attachment, IRule
 from f5router.model.objects import Ref
@@ -23,7 +23,7 @@ ALL = RouteOptions(disable_cookies=True, cookie_name="c", same_site="Lax")
     (ALL, True, "source"),
 ])
 def test_the_data_of_a_record(options, source, data):
-    assert persistence.data(options, source=source) == data
+    assert pool_options.persistence_data(options, source=source) == data
 
 
 @pytest.mark.parametrize(("options", "how", "keys", "reason"), [
@@ -42,7 +42,8 @@ def test_the_data_of_a_record(options, source, data):
 ])
 def test_warnings(options, how, keys, reason):
     """Annotations without effect are reported with the reason."""
-    texts = list(persistence.warnings(options, **{"source": False, "insecure": "", "works": True, **how}))
+    texts = list(pool_options.persistence_warnings(options,
+                                                   **{"source": False, "insecure": "", "works": True, **how}))
     assert len(texts) == len(keys)
     for key, text in zip(keys, texts, strict=True):
         assert f"{key} has no effect" in text

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.desired import match_conditions, redirects
+from f5router.desired import rules
 from f5router.model import names, ownership
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
@@ -191,7 +191,7 @@ def test_of_a_route_only_its_host_is_in_a_redirect():
 def test_what_is_no_host_is_not_redirected_to(host):
     """The device would evaluate it."""
     with pytest.raises(ValueError, match="host"):
-        redirects.build(host, 302, FACTS)
+        rules.build_redirects(host, 302, FACTS)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def matches(path: str, request: str) -> bool:
             text = segments[c.index] if c.index < len(segments) else ""
         return any(text == v if c.operator == "equals" else text.startswith(v) for v in c.values)
 
-    return any(all(map(holds, rule)) for rule in match_conditions.path(path))
+    return any(all(map(holds, rule)) for rule in rules.match_path(path))
 
 
 def upstream(path: str, request: str) -> bool:
@@ -258,7 +258,7 @@ def test_paths_match_as_upstream(path, base, suffix):
 
 
 def test_plain_paths_take_one_rule():
-    assert [len(match_conditions.path(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] == [
+    assert [len(rules.match_path(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] == [
         1,
         1,
         1,
@@ -270,7 +270,7 @@ def test_plain_paths_take_one_rule():
 
 
 def test_host_in_every_form():
-    condition = match_conditions.host("h.com", {80, 8080})
+    condition = rules.match_host("h.com", {80, 8080})
     assert condition.values == {"h.com", "h.com.", "h.com:80", "h.com:8080", "h.com.:80", "h.com.:8080"}
     assert not condition.case_sensitive
 

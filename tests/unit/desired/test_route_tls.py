@@ -6,7 +6,7 @@ import pytest
 
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.certificate_queue import CheckQueue
+from f5router.admission.certificates import CheckQueue
 from f5router.desired import route_tls
 from f5router.desired.engine import Engine
 from f5router.model import names, tls_names

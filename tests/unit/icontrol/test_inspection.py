@@ -4,7 +4,7 @@ import datetime
 import json
 from pathlib import Path
 
-from f5router.icontrol import inspection
+from f5router.icontrol import surroundings
 from tests.rows import rows
 from tests.unit.icontrol.scripted import Answer, connected
 
@@ -20,12 +20,12 @@ def stats(**texts: str) -> dict:
     ("14.1.2.1--get.json", datetime.datetime(2019, 12, 30, 16, 45, 57, tzinfo=datetime.UTC)),
     ("16.0.0--get.json", datetime.datetime(2023, 3, 8, 18, 32, 59, tzinfo=datetime.UTC))])
 def test_recorded_clocks(path, time):
-    assert inspection.time_of(json.loads((CLOCKS / path).read_text())) == time
+    assert surroundings.time_of(json.loads((CLOCKS / path).read_text())) == time
 
 
 @rows("reply", [{}, stats(fullDate="Mon Jan 1 00:00:00 PST 2018"), stats(other="2019-12-30T16:45:57Z")])
 def test_a_clock_of_another_form(reply):
-    assert inspection.time_of(reply) is None
+    assert surroundings.time_of(reply) is None
 
 
 @rows(("reply", "exists", "ends", "sdn"), [
@@ -37,7 +37,7 @@ def test_a_clock_of_another_form(reply):
     (stats(featureModules='{ "SSL, VE" }'), True, None, False),
 ])
 def test_licences(reply, exists, ends, sdn):
-    licence = inspection.licence_of(reply)
+    licence = surroundings.licence_of(reply)
     assert (licence.exists, licence.ends, licence.has_sdn) == (exists, ends, sdn)
 
 
@@ -47,4 +47,4 @@ def test_tunnels_that_config_sync_copies(reply, copies):
     """A device that does not show the variable's value copies them, as without the variable."""
     with connected() as (device, client, _):
         device.add(Answer(body=reply), path="/sys/db/iptunnel.configsync")
-        assert inspection.copies_tunnels(client) is copies
+        assert surroundings.copies_tunnels(client) is copies

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from f5router.icontrol.failover import FailoverState
+from f5router.icontrol.own_addresses import PeerAddresses
 from f5router.icontrol.pair import Pair
-from f5router.icontrol.peer_addresses import PeerAddresses
 from f5router.model.errors import AuthFailed, BigIPError, LoginRefused, NotReady, Standby, Unreachable
 from tests.waiting import DEADLINE_S, until
 

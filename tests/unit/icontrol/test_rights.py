@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.icontrol import rights
+from f5router.icontrol import surroundings
 
 
 def access(**roles: str) -> list[dict]:
@@ -26,7 +26,7 @@ def access(**roles: str) -> list[dict]:
     pytest.param(["admin"], False, False, id="another form of items"),
 ])
 def test_roles(reply, problem, warning):
-    findings = rights.evaluate("robot", "Shop", reply)
+    findings = surroundings.evaluate_rights("robot", "Shop", reply)
     assert (bool(findings.problems), bool(findings.warnings)) == (problem, warning)
     texts = (*findings.problems, *findings.warnings)
     assert all("robot" in text and "partition Shop" in text for text in texts)

@@ -9,8 +9,7 @@ import pytest
 
 from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings, WatchSettings
-from f5router.kube.timing import SecretPace, WatchTiming
+from f5router.kube.settings import KubeSettings, SecretPace, WatchSettings, WatchTiming
 from f5router.model.limits import Backoff
 from f5router.sources.translator import SourceSettings
 from mocks.kube import FakeKube

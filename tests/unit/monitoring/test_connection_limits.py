@@ -13,14 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from f5router.config.parsers import Address
-from f5router.monitoring import connection_limits
-from f5router.monitoring.connection_limits import (
-    MOST,
-    MOST_OF_CLIENT,
-    MOST_THREADS,
-    ConnectionLimits,
-    client_of,
-)
+from f5router.monitoring import connections
+from f5router.monitoring.connections import MOST, MOST_OF_CLIENT, MOST_THREADS, ConnectionLimits, client_of
 from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import HEAD_BYTES, Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
@@ -139,11 +133,11 @@ def test_a_slow_client_is_cut_off(serve, sent, caplog):
     with serve(clock=clock) as server, connect(server) as client:
         client.sendall(sent)
         until(lambda: len(server.connections) == 1)
-        clock.now = connection_limits.LIFE_S - 0.1
+        clock.now = connections.LIFE_S - 0.1
         with contextlib.suppress(OSError):
             client.sendall(b"\x00")
         assert b"200 OK" in send(server, PROBE)
-        clock.now = connection_limits.LIFE_S
+        clock.now = connections.LIFE_S
         everything(client)
         until(lambda: len(server.connections) == 0)
     assert loud(caplog) == []
@@ -156,7 +150,7 @@ def test_a_slow_reader_is_cut_off(caplog):
     with Server(LOCAL, large, clock=clock) as server, connect(server) as client:
         client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         assert client.recv(1) == b"H"
-        clock.now = connection_limits.LIFE_S
+        clock.now = connections.LIFE_S
         until(lambda: len(server.connections) == 0)
     assert loud(caplog) == []
 

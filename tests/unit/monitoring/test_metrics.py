@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from f5router.admission.admission import EvaluatedRoute
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
-from f5router.kube.api.watch_counts import FAILURES, LISTS, WATCHES, WatchCounts
+from f5router.kube.api.counts import FAILURES, LISTS, WATCHES, WatchCounts
 from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
 from f5router.model.errors import Refused
@@ -25,8 +25,7 @@ from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
-from f5router.sources.ingress_routes import GraphStatus
-from f5router.sources.status_counts import StatusCounts
+from f5router.sources.graph_status import GraphStatus, StatusCounts
 from f5router.status.condition import Verdict
 from tests import builders
 

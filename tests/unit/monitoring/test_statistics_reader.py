@@ -7,7 +7,7 @@ import pytest
 from f5router.model.errors import Refused, Unreachable
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.metrics import Metrics
-from f5router.monitoring.statistics_reader import LOAD, Statistics, StatisticsReader
+from f5router.monitoring.statistics import LOAD, Statistics, StatisticsReader
 
 INTERVAL_S = 60.0
 SERVER = "/Common/vs"

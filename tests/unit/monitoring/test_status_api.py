@@ -7,11 +7,11 @@ import pytest
 
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
-from f5router.monitoring import event_stream
-from f5router.monitoring.event_stream import Listeners
+from f5router.monitoring import connections
+from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages
 from f5router.monitoring.status_api import StatusAPI
-from f5router.views.changes import ChangeView
+from f5router.views.history import ChangeView
 from f5router.views.routes import RouteSummary, Status
 from tests.hostile import TEXTS
 from tests.rows import rows
@@ -103,7 +103,7 @@ def test_one_listener_too_many_is_told_when_to_come_again():
     sent: list[bytes] = []
     listeners = Listeners(int, most=0)
     listeners.stream(sent.append)
-    assert sent == [b"retry: %d\n\n" % event_stream.CROWDED_MS]
+    assert sent == [b"retry: %d\n\n" % connections.CROWDED_MS]
     assert len(listeners) == 0
 
 

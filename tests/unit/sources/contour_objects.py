@@ -1,10 +1,10 @@
 """Short ways to make IngressRoutes and what they refer to."""
 
+from f5router.admission import host_claims
 from f5router.kube.api import decode_contour
 from f5router.model.cluster import TLS_SECRET, Key, Secret, Service, ServicePort
 from f5router.model.delta import Delta
 from f5router.model.ingress import CertificateDelegation, IngressRoute
-from f5router.sources import host_holding
 from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
 
 
@@ -96,7 +96,7 @@ class Source(IngressRoutes):
                 self.services[key] = service
         changes = super().apply(delta)
         for key, route in list(changes.items()):
-            holds = route is not None and route.option_refusal == host_holding.REFUSAL
+            holds = route is not None and route.option_refusal == host_claims.REFUSAL
             if holds or key in self.holding:
                 self.holding[key] = changes.pop(key)
         return changes

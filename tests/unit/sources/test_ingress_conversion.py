@@ -8,9 +8,9 @@ said, or something else is done.
 
 import pytest
 
+from f5router.admission import host_claims
 from f5router.kube.api import decode_ingress
 from f5router.model.cluster import Key, PathMatch
-from f5router.sources import host_holding
 from f5router.sources.ingress_conversion import convert, services
 from tests import builders, manifests
 from tests.rows import rows
@@ -28,7 +28,7 @@ def converted(*paths, **more):
 
 
 def served_of(result):
-    return [route for route in result.routes.values() if route.option_refusal != host_holding.REFUSAL]
+    return [route for route in result.routes.values() if route.option_refusal != host_claims.REFUSAL]
 
 
 def only(*paths, **more):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.model.cluster import Key, PathMatch
-from f5router.sources import delegation_walk, graph_parts
+from f5router.sources import delegation_walk
 from tests.examples import examples
 from tests.unit.sources.contour_objects import (
     HOST,
@@ -183,9 +183,9 @@ def test_a_long_chain_and_a_lattice():
     """A chain has a limit; a lattice of 60 levels has 2^60 paths, and costs its edges."""
     chain = [ingress_route(f"v{number}", entry("/", to=f"v{number + 1}")) for number in range(300)]
     ingress_routes, _ = source(root(entry("/", to="v0")), *chain)
-    last = Key("shop", f"v{graph_parts.MOST_DEPTH - 2}")
+    last = Key("shop", f"v{delegation_walk.MOST_DEPTH - 2}")
     assert ingress_routes.status(last).description == (
-        f"more than {graph_parts.MOST_DEPTH} IngressRoutes delegate one to another")
+        f"more than {delegation_walk.MOST_DEPTH} IngressRoutes delegate one to another")
     assert ingress_routes.status(Key("shop", "v200")).current == "valid"
     lattice = [ingress_route(f"{side}{level}", *(entry("/", to=f"{to}{level + 1}") for to in "ab"))
                for level in range(60) for side in "ab"]

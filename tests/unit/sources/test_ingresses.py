@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from f5router.admission import host_claims
 from f5router.kube.api import decode, decode_ingress
 from f5router.model.cluster import Key
 from f5router.model.delta import Delta
-from f5router.sources import host_holding
 from f5router.sources.translator import SourceSettings, Translator
 from tests import builders, manifests
 
@@ -32,7 +32,7 @@ class Cluster:
         changed = dict(self.translator.apply(Delta(**changes)).routes)
         self.routes |= changed
         self.routes = {key: route for key, route in self.routes.items()
-                       if route is not None and route.option_refusal != host_holding.REFUSAL}
+                       if route is not None and route.option_refusal != host_claims.REFUSAL}
         return changed
 
     def put(self, *objects: dict) -> dict:

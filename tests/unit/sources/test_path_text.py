@@ -1,4 +1,4 @@
-"""path_text.py: paths that look like regular expressions, in Ingresses and IngressRoutes.
+"""contour_entries.py: paths that look like regular expressions, in Ingresses and IngressRoutes.
 
 Sources of the rows: kubernetes/ingress-nginx, docs/user-guide/ingress-path-matching.md and
 docs/examples/rewrite; projectcontour/contour v1.5.1, internal/dag/builder.go: route; RFC 3986 3.3; OData 4.01
@@ -7,7 +7,7 @@ part 2 (URL conventions).
 
 import pytest
 
-from f5router.sources import path_text
+from f5router.sources import contour_entries
 from tests.rows import rows
 from tests.unit.sources.contour_objects import entry, ingress_route, service, source
 from tests.unit.sources.test_ingress_conversion import HOST, converted, served_of
@@ -21,7 +21,7 @@ ORDINARY = ["", "/", "/a+b", "/~user", "/$metadata", "/x$y", "/index.html", "/..
 @rows(("path", "meant"), [*((path, True) for path in MEANT),
                                              *((path, False) for path in ORDINARY)])
 def test_the_signs(path, meant):
-    assert path_text.resembles_expression(path) == meant
+    assert contour_entries.resembles_expression(path) == meant
 
 
 @pytest.mark.parametrize("kind", ["Prefix", "Exact", "ImplementationSpecific", ""])

@@ -1,8 +1,7 @@
-"""status_counts.py: the counts of Contour's metrics."""
+"""graph_status.py: the counts of Contour's metrics."""
 
 from f5router.model.cluster import Key
-from f5router.sources.ingress_routes import GraphStatus
-from f5router.sources.status_counts import Labels, StatusCounts
+from f5router.sources.graph_status import GraphStatus, Labels, StatusCounts
 
 ROOT, VERTEX = Key("shop", "root"), Key("bank", "v")
 

@@ -3,8 +3,8 @@
 import dataclasses
 
 from f5router.views import chain
-from f5router.views.needed_object import State
 from f5router.views.nodes import NodeView, WayView
+from f5router.views.requests import State
 from f5router.views.routes import (
     DOWN,
     UP,

@@ -4,8 +4,8 @@ import dataclasses
 
 import pydot
 
-from f5router.views import picture
-from f5router.views.needed_object import State
+from f5router.views import chain
+from f5router.views.requests import State
 from f5router.views.routes import BrokenLink, Link, RuleView, Status, VirtualServerView
 from tests.unit.views.test_chain import POOL, ROUTE, member
 
@@ -18,7 +18,7 @@ EDGE = dataclasses.replace(ROUTE, termination="edge", insecure="Redirect",
 
 def graph(*routes):
     """Return the boxes by name and the edges of each cluster."""
-    (parsed,) = pydot.graph_from_dot_data(picture.dot(routes))
+    (parsed,) = pydot.graph_from_dot_data(chain.dot(routes))
     return [({node.get_name(): node for node in cluster.get_nodes()},
              [(edge.get_source(), edge.get_destination()) for edge in cluster.get_edges()])
             for cluster in sorted(parsed.get_subgraphs(), key=lambda each: each.get_name())]
@@ -81,7 +81,7 @@ def test_a_node_stands_behind_its_members():
 def test_members_are_bounded():
     members = tuple(member(number) for number in range(1, 200))
     ((boxes, _),) = graph(dataclasses.replace(ROUTE, pool=dataclasses.replace(POOL, members=members)))
-    assert len(boxes) < picture.MOST_MEMBERS + 10
+    assert len(boxes) < chain.MOST_DRAWN + 10
     assert any("179 more" in box.get("label") for box in boxes.values())
 
 
@@ -91,4 +91,4 @@ def test_text_of_the_cluster_stays_text():
     (boxes, edges), (others, _) = graph(odd, ROUTE)
     assert boxes.keys() == {name.replace("r1", "r0") for name in others}
     assert not any("evil" in end for edge in edges for end in edge)
-    assert "\x1b" not in picture.dot([odd])
+    assert "\x1b" not in chain.dot([odd])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.desired import match_conditions
+from f5router.desired import rules
 from f5router.model import names
 from f5router.model.cluster import PathMatch
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -28,9 +28,9 @@ POLICY, SECURE, GROUP = "/Common/plain", "/Common/secure", f"/Common/{names.PASS
 def rule(name: str, host: str, path: str = "", *, ordinal: int = 1, action=None, policy: str = POLICY,
          kind: PathMatch = PathMatch.SEGMENTS, **fields) -> Rule:
     """A Rule with conditions as the router writes them."""
-    (conditions,) = match_conditions.path(path, kind)
+    (conditions,) = rules.match_path(path, kind)
     suffix = host.removeprefix("*") if host.startswith("*") else ""
-    return Rule(policy, name, 0, conditions | {match_conditions.host(host, (80,))},
+    return Rule(policy, name, 0, conditions | {rules.match_host(host, (80,))},
                 action or Forward(f"/Common/{name}"), ordinal, suffix=suffix, **fields)
 
 

@@ -15,10 +15,10 @@ from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
 from f5router.network.vxlan import VxlanConfig
 from f5router.status.condition import Verdict
-from f5router.views import nodes, options, records, routes
-from f5router.views.needed_object import State
+from f5router.views import certificates, nodes, records, routes
 from f5router.views.nodes import Locator
 from f5router.views.records import Known
+from f5router.views.requests import State
 from f5router.views.routes import DOWN, UP, Link, Status
 from tests import builders
 from tests.builders import Settings, endpoints, host_subnet, identity, node, route, service
@@ -148,14 +148,14 @@ def test_known_verdicts_are_taken_and_gone_routes_left_out():
 
 
 def test_options_have_words_and_no_values_of_headers():
-    assert set(options.FIELDS.values()) == {field.name for field in fields(RouteOptions)}
+    assert set(certificates.OPTION_FIELDS.values()) == {field.name for field in fields(RouteOptions)}
     action = header_actions.encode_set("X-Token", "hush", side=header_actions.REQUEST)
     chosen = RouteOptions(timeout_ms=5000, check_interval_ms=1500, disable_cookies=True,
                           sources=("10.0.0.0/8", "::1/128"), request_actions=(action,))
-    shown = dict(options.in_force(replace(route("a"), options=chosen)))
+    shown = dict(certificates.options_in_force(replace(route("a"), options=chosen)))
     assert shown == {"timeout": "5 s", "check interval": "1500 ms", "session cookies off": "yes",
                      "allowed clients": "10.0.0.0/8, ::1/128", "request headers": "set X-Token"}
-    assert options.in_force(route("a")) == ()
+    assert certificates.options_in_force(route("a")) == ()
 
 
 def test_nothing_secret_is_in_a_view():

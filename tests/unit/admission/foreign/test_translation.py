@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from f5router.admission import allowlist, annotations
 from f5router.admission.allowlist import Allowlist
-from f5router.admission.foreign import controllers, ignored, options, snippets, translation
-from f5router.admission.foreign.draft import ClientList
+from f5router.admission.foreign import readers, tables, translation
+from f5router.admission.foreign.readers import ClientList
 from f5router.admission.foreign.tables import TABLE
 from f5router.model import route_options
 from tests.rows import rows
@@ -28,7 +28,7 @@ NGINX = "nginx.ingress.kubernetes.io/"
 ])
 def test_snippets(text, harmful):
     """Only what is known to keep nobody out is harmless."""
-    assert snippets.restricts(text, haproxy=False) is harmful
+    assert readers.restricts(text, haproxy=False) is harmful
 
 
 @rows(("text", "harmful"), [
@@ -37,7 +37,7 @@ def test_snippets(text, harmful):
     ("http-response deny", True), ("acl a src 1.2.3.4", True),
 ])
 def test_snippets_of_haproxy(text, harmful):
-    assert snippets.restricts(text, haproxy=True) is harmful
+    assert readers.restricts(text, haproxy=True) is harmful
 
 
 @rows(("key", "value", "protects"), [
@@ -56,15 +56,15 @@ def test_snippets_of_haproxy(text, harmful):
 ])
 def test_names_that_protect(key, value, protects):
     """A name that nobody has listed is known by its words."""
-    assert controllers.is_foreign(key)
-    assert controllers.protects(key, value) is protects
+    assert tables.is_foreign(key)
+    assert tables.protects(key, value) is protects
 
 
 @rows("key", ["kubernetes.io/ingress.class", "ingress.kubernetes.io/url-map", "cert-manager.io/issuer",
               "kubernetes.io/tls-acme", "external-dns.alpha.kubernetes.io/hostname", "auth",
               "example.com/auth"])
 def test_annotations_of_nobody_known(key):
-    assert not controllers.is_foreign(key)
+    assert not tables.is_foreign(key)
 
 
 def test_a_refusal_names_the_annotation_and_what_to_do():
@@ -82,20 +82,20 @@ def test_ignored(patterns):
 
 def test_parsing_of_the_setting():
     text = f"{NGINX}auth-url,konghq.com/* virtual-server.f5.com/ip"
-    assert ignored.parse(text) == {f"{NGINX}auth-url", "konghq.com/*", "virtual-server.f5.com/ip"}
-    assert ignored.parse(" ") == frozenset()
+    assert translation.parse_ignored(text) == {f"{NGINX}auth-url", "konghq.com/*", "virtual-server.f5.com/ip"}
+    assert translation.parse_ignored(" ") == frozenset()
 
 
 @pytest.mark.parametrize("text", ["*", "auth-url", "example.com/x", "konghq.com/*x", "kong*/x",
                                   "haproxy.router.openshift.io/ip_allowlist", "virtual-server.f5.com/waf"])
 def test_settings_that_are_refused(text):
     with pytest.raises(ValueError, match="neither an annotation"):
-        ignored.parse(text)
+        translation.parse_ignored(text)
 
 
 def merged(given, termination="edge"):
     own = annotations.parse(given, termination)
-    return options.merged(own, translation.translate(given, ()), termination)
+    return translation.merged(own, translation.translate(given, ()), termination)
 
 
 def test_values_of_options():

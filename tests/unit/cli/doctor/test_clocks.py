@@ -1,7 +1,6 @@
 """Comparison of clocks that show whole seconds."""
 
-from f5router.cli.doctor.clocks import compare
-from f5router.cli.doctor.report import Fix
+from f5router.cli.doctor.report import Fix, compare_clocks
 from tests.rows import rows
 
 BEGIN, END = 1000.4, 1002.9
@@ -20,7 +19,7 @@ FIX = Fix("let both follow the same time servers")
     (1000 - 5 * 3600 - 400, "warning", "18399 s behind this machine"),
 ])
 def test_compare(time, state, words):
-    check = compare("area", "the BIG-IP", time, BEGIN, END, FIX)
+    check = compare_clocks("area", "the BIG-IP", time, BEGIN, END, FIX)
     assert check.state == state
     assert words in check.message
     assert ("zone" in check.message) is ("zone" in words)

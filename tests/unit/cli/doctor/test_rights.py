@@ -2,7 +2,7 @@
 
 import yaml
 
-from f5router.cli.doctor import rights
+from f5router.cli.doctor import cluster
 from f5router.config import config
 from f5router.kube.api.api_errors import SHIPPED
 from f5router.kube.watch.sources import ENDPOINTS, ROUTES, SLICES
@@ -17,8 +17,8 @@ OTHER_API = {("endpoints", verb) for verb in ("list", "watch")}
 """Read where EndpointSlices are not."""
 
 
-def needed(served=lambda source: source, **flags) -> list[rights.Right]:
-    return rights.needed(config.load({**BASE, **flags}, {}), served)
+def needed(served=lambda source: source, **flags) -> list[cluster.Right]:
+    return cluster.needed_rights(config.load({**BASE, **flags}, {}), served)
 
 
 def used(rights_needed) -> set[tuple[str, str]]:
@@ -58,7 +58,7 @@ def test_namespaces():
 def test_vxlan():
     """openshift-sdn brings the role."""
     sdn = {(right.resource, right.verb, right.required, right.fix) for right in needed(**VXLAN)
-           if right.file == rights.SDN}
+           if right.file == cluster.SDN}
     fix = "oc apply -f docs/deploy/15-sdn-reader.yaml"
     assert sdn == {("nodes", "list", True, fix), ("nodes", "watch", True, fix),
                    ("hostsubnets", "list", False, fix), ("hostsubnets", "watch", False, fix),

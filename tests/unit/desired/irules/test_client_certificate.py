@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.desired.irules import client_certificate
+from f5router.desired.irules import tls_commands
 from mocks.bigip import rulecheck
 from mocks.bigip.tmm import Interpreter, TclError
 from tests.builders import EPOCH
@@ -73,7 +73,7 @@ def run(interpreter, der: bytes | None, *, verified: int = 0, fails: str = "", h
                 return b""
         raise AssertionError
 
-    text = client_certificate.text(required=required, expression=expression)
+    text = tls_commands.client_certificate_irule(required=required, expression=expression)
     connection = interpreter.connection([("/Common/rule", text)], command)
     try:
         if handshake:
@@ -96,7 +96,7 @@ ALICE = [(NameOID.COMMON_NAME, "alice"), (NameOID.ORGANIZATION_NAME, "a,b/c")]
 @pytest.mark.parametrize("required", [True, False])
 @pytest.mark.parametrize("expression", ["", "alice"])
 def test_text_compiles(required, expression):
-    text = client_certificate.text(required=required, expression=expression)
+    text = tls_commands.client_certificate_irule(required=required, expression=expression)
     assert rulecheck.check(text).events == ("CLIENTSSL_HANDSHAKE", "HTTP_REQUEST")
     assert text.isascii()
     assert "\\" not in text
@@ -176,7 +176,7 @@ def test_spoiled_certificates(interpreter, data):
 
 @given(expression=st.text(max_size=30))
 def test_no_expression_reaches_tcl(expression):
-    plain = client_certificate.text(required=True, expression="x")
-    text = client_certificate.text(required=True, expression=expression or "x")
+    plain = tls_commands.client_certificate_irule(required=True, expression="x")
+    text = tls_commands.client_certificate_irule(required=True, expression=expression or "x")
     pattern = base64.b64encode((expression or "x").encode()).decode()
     assert text == plain.replace(base64.b64encode(b"x").decode(), pattern)

@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from f5router.desired import irules
-from f5router.desired.irules import header_commands
+from f5router.desired.irules import headers
 from f5router.model.http_edge import ErrorPage, UniqueID, parse_id_format
 from mocks.bigip.tmm import RuleError
 from tests.rows import rows
@@ -169,7 +169,7 @@ def test_what_an_irule_keeps_is_its_own():
     texts = {}
     for item in resources.files(irules).iterdir():
         if item.name.endswith(".tcl"):
-            texts[item.name] = item.read_text().replace("@APPLY@", header_commands.APPLY).replace(
+            texts[item.name] = item.read_text().replace("@APPLY@", headers.APPLY).replace(
                 "@TLV@", "set f5r_len 0")
     assert "f5r_response" in kept(texts["openshift_headers_irule.tcl"])
     for name, text in texts.items():

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from f5router.icontrol.rest.repetition import BACKOFF, Repetition
+from f5router.icontrol.rest.readiness import BACKOFF, Repetition
 from f5router.model.errors import BigIPError, Busy, NotFound
 
 RETRY_S = 10.0

@@ -1,8 +1,8 @@
-"""slow_requests.py: requests that take more than half of the time that the BIG-IP allows."""
+"""request_times.py: requests that take more than half of the time that the BIG-IP allows."""
 
 import pytest
 
-from f5router.icontrol.rest.slow_requests import MOST, REMEMBERED_S, SlowRequests
+from f5router.icontrol.rest.request_times import MOST_SLOW, REMEMBERED_S, SlowRequests
 from tests.unit.icontrol.scripted import Answer, connected
 
 PUBLISH = ("POST", "/mgmt/tm/ltm/policy")
@@ -44,9 +44,9 @@ def test_forgotten_after_an_hour():
 def test_bound():
     """The slowest stay."""
     slow = SlowRequests(60, lambda: 0.0)
-    for number in range(3 * MOST):
+    for number in range(3 * MOST_SLOW):
         slow.record("GET", f"/mgmt/tm/ltm/pool/{number:03}", 30.0 + number)
-    assert len(slow.warnings()) == MOST
+    assert len(slow.warnings()) == MOST_SLOW
     assert "/pool/029 " in slow.warnings()[-1]
 
 

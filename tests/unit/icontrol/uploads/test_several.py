@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from f5router.icontrol.uploads.ssh_upload import SSHUploader
-from f5router.icontrol.uploads.turns import MOST
+from f5router.icontrol.uploads.ssh_upload import MOST, SSHUploader
 from f5router.model.errors import UploadError
 from mocks.bigip.sink import Dropped
 from tests.waiting import DEADLINE_S

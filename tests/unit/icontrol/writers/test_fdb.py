@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.writers import fdb
+from f5router.icontrol.writers import tunnels
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import Conflict, NotFound, Refused, Unreachable
@@ -133,7 +133,7 @@ OTHER = {"name": "00:50:56:01:02:03", "endpoint": "10.9.9.9%3", "description": "
 
 
 def write(device, changes, version=(14, 1)):
-    writer = fdb.FDBWriter(device)
+    writer = tunnels.FDBWriter(device)
     writer.update_from(Observation(facts=DeviceFacts(version)))
     return writer.write(changes)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from f5router.icontrol.codec import net_codec
-from f5router.icontrol.writers.static_routes import StaticRouteWriter
+from f5router.icontrol.writers.objects import StaticRouteWriter
 from f5router.model import ownership
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute

@@ -1,4 +1,4 @@
-"""decode.py and addresses.py: API objects to frozen values, and what becomes of odd ones."""
+"""decode.py and fields.py: API objects to frozen values, and what becomes of odd ones."""
 
 import contextlib
 import copy
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import annotations
-from f5router.kube.api import addresses, decode, fields
+from f5router.kube.api import decode, fields
 from f5router.model.cluster import (
     Backend,
     Key,
@@ -344,7 +344,7 @@ def test_node_networks(spec, cidrs):
 ])
 def test_addresses(text, expected):
     """In one spelling; which of them become pool members is decided later."""
-    assert addresses.parse(text) == expected
+    assert fields.canonical_address(text) == expected
 
 
 JSON = st.recursive(

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from f5router.kube.api import outages as outages_module
-from f5router.kube.api.outages import Outages
+from f5router.kube.api import counts as outages_module
+from f5router.kube.api.counts import Outages
 from f5router.model.errors import KubeUnreachable
 
 DOWN, BUSY = KubeUnreachable("GET /a: refused"), KubeUnreachable("GET /b: 503 busy", None, 503)

@@ -1,10 +1,10 @@
-"""request_rate.py: growth, refusals, and bounds."""
+"""work_queue.py: growth, refusals, and bounds."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.kube.api.request_rate import CAREFUL_GROWTH, CAREFUL_S, GROWTH, SAME_REFUSAL_S, RequestRate
+from f5router.kube.api.work_queue import CAREFUL_GROWTH, CAREFUL_S, GROWTH, SAME_REFUSAL_S, RequestRate
 
 
 def test_full_use_reaches_the_limit():

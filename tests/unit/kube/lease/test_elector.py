@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.kube.lease.elector import NO_LEASE, UNKNOWN, Elector, Read, Write
-from f5router.kube.lease.record import Lease, LeaseRecord, decode, encode, micro_time
+from f5router.kube.lease.elector import (
+    NO_LEASE,
+    UNKNOWN,
+    Elector,
+    Lease,
+    LeaseRecord,
+    Read,
+    Write,
+    decode,
+    encode,
+    micro_time,
+)
 from f5router.kube.settings import ElectionTiming
 from tests.examples import examples
 

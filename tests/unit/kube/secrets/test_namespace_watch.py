@@ -7,7 +7,7 @@ import time
 import pytest
 
 from f5router.kube.secrets import secret_namespaces
-from f5router.kube.timing import SecretPace, WatchTiming
+from f5router.kube.settings import SecretPace, WatchTiming
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.model.limits import Backoff
 from tests.unit.kube import objects

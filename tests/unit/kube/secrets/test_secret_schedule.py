@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.kube.api.fair_queue import FairQueue
+from f5router.kube.api.work_queue import FairQueue
 from f5router.kube.secrets.secret_schedule import ReadSchedule
-from f5router.kube.timing import SecretPace
+from f5router.kube.settings import SecretPace
 from f5router.model.cluster import Key
 
 PACE = SecretPace()

@@ -1,10 +1,10 @@
-"""secret_state.py: what each reply of the API server says about a Secret."""
+"""secret_schedule.py: what each reply of the API server says about a Secret."""
 
 from dataclasses import replace
 
 import pytest
 
-from f5router.kube.secrets.secret_state import SecretState
+from f5router.kube.secrets.secret_schedule import SecretState
 from f5router.model.cluster import Key, Secret
 from f5router.model.errors import (
     KubeForbidden,

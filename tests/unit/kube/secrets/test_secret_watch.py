@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.kube.settings import SecretLimits
-from f5router.kube.timing import SecretPace
+from f5router.kube.settings import SecretLimits, SecretPace
 from f5router.model.cluster import Key, Secret
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
@@ -343,5 +342,5 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
     follower.until(lambda: follower.names("secrets") == set(names))
     follower.until(lambda: logged("API server usable again"))
     told = [record.message for record in caplog.records if record.levelno >= logging.INFO
-            and record.name.endswith((".outages", ".secret_watch"))]
+            and record.name.endswith((".counts", ".secret_watch"))]
     assert told == ["API server unusable", "API server usable again"]

@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from f5router.kube.settings import StatusSettings
+from f5router.kube.settings import StatusSettings, StatusTiming
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.timing import StatusTiming
 from f5router.model.cluster import Key
 from tests.unit.kube.conftest import taken
 from tests.unit.kube.status.writing import AT_S, HOST, YES, Known

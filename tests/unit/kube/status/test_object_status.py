@@ -3,9 +3,8 @@
 import pytest
 
 from f5router.kube.api import decode_contour, fields
-from f5router.kube.settings import StatusSettings
+from f5router.kube.settings import StatusSettings, StatusTiming
 from f5router.kube.status.object_status import ObjectStatusWriter
-from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import ROUTES, Source
 from f5router.model.cluster import Key, KnownStatus
 from tests import manifests

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from f5router.kube.api.counts import WatchCounts
 from f5router.kube.api.documents import Document
-from f5router.kube.api.watch_counts import WatchCounts
-from f5router.kube.timing import WatchTiming
+from f5router.kube.settings import WatchTiming
 from f5router.kube.watch.reflector import HEALTHY_S, TRIES_WITH_VERSION, Listener, Reflector
 from f5router.kube.watch.sources import ROUTES, SERVICES, Source
 from f5router.kube.watch.store import Store

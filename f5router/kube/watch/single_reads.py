@@ -1,0 +1,107 @@
+"""Readings of single objects: a namespace by name, Services.
+
+The API server lists the Routes of a namespace that does not exist like those of an empty one: with 200 and no
+items. So a router with a misspelt name would remove all its objects from the BIG-IP.
+Only admission checks that a namespace exists (NamespaceLifecycle), and admission does not see reads.
+Source: https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
+
+A list that asks for no resourceVersion is as new as the request. Source: Kubernetes API concepts, semantics
+for get and list.
+"""
+
+import difflib
+import logging
+import re
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import quote
+
+from f5router.kube.api import fields
+from f5router.kube.api.connection import Connection
+from f5router.kube.api.decode import SERVICE_LABEL
+from f5router.kube.api.requests import Collection
+from f5router.kube.watch.reflector import METADATA_LIST, decode_document
+from f5router.kube.watch.sources import ENDPOINTS, NAMESPACES, SERVICES, Source
+from f5router.model.cluster import EndpointSlice, Key, Service
+from f5router.model.errors import KubeError, KubeNotFound, KubeUnreachable
+from f5router.model.limits import Backoff
+
+log = logging.getLogger(__name__)
+
+RETRY = Backoff(first_s=0.5, limit_s=10.0)
+"""Waits before the namespace is looked up again."""
+
+FLAG = "--namespace / -n"
+
+
+def wait_for_namespace(connection: Connection, name: str, *, on_absent: Callable[[str], None],
+                       stopped: threading.Event) -> None:
+    """Return when the namespace exists, when the account may not look it up, or when stopped.
+
+    The account of one namespace may have no right on Namespaces: then the check is skipped.
+
+    Args: on_absent: called once with the problem if the namespace does not exist; with "" when it does.
+    """
+    absent, failures = "", 0
+    while not stopped.is_set():
+        try:
+            connection.request("GET", f"{NAMESPACES.path(None)}/{quote(name, safe='')}")
+        except KubeNotFound:
+            if not absent:
+                absent = f"{FLAG}: the namespace {name!r} does not exist{_hint(connection, name, stopped)}"
+                on_absent(absent)
+        except KubeUnreachable as exc:
+            connection.outages.failed(NAMESPACES.resource, exc)
+        except KubeError as exc:
+            log.info("namespace not checked: a misspelt name would go unnoticed", extra={
+                "setting": FLAG, "namespace": name, "error": str(exc)})
+            break
+        else:
+            break
+        failures += 1
+        stopped.wait(RETRY.jittered_s(failures))
+    connection.outages.answered(NAMESPACES.resource)
+    if absent and not stopped.is_set():
+        on_absent("")
+
+
+def _hint(connection: Connection, name: str, stopped: threading.Event) -> str:
+    """Return the nearest existing name, if Namespaces may be listed and one is similar."""
+    namespaces = Collection(connection, NAMESPACES.path(None), {}, stopped=stopped, accept=METADATA_LIST)
+    try:
+        names = [fields.key(item).name for item in namespaces.values()]
+    except (KubeError, fields.DecodeError):
+        return ""
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"; the nearest name is {near[0]!r}" if near else ""
+
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+"""Any other name is no Service's, and may mean something in a selector."""
+
+
+class ServiceReading(NamedTuple):
+    """A Service as the API server has it."""
+
+    service: Service | None
+    """None: there is none."""
+    slices: frozenset[EndpointSlice]
+
+
+def read_services(connection: Connection, slices: Source, service: Key) -> ServiceReading:
+    """Read a Service. Args: slices: kind of its endpoints. Raises: KubeError."""
+    if not _NAME.fullmatch(service.name):
+        return ServiceReading(None, frozenset())
+    by_name = {"fieldSelector": f"metadata.name={service.name}"}
+    by_label = {"labelSelector": f"{SERVICE_LABEL}={service.name}"}
+    named = _values(connection, SERVICES, service.namespace, by_name)
+    endpoints = _values(connection, slices, service.namespace,
+                        by_name if slices.resource == ENDPOINTS.resource else by_label)
+    return ServiceReading(next((value for value in named if isinstance(value, Service)), None),
+                          frozenset(value for value in endpoints if isinstance(value, EndpointSlice)))
+
+
+def _values(connection: Connection, source: Source, namespace: str, query: dict[str, str]) -> list[object]:
+    documents = Collection(connection, source.path(namespace), query).documents()
+    return [value for document in documents for value in decode_document(source, document)[1]]
