@@ -149,7 +149,7 @@ class Controller:
         self.replica.update()
         now = self._clock()
         if self.reconciler.rollouts.trouble is not None:
-            if now < self.resumes_at():
+            if self.reconciler.is_passing or now < self.resumes_at():
                 return
             self.reconciler.rollouts.trouble = None
         self.timers.fire(now)
@@ -165,8 +165,8 @@ class Controller:
         """Return when something is due if no message comes; -infinity if something is to be done now."""
         if not self.cluster.synced():
             return self._clock() + LISTING_S
-        if self.reconciler.rollouts.trouble is not None:
-            return self.resumes_at()
+        if self.reconciler.rollouts.trouble is not None:  # requests under way end first
+            return math.inf if self.reconciler.is_passing else self.resumes_at()
         if self.replica.has_changed or self._is_busy():
             return -math.inf
         times = [self._events_due(), self.timers.next_at(), self.pace.due_at(

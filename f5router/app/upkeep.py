@@ -111,3 +111,11 @@ class Upkeep:
                 self._reconciler.remove_left()
         except Exception as exc:
             self._reconciler.rollouts.suspend(exc)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Let the loop make a turn when the next reading is due."""
+        at = min(self.hint.due_at(), self.drift.due_at(),
+                 max(self._observed_at, self._reconciler.read_at) + self.drift.pace.interval_s)
+        if -math.inf < at < math.inf and at != self._timers.when("drift"):
+            self._timers.at(at, "drift", lambda: None)

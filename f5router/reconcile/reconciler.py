@@ -101,7 +101,7 @@ class Reconciler:
         """Called when a reading or a rollout begins,"""
         self.on_end: Callable[[Exception | None], None] = lambda error: None
         """and when the last of those that follow each other has ended, with the error that ended it."""
-        self._is_passing = False
+        self.is_passing = False
         """True between these two."""
         self._report_due = self._reports_all = False
         self._event_at: float | None = None
@@ -354,7 +354,7 @@ class Reconciler:
         self.follows, self.has_read, self.device.stale = follows, False, True
         self._number += 1
         self.reading = self.rollouts.trouble = None
-        self._end()
+        self.is_passing = False
 
     def take_facts(self, facts: DeviceFacts) -> None:
         """Take the changes that waited for facts."""
@@ -407,13 +407,13 @@ class Reconciler:
         self.rollouts.is_demanded = self._report_due = self._reports_all = self._left_due = True
 
     def _begin(self) -> None:
-        if not self._is_passing:
-            self._is_passing = True
+        if not self.is_passing:
+            self.is_passing = True
             self.on_begin()
 
     def _end(self) -> None:
-        if self._is_passing:
-            self._is_passing = False
+        if self.is_passing:
+            self.is_passing = False
             self.on_end(self.rollouts.trouble)
 
     def remove_left(self) -> None:

@@ -273,20 +273,21 @@ class Rollouts:
         if job.result is not None:
             trouble = self._device.settle(job.result, self._confirmed, outcome)
         corrects = rollout is not None and rollout.corrects
+        is_current = rollout is not None and rollout is self.current
         done = {change.ref for change in outcome.done}
         for change in changes:
             ref = change.ref
             if ref in done:
                 self._table.confirm(ref, corrects=corrects)
-            elif ref in outcome.in_use:
-                self._table.rest(ref)
+            elif ref in outcome.in_use and is_current:
+                self._table.rest(ref)  # the end of the rollout records that it waits
             elif ref not in outcome.failed:
                 self._table.not_sent(ref)
             elif not corrects or isinstance(outcome.failed[ref], UNCERTAIN_ERRORS):
                 self._table.refuse(ref, outcome.failed[ref])
             else:
                 self._table.confirm(ref, corrects=True)
-        (rollout.outcome if rollout is not None else self.outcome).add(outcome)
+        (rollout.outcome if rollout is not None and is_current else self.outcome).add(outcome)
         if rollout is not None and len(done) + len(outcome.failed) + len(outcome.in_use) < len(changes):
             rollout.drop()  # never Changes of a later stage before those that were not sent
         self.on_settled()
@@ -294,6 +295,8 @@ class Rollouts:
             self.is_demanded = True  # what stays because of a refusal may have to be corrected
         if trouble is not None:
             self.suspend(trouble)
+        elif self.trouble is not None and self.current is not None and self.current.is_over:
+            self._end(self.current)
 
     def _confirmed(self, change: AnyChange) -> None:
         self._members.written(change)

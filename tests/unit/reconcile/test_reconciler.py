@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
+from f5router.icontrol.dispatcher import Lane
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.blame import Blame
@@ -393,6 +394,61 @@ def test_a_pool_that_recovers_beside_a_rollout_blocks_nothing(serve):
     served.apply(*other, route("more", path="/more"))
     assert pool not in served.reconciler.table.rows
     assert served.reconciler.table.rows == {}
+
+
+class Ends:
+    """The ends of rollouts, of a router whose write of one pool waits and whose write of the other fails."""
+
+    def __init__(self, served: Served, *, fails: bool):
+        self.served, self.errors, self._gate, self._waits = served, [], threading.Event(), threading.Event()
+        self._fails = fails
+        served.sender.before_reply, served.reconciler.on_end = self._reply, self.errors.append
+        served.reconciler.apply(delta(*((obj, True) for name in ("web", "api") for obj in (
+            service(name), endpoints("10.1.1.1", service=name), route(name, path=f"/{name}", service=name)))))
+
+    def _reply(self, change: AnyChange) -> None:
+        if change.ref.kind == Pool.KIND and "api" in change.ref.path:
+            self._waits.set()
+            assert self._gate.wait(DEADLINE_S)
+        elif change.ref.kind == Pool.KIND and self._fails:
+            assert self._waits.wait(DEADLINE_S)
+            raise BigIPError(text="away")
+
+    def until(self, condition) -> None:
+        """Let the loop take messages until something holds."""
+        reconciler = self.served.reconciler
+
+        def step() -> bool:
+            reconciler.dispatch()
+            for message in reconciler.inbox.take(0.01):
+                message()
+            return bool(condition())
+
+        until(step)
+
+    def release(self) -> None:
+        self._gate.set()
+        self.until(lambda: self.served.device.dispatcher.is_quiet)
+
+
+def test_trouble_beside_a_request_in_flight(serve):
+    """The rollout ends when the other request has ended, and with the error: that is no success."""
+    ends = Ends(serve(), fails=True)
+    ends.until(lambda: ends.served.reconciler.rollouts.trouble)
+    assert (ends.errors, ends.served.reconciler.is_passing) == ([], True)
+    ends.release()
+    assert [str(error) for error in ends.errors] == ["away"]
+    assert not ends.served.reconciler.is_passing
+
+
+def test_a_rollout_of_a_router_that_leads_no_longer_has_no_end(serve):
+    """It would count as the reading after which a follower is ready to take over."""
+    ends = Ends(serve(), fails=False)
+    ends.until(lambda: ends.served.device.dispatcher.in_flight(Lane.ROLLOUT))
+    ends.served.reconciler.start_over(follows=True)
+    ends.served.reconciler.forget_changes()
+    ends.release()
+    assert ends.errors == []
 
 
 @pytest.mark.parametrize("by_pass", [False, True], ids=["between requests", "by a pass"])
