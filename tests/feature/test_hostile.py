@@ -60,8 +60,10 @@ def test_good_ones_are_served(lab, seed, form, flags):
     until(lambda: router.reconcile_once() and served(lab, "3"))
     assert served(lab)
     assert router.reporter.events.flush(DEADLINE_S)
-    assert len([entry for entry in lab.kube.log if entry.path.endswith("/routes")
-                and "watch" not in entry.query and "fieldSelector" not in entry.query]) == 1
+    lists = [entry for entry in lab.kube.log if entry.path.endswith("/routes")
+             and "watch" not in entry.query and "fieldSelector" not in entry.query]
+    # A router for some Routes lists them all once, after its first load: it removes entries of the others.
+    assert 1 <= len(lists) <= (2 if "namespace_labels" in flags else 1)
     check_names(lab)
     check_texts(lab, stream.getvalue(), form)
 
@@ -134,5 +136,5 @@ def check_texts(lab, log: str, form: str) -> None:
         written = entry.method == "PATCH" and subresource == "status" and entry.status == 200
         if written and lab.kube.get("Route", namespace, name):
             ours = condition.own(lab.kube.get("Route", namespace, name)["status"]["ingress"], "public")
-            texts += [condition.get("message", "") for condition in ours["conditions"]]
+            texts += [condition.get("message", "") for condition in (ours or {"conditions": []})["conditions"]]
     assert [text for text in texts if not text.isprintable()] == []
