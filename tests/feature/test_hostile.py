@@ -134,7 +134,7 @@ def check_texts(lab, log: str, form: str) -> None:
     for entry in lab.kube.log:  # a status that was written is one that can be read
         *_, namespace, _, name, subresource = ["", "", "", *entry.path.split("/")]
         written = entry.method == "PATCH" and subresource == "status" and entry.status == 200
-        if written and lab.kube.get("Route", namespace, name):
-            ours = condition.own(lab.kube.get("Route", namespace, name)["status"]["ingress"], "public")
-            texts += [condition.get("message", "") for condition in (ours or {"conditions": []})["conditions"]]
+        if written and (route := lab.kube.get("Route", namespace, name)):
+            ours = condition.own(route["status"]["ingress"], "public") or {"conditions": []}  # removed since
+            texts += [condition.get("message", "") for condition in ours["conditions"]]
     assert [text for text in texts if not text.isprintable()] == []
