@@ -100,10 +100,10 @@ def _configuration(settings: KubeSettings,
         source = "~/.kube/config"
     contents = _read(kubeconfig.paths(source))
     try:
-        if source and any(content is not None for content in contents.values()):
-            contents |= _read(kubeconfig.token_files(source, settings.context))
         if source:
-            kubeconfig.load(result, source, settings.context, files)
+            merged = kubeconfig.read(source)
+            contents |= _read(kubeconfig.token_files(merged, settings.context))
+            kubeconfig.load(result, merged, settings.context, files)
         elif in_pod:
             contents |= _read([incluster_config.SERVICE_TOKEN_FILENAME])
             kube_config.load_incluster_config(client_configuration=result, try_refresh_token=False)
@@ -123,8 +123,8 @@ def _configuration(settings: KubeSettings,
 def _certificates(result: Configuration, files: MemoryFiles) -> dict[str, bytes | None]:
     """Keep the certificate files in memory, and return what they hold.
 
-    Each new connection reads them, even while they are written; and with the first request it is too late
-    for a clear message. Raises: ConfigError: they cannot be used.
+    The files may be written while a client reads them; and with the first request it is too late for a
+    clear message. Raises: ConfigError: they cannot be used.
     """
     contents: dict[str, bytes | None] = {}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

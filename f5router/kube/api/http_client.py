@@ -10,20 +10,23 @@ from typing import Any
 from kubernetes.client import Configuration
 from kubernetes.client.rest import RESTClientObject
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPSConnection
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
 
-class _TLSConnection(HTTPSConnection):
+class _Pool(HTTPSConnectionPool):
+    """Connections with the same TLS settings, read once: urllib3 does so for each connection."""
+
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         if self.ca_certs:  # else the public ones, which urllib3 loads into a context of its own
-            self.ssl_context = create_urllib3_context(
-                cert_reqs=resolve_cert_reqs(self.cert_reqs), verify_flags=0)
-
-
-class _Pool(HTTPSConnectionPool):
-    ConnectionCls = _TLSConnection
+            context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs), verify_flags=0)
+            context.load_verify_locations(self.ca_certs)
+            if self.cert_file:
+                context.load_cert_chain(self.cert_file, self.key_file)
+            self.conn_kw["ssl_context"] = context
+            self.cert_file = self.key_file = None
+            if self.proxy is None:  # else its certificate is verified, too
+                self.ca_certs = None
 
 
 def http_client(configuration: Configuration) -> RESTClientObject:

@@ -36,8 +36,8 @@ def paths(source: str) -> tuple[str, ...]:
     return tuple(os.path.expanduser(path) for path in source.split(os.pathsep) if path)
 
 
-def load(result: Configuration, source: str, context: str | None, files: MemoryFiles) -> None:
-    """Fill a Configuration. Args: source: a path, or several as in KUBECONFIG.
+def read(source: str) -> ConfigNode:
+    """Return the merged content of files. Args: source: a path, or several as in KUBECONFIG.
 
     Raises:
         ConfigError: there is no such file.
@@ -45,7 +45,12 @@ def load(result: Configuration, source: str, context: str | None, files: MemoryF
     """
     if not any(os.path.exists(path) for path in paths(source)):
         raise ConfigError([f"kubeconfig {source} does not exist"])
-    merged = KubeConfigMerger(source).config
+    merged: ConfigNode = KubeConfigMerger(source).config
+    return merged
+
+
+def load(result: Configuration, merged: ConfigNode, context: str | None, files: MemoryFiles) -> None:
+    """Fill a Configuration by what `read` has returned. Raises: as read."""
     for kind, fields in _INLINE.items():
         for entry in merged.value[f"{kind}s"]:
             _keep_in_memory(entry.value.get(kind), fields, files)
@@ -59,9 +64,9 @@ def _keep_in_memory(entry: object, fields: tuple[str, ...], files: MemoryFiles) 
             entry[name] = files.path(base64.b64decode(entry.pop(f"{name}-data")))
 
 
-def token_files(source: str, context: str | None) -> tuple[str, ...]:
-    """Return the file with the token of a context's user; () without one. Raises: as load."""
-    user, folder = _user(KubeConfigMerger(source).config, context)
+def token_files(merged: ConfigNode, context: str | None) -> tuple[str, ...]:
+    """Return the file with the token of a context's user; () without one. Raises: as read."""
+    user, folder = _user(merged, context)
     path = user.get("tokenFile")
     return (os.path.normpath(os.path.join(folder, path)),) if isinstance(path, str) and path else ()
 
