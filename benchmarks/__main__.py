@@ -125,7 +125,7 @@ def main(count: int, in_flight: int) -> None:
         plain = min(first_write(bench, delta) for delta in endpoint_events(count))
         bench.run(Delta(slices=slices(1)))  # as at the load again
         with bench.step("reading the device, nothing changed"):
-            bench.reconciler.device.stale = True
+            bench.reconciler.must_read("of the test")
             bench.run(Delta())
         bench.reconciler = bench.start()
         with bench.step("restart, nothing changed"):

@@ -342,7 +342,8 @@ class Controller:
         if isinstance(exc, Standby):
             self.reporter.standing_by()
             self.backoff.block(0.0 if self.device.pair.may_choose() else self._timing.failover_s)
-            self.device.stale = self.device.stale or self.device.pair.is_several
+            if self.device.pair.is_several:
+                self.reconciler.must_read("another unit may be active")
         elif self._is_pause(exc):
             log.info("rollout ended early", extra={"reason": str(exc)})
             self.backoff.block(self._timing.busy_s)
@@ -406,7 +407,8 @@ class Controller:
         self.inbox.put(self._turn_to_unit)
 
     def _turn_to_unit(self) -> None:
-        self._unit_due = self.device.stale = True
+        self._unit_due = True
+        self.reconciler.must_read("another unit is active")
 
     def _unit_switched(self) -> None:
         """Begin with another unit: it may have what config sync brought in memory only."""

@@ -100,13 +100,13 @@ class Replica:
         """Return when a follower has something to do, if no event comes."""
         if self.is_taking_over and self._reconciler.engine.has_changed_pools:
             return -math.inf
-        if self._reconciler.reading is not None:
+        if self._reconciler.reader.reading is not None:
             return math.inf
         return self.observed_at + self._observe_interval_s if self._lists_until is None else self._lists_until
 
     def follow(self) -> None:
         """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
-        if self._reconciler.reading is None and self._lists_until is None and (
+        if self._reconciler.reader.reading is None and self._lists_until is None and (
                 self._clock() >= self.observed_at + self._observe_interval_s):
             self.observed_at = self._clock()
             self._reconciler.read(create_folder=False)

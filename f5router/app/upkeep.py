@@ -31,7 +31,7 @@ class Upkeep:
         device, inbox = reconciler.device, reconciler.inbox
         self._reconciler, self._device, self._timers = reconciler, device, reconciler.timers
         self._monitor, self._leads, self._timing, self._clock = monitor, leads, timing, clock
-        self.failover = FailoverWatch(device)
+        self.failover = FailoverWatch(device, reconciler.reader)
         self.client_tls_files = FileWatch(
             "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files,
             period_s=timing.files_s, clock=clock)
@@ -63,7 +63,7 @@ class Upkeep:
     @property
     def observed_at(self) -> float | None:
         """When the last reading of the whole device began, in monotonic seconds; None before the first."""
-        at = max(self._observed_at, self._reconciler.read_at)
+        at = max(self._observed_at, self._reconciler.reader.read_at)
         return at if math.isfinite(at) else None
 
     def _check_failover(self) -> None:
@@ -96,11 +96,11 @@ class Upkeep:
 
     def check_drift(self, now: float) -> None:
         """Read the device again beside the loop if that is due, and compare some of what was read."""
-        if self._device.stale or self._reconciler.reading is not None:
+        if self._reconciler.reader.reason or self._reconciler.reader.reading is not None:
             return
         try:
             hinted = self.hint.check(now)
-            if hinted or now >= max(self._observed_at, self._reconciler.read_at) + self.drift.pace.interval_s:
+            if hinted or now >= self._due_at():
                 self._observed_at, self._hinted = now, hinted
                 self.drift.begin()
             if self.drift.step():
@@ -113,9 +113,12 @@ class Upkeep:
             self._reconciler.rollouts.suspend(exc)
         self._set_timer()
 
+    def _due_at(self) -> float:
+        """Return when the whole device is read again."""
+        return max(self._observed_at, self._reconciler.reader.read_at) + self.drift.pace.interval_s
+
     def _set_timer(self) -> None:
         """Let the loop make a turn when the next reading is due."""
-        at = min(self.hint.due_at(), self.drift.due_at(),
-                 max(self._observed_at, self._reconciler.read_at) + self.drift.pace.interval_s)
+        at = min(self.hint.due_at(), self.drift.due_at(), self._due_at())
         if -math.inf < at < math.inf and at != self._timers.when("drift"):
             self._timers.at(at, "drift", lambda: None)

@@ -104,7 +104,7 @@ def _clean(config: Config, router: Controller, stop: threading.Event,
         io.detach_original(router.device.client, config.https_virtual, {ref.path for ref in going})
         router.settling.record_write()
     refused = _remove(router, going)
-    router.device.stale = True
+    router.reconciler.must_read("the original router's objects were adopted")
     return [*reasons, *refused, *once.converge(router, stop)]
 
 

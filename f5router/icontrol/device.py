@@ -23,7 +23,7 @@ from f5router.icontrol.sender import Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.errors import Busy, Forbidden, Incomplete, InUse, NotFound, Unconfirmed
+from f5router.model.errors import Busy, Forbidden, Incomplete, InUse, Unconfirmed
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.objects import Ref
@@ -79,8 +79,6 @@ class Device:
         self.legacy: frozenset[str] = frozenset()
         self.unconfirmed: set[Ref] = set()
         """Objects whose last write may have been applied or not, and that were not read since."""
-        self.stale = True
-        """True if the device must be read before the next pass."""
 
     @property
     def client(self) -> Client:
@@ -149,7 +147,6 @@ class Device:
     def take(self, observation: Observation) -> None:
         """Take the result of a reading of everything."""
         newer, self._meanwhile = self._meanwhile or {}, None
-        self.stale = bool(self.unconfirmed)
         self.on_read(observation)
         before = addresses(self.observed)
         self.observed, self.ordinals = observation.objects, Ordinals(observation.objects.values())
@@ -189,7 +186,6 @@ class Device:
         log.warning("another BIG-IP is active", extra={"bigip": unit.name, "before": self.unit.name})
         self.unit, self.folder, self.facts = unit, {}, DeviceFacts(unit=unit.number)
         self.observed, self.unconfirmed, self.beside, self.ordinals = {}, set(), None, Ordinals()
-        self.stale = True
         self.on_switch()
 
     # --- writing -------------------------------------------------------------------------
@@ -223,8 +219,6 @@ class Device:
             elif blames_object(error):
                 self._log.refused(change, error, seconds)
                 outcome.failed[change.ref] = error
-                # Somebody else may have changed it: read the device again.
-                self.stale = self.stale or isinstance(error, NotFound | Unconfirmed)
             elif device_error is None or isinstance(device_error, Busy):
                 device_error = error
             if isinstance(error, Unconfirmed) or (isinstance(error, Forbidden) and error.alone is not None):

@@ -80,7 +80,7 @@ class DriftCheck:
                 observation = reading.future.result()
             except BaseException as exc:
                 self._end()
-                self._device.stale = True
+                self._reconciler.must_read(f"the reading failed: {exc}")
                 if isinstance(exc, BigIPError):
                     return False  # reported if the reading that follows fails too
                 raise
@@ -92,7 +92,7 @@ class DriftCheck:
             self._cpu_s += reading.future.cpu_s
             self.pace.record(self._cpu_s)
             self._reconciler.end_reading()
-            return not self._device.stale
+            return not self._reconciler.reader.reason
         self._reconciler.take_drift(differing)
         return False
 
@@ -122,7 +122,7 @@ class DriftCheck:
                 if there is not before:
                     self._device.record_object(ref, there)
                 if isinstance(there, Pool) and before is None and want is None:
-                    self._device.stale = True  # whose Services it follows is found out by a full pass
+                    self._reconciler.must_read(f"{ref}: whose Services does it follow")
             yield differing
         routes = iter(list(self._reconciler.engine.routes()))
         while keys := list(islice(routes, STEP)):
@@ -135,8 +135,10 @@ class DriftCheck:
             self._without_facts = 0
             if (observation.facts, observation.legacy) != (self._device.facts, self._device.legacy) or (
                     observation.drafts):
-                self._device.stale = self.found_drift = True
+                self.found_drift = True
+                self._reconciler.must_read("somebody has changed the virtual servers, or their drafts")
             return
         self._without_facts += 1
         if self._without_facts >= MOST_WITHOUT_FACTS:
-            self._without_facts, self._device.stale = 0, True
+            self._without_facts = 0
+            self._reconciler.must_read("no reading shows the virtual servers while something is written")

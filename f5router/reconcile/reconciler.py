@@ -35,7 +35,7 @@ from f5router.reconcile.rollouts import PATIENCE_S, Rollouts, weakly
 from f5router.reconcile.table import ObjectRow, Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
-from f5router.reconcile.whole_reading import WholeReading
+from f5router.reconcile.whole_reading import DeviceReader
 
 STEP_S = 0.005
 """Longest time for long computations before the loop looks at its messages again, plus one step."""
@@ -70,8 +70,11 @@ class Reconciler:
         self.table.on_retry = weakly(self._note_retry)
         self.retention = Retention(engine, device, folder=folder, guard=self.guard, drain_s=drain_s)
         self.members = Members(engine, device, self.table, self.retention)
-        self.rollouts = Rollouts(engine, device, self.table, self.members, self.retention, timers=self.timers,
-                                 clock=clock, slice_s=slice_s, rebuild=weakly(self._rebuild_all))
+        self.reader = DeviceReader(device, clock=clock, on_facts=weakly(self.take_facts),
+                             on_end=weakly(self._reading_ended))
+        self.rollouts = Rollouts(engine, device, self.table, self.members, self.retention, self.reader,
+                                 timers=self.timers, clock=clock, slice_s=slice_s,
+                                 rebuild=weakly(self._rebuild_all))
         self.rollouts.on_settled, self.rollouts.before_plan = map(
             weakly, (self._note_settled, self._report_between))
         self.rollouts.on_begin, self.rollouts.on_end = map(weakly, (self._begin, self._end))
@@ -81,18 +84,12 @@ class Reconciler:
                                  certificates=self.certificates)
         self._routes = ChangedRoutes(engine, device, self.table)
         self._removed: dict[Key, Route] = {}
-        self.reading: WholeReading | None = None
-        """The reading of everything under way."""
-        self._number = 0
-        """Number of the reading whose end counts."""
         self.follows = False
         """True while another router writes: what a reading shows is kept, and nothing is compared."""
         self.has_read = self._has_started = False
         """True once the device was read by a router that writes."""
         self.patience_s = PATIENCE_S
         """How long whoever waits until nothing is under way waits for a write without a reply."""
-        self.read_at = -math.inf
-        """When the last reading of everything began, in monotonic seconds."""
         self.first_load = 0
         """Number of objects that the first reading found to be written."""
         self.on_report: Callable[[Report], None] = lambda report: None
@@ -162,6 +159,7 @@ class Reconciler:
         self.rollouts.abandon()
         self.members.abandon()
         self.table.start_over()
+        self.must_read("another unit is active")
 
     def set_tls_files(self, files: TLSFiles) -> None:
         """Take the new content of the administrator's files for TLS towards clients."""
@@ -227,9 +225,13 @@ class Reconciler:
             self._removed[key] = old
             self._report_due = True
 
+    def must_read(self, reason: str) -> None:
+        """Let a reading of the device come before the next Plan. Args: reason: for the log."""
+        self.reader.must_read(reason)
+
     def _note_retry(self) -> None:
         """Read the device before an object is tried again: what stood in the way may have changed."""
-        self.device.stale = True
+        self.must_read("a back-off has ended")
 
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
@@ -270,19 +272,19 @@ class Reconciler:
             if self.has_read:
                 self.rebuild_pools()
                 self.rollouts.send_due_members()
-            if self.device.stale:
+            if self.reader.reason:
                 self._begin_reading()
-            if self.reading is None and self.has_read:
+            if self.reader.reading is None and self.has_read:
                 self.rollouts.advance(may_begin=not self.work)
-            if self._left_due and not (self.reading or self.rollouts.current or self.rollouts.is_due):
+            if self._left_due and not (self.reader.reading or self.rollouts.current or self.rollouts.is_due):
                 self.remove_left()
         if self._may_report() and not self.work:
             self._report()
 
     def _may_report(self) -> bool:
         """True if what has settled can be told: what is known of the device is not in doubt."""
-        return (self._report_due and self.rollouts.current is None and self.reading is None
-                and self.rollouts.trouble is None and not self.device.stale)
+        return (self._report_due and self.rollouts.current is None and self.reader.reading is None
+                and self.rollouts.trouble is None and not self.reader.reason)
 
     def _note_settled(self) -> None:
         self._report_due = True
@@ -297,16 +299,16 @@ class Reconciler:
         """True if `dispatch` has something to do that needs no message."""
         return self.rollouts.trouble is None and bool(
             self.engine.has_changed_pools or self._may_report()
-            or (self.rollouts.current is None and self.reading is None and not self.rollouts.is_asking
-                and (self.device.stale or self.rollouts.is_due)))
+            or (self.rollouts.current is None and self.reader.reading is None and not self.rollouts.is_asking
+                and (self.reader.reason or self.rollouts.is_due)))
 
     @property
     def is_idle(self) -> bool:
         """True if nothing is under way, and nothing is due before a timer; writes that hang do not count."""
         hanging = len(self.table.hanging(self.patience_s))
-        return not (self.work or self.reading or self.rollouts.current or self.table.members
+        return not (self.work or self.reader.reading or self.rollouts.current or self.table.members
                     or self._report_due or self.rollouts.is_due
-                    or (self.device.stale and self.rollouts.trouble is None)
+                    or (self.reader.reason and self.rollouts.trouble is None)
                     or self.engine.has_changed_pools or hanging < len(self.table.sent) or self._left_due
                     or self._left_goes)
 
@@ -336,25 +338,19 @@ class Reconciler:
 
     def _begin_reading(self) -> None:
         """Read the device, once no rollout is under way."""
-        if self.reading is None and self.rollouts.current is None and not self.work:
+        if self.reader.reading is None and self.rollouts.current is None and not self.work:
             self.read()
 
     def read(self, *, create_folder: bool = True) -> None:
         """Begin to read the device. Args: as those of WholeReading."""
         self._begin()
-        self.read_at = self._clock()
-        self._number += 1
-        number = self._number
-        self.reading = WholeReading(
-            self.device, create_folder=create_folder, on_facts=self.take_facts,
-            on_end=lambda error: self._reading_ended(error) if number == self._number else None)
+        self.reader.begin(create_folder=create_folder)
 
     def start_over(self, *, follows: bool) -> None:
         """Begin to write, or to follow another router: what is known is out of date."""
-        self.follows, self.has_read, self.device.stale = follows, False, True
-        self._number += 1
-        self.reading = self.rollouts.trouble = None
-        self.is_passing = False
+        self.follows, self.has_read, self.rollouts.trouble, self.is_passing = follows, False, None, False
+        self.reader.drop()
+        self.must_read("this router follows" if follows else "this router begins to lead")
 
     def take_facts(self, facts: DeviceFacts) -> None:
         """Take the changes that waited for facts."""
@@ -365,7 +361,6 @@ class Reconciler:
                 self.apply(delta)
 
     def _reading_ended(self, error: Exception | None) -> None:
-        self.reading = None
         self.take_facts(self.device.facts)
         if error is not None:
             self.rollouts.suspend(error)
@@ -382,6 +377,7 @@ class Reconciler:
 
     def compare_all(self) -> None:
         """Compare everything that is wanted with what a reading has shown."""
+        self.reader.taken()
         self.take_facts(self.device.facts)
         self.engine.set_facts(self.device.facts)
         self.retention.keep_pods()

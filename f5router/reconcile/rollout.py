@@ -250,6 +250,5 @@ def carry_out(plan: Plan, device: Device, on_change: Callable[[AnyChange], None]
             for message in inbox.take(min(POLL_S, max(0.0, rollout.wakes_at(now) - now))):
                 message()
     if errors:
-        device.stale = True
         raise errors[0]
     return rollout.outcome

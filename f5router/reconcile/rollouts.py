@@ -13,7 +13,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import UNCERTAIN_ERRORS, Busy, is_usable
+from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, Unconfirmed, is_usable
 from f5router.model.objects import Ref
 from f5router.plan.change import UPDATE, AnyChange, Plan
 from f5router.plan.diff import diff
@@ -23,6 +23,7 @@ from f5router.reconcile.retention import Retention
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
 from f5router.reconcile.table import RowState, Table, errors
 from f5router.reconcile.timers import Timers
+from f5router.reconcile.whole_reading import DeviceReader
 
 PATIENCE_S, GROUP_PATIENCE_S = 1.0, 10.0
 """Time without a reply after which a write hangs: of one object, and of a group of them. Everything that does
@@ -44,14 +45,15 @@ class Rollouts:
     """The loop's thread calls its methods."""
 
     def __init__(self, engine: Engine, device: Device, table: Table, members: Members,
-                 retention: Retention, *, timers: Timers, clock: Callable[[], float], slice_s: float,
-                 rebuild: Callable[[], None]):
+                 retention: Retention, reader: DeviceReader, *, timers: Timers, clock: Callable[[], float],
+                 slice_s: float, rebuild: Callable[[], None]):
         """Args:
             slice_s: a rollout that others wait for ends after this long.
             rebuild: builds the pools anew whose Services have changed.
         """
         self._engine, self._device, self._table, self._members = engine, device, table, members
         self._retention, self._guard, self._timers = retention, retention.guard, timers
+        self._reader = reader
         self._clock, self._slice_s, self._rebuild = clock, slice_s, rebuild
         table.on_recovery = weakly(self._note_recovery)
         self.current: Rollout | None = None
@@ -96,7 +98,7 @@ class Rollouts:
         while True:
             now = self._clock()
             if self.current is None:
-                if not may_begin or self._device.stale or self.trouble is not None:
+                if not may_begin or self._reader.reason or self.trouble is not None:
                     return
                 self.before_plan()
                 if not self.is_due or not self._may_begin():
@@ -118,7 +120,7 @@ class Rollouts:
     def suspend(self, error: Exception) -> None:
         """Send nothing more until the owner resumes: the device itself failed."""
         if not isinstance(error, Busy):  # else the request was not executed
-            self._device.stale = True
+            self._reader.must_read(f"trouble: {error}")
         if self.trouble is None or isinstance(self.trouble, Busy):
             self.trouble = error
         if self.current is None:
@@ -290,6 +292,9 @@ class Rollouts:
         (rollout.outcome if rollout is not None and is_current else self.outcome).add(outcome)
         if rollout is not None and len(done) + len(outcome.failed) + len(outcome.in_use) < len(changes):
             rollout.drop()  # never Changes of a later stage before those that were not sent
+        for ref, error in outcome.failed.items():
+            if isinstance(error, NotFound | Unconfirmed):  # somebody else may have changed it
+                self._reader.must_read(f"{ref}: {error}")
         self.on_settled()
         if rollout is None and outcome.failed:
             self.is_demanded = True  # what stays because of a refusal may have to be corrected
@@ -319,7 +324,7 @@ class Rollouts:
                 self._timers.at(due, "deferred deletes", lambda: None)
         self.outcome.add(outcome)
         if outcome.done and self._device.facts.original.reencrypt and not self._table.queue:
-            self._device.stale = True  # what was there only until the original's Rules were ours goes now
+            self._reader.must_read("what was there only until the original's Rules were ours goes now")
         self.on_settled()
         if rollout.corrects or self.trouble is not None:
             self.on_end()

@@ -1,11 +1,17 @@
-"""A reading of the whole device, in threads: which unit is active, the facts, and then the objects."""
+"""Readings of the whole device, in threads: which unit is active, the facts, and then the objects."""
 
+import logging
+import math
 from collections.abc import Callable
 
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job
 from f5router.icontrol.observe import DeviceReading
 from f5router.model.device_facts import DeviceFacts
+
+log = logging.getLogger(__name__)
+
+IN_DOUBT = "a write was left in doubt during the last reading"
 
 
 class WholeReading:
@@ -58,3 +64,51 @@ class WholeReading:
             self._device.fail_reading()
             self._on_end(job.error)
         return job.error is not None
+
+
+class DeviceReader:
+    """Knows why the device must be read before the next Plan, and reads it. The loop's thread uses it."""
+
+    def __init__(self, device: Device, *, clock: Callable[[], float], on_facts: Callable[[DeviceFacts], None],
+                 on_end: Callable[[Exception | None], None]):
+        """Args: on_facts, on_end: as those of WholeReading."""
+        self._device, self._clock = device, clock
+        self._on_facts, self._on_end = on_facts, on_end
+        self.reason = "nothing is known of it"
+        """Why the device must be read; "" if what is known of it is right."""
+        self.reading: WholeReading | None = None
+        """The reading under way."""
+        self.read_at = -math.inf
+        """When the last reading began, in monotonic seconds."""
+        self._number = 0
+        """Number of the reading whose end counts."""
+
+    def must_read(self, reason: str) -> None:
+        """Let a reading come before the next Plan. Args: reason: for the log."""
+        if not self.reason:
+            log.debug("BIG-IP to be read", extra={"reason": reason})
+            self.reason = reason
+
+    def begin(self, *, create_folder: bool = True) -> None:
+        """Begin to read. Args: as those of WholeReading."""
+        self.read_at = self._clock()
+        self._number += 1
+        number = self._number
+        self.reading = WholeReading(
+            self._device, create_folder=create_folder, on_facts=self._on_facts,
+            on_end=lambda error: self._ended(error) if number == self._number else None)
+
+    def taken(self) -> None:
+        """Record that the device was read."""
+        self.reason = IN_DOUBT if self._device.unconfirmed else ""
+
+    def drop(self) -> None:
+        """Ignore the end of the reading under way."""
+        self._number += 1
+        self.reading = None
+
+    def _ended(self, error: Exception | None) -> None:
+        self.reading = None
+        if error is None:
+            self.taken()
+        self._on_end(error)

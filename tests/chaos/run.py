@@ -423,7 +423,7 @@ class Site:
     def _is_busy(self) -> bool:
         """True if the router knows that something is left to do."""
         reconciler = self._router.reconciler
-        return pump.next_retry(reconciler) is not None or reconciler.device.stale
+        return pump.next_retry(reconciler) is not None or reconciler.reader.reason
 
     def _cheap_problems(self, wanted: expected.Expected) -> list[str]:
         """Return what is wrong, by a look that costs little."""

@@ -60,7 +60,7 @@ class Hand:
 
     def read(self) -> None:
         """The period is over: a full pass."""
-        self.direct.reconciler.device.stale = True
+        self.direct.reconciler.must_read("of the test")
         self.direct.change()
 
     def refuse(self, method: str, path: str) -> None:

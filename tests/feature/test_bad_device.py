@@ -135,11 +135,11 @@ def test_a_reading_of_which_something_else_answers_a_part(lab, path):
     lab.converge(router)
     lab.clear()
     other = Elsewhere(lab, path)
-    router.device.stale = True
+    router.reconciler.must_read("of the test")
     pump.attempt(router)
     assert other.count == 1
     assert lab.writes() == []
-    assert not router.device.stale
+    assert not router.reconciler.reader.reason
     assert admitted(lab, "a") == admitted(lab, "b") == "True"
 
 

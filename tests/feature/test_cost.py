@@ -107,7 +107,7 @@ def test_a_device_that_joins_others_is_asked_from_the_next_reading_on(lab):
     lab.converge(router)
     lab.bigip.join_group("pair")
     router.upkeep.drift.begin()
-    until(lambda: router.upkeep.drift.step() or router.device.stale)
+    until(lambda: router.upkeep.drift.step() or router.reconciler.reader.reason)
     lab.bigip.set_failover("STANDBY")
     lab.later(failover.FRESH_S)
     with pytest.raises(Standby):
@@ -156,7 +156,7 @@ def test_work_of_an_endpoint_event(lab):
         device = wiring.build_device(config, stack)
         reconciler = Reconciler(engine, device, folder=config.folder, clock=time.monotonic)
         pump.whole_plan(reconciler)
-        device.observed, device.stale = dict(engine.objects), False
+        device.observed = dict(engine.objects)
         for number in range(3):
             line = manifests.endpoints("ns0", "svc0", ("10.0.0.0", f"10.200.0.{number + 10}"))
             calls: Counter = Counter()

@@ -30,7 +30,7 @@ def read_again(lab, running) -> None:
     lab.later(PERIOD_S)
     controller.inbox.wake()
     until(lambda: len(reads(lab)) > before and not controller.upkeep.drift.is_active
-          and not controller.device.stale and controller.next_turn_at() > lab.clock())
+          and not controller.reconciler.reader.reason and controller.next_turn_at() > lab.clock())
 
 
 def reads(lab) -> list:

@@ -45,7 +45,7 @@ def pass_time(lab, routers, seconds: float) -> None:
 def is_idle(lab, running) -> bool:
     router = running.router
     return (router.next_turn_at() > lab.clock() and not router.upkeep.drift.is_active
-            and router.upkeep.hint.due_at() < math.inf and not router.device.stale)
+            and router.upkeep.hint.due_at() < math.inf and not router.reconciler.reader.reason)
 
 
 def ready(running) -> str:

@@ -126,7 +126,7 @@ def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
     assert lab.admitted("shop", "a")["status"] == "True"
     key_and_uid = Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"]
     lab.bigip.set_failover("STANDBY")
-    router.device.stale = True
+    router.reconciler.must_read("of the test")
     pump.attempt(router)
     assert not router.reporter.statuses.is_requested(*key_and_uid)
     lab.bigip.set_failover(unit.ACTIVE)

@@ -185,7 +185,7 @@ def test_a_request_near_the_time_limit(lab, serve, caplog):
     served.router.reconciler.device.client.slow_requests.record("GET", "/mgmt/tm/ltm/policy", 45.0)
     for _ in range(2):
         pump.attempt(served.router)
-        served.router.device.stale = True
+        served.router.reconciler.must_read("of the test")
     (record,) = [each for each in caplog.records if each.message.startswith("requests near the time limit")]
     assert record.problem.startswith("GET /mgmt/tm/ltm/policy takes over 40 s")
     assert f"[+]bigip-reached ok: {record.problem}" in served.get("/readyz?verbose").text.splitlines()

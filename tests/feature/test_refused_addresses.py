@@ -122,7 +122,7 @@ def test_a_self_ip_that_comes_later(lab):
     assert lab.converge(router) == []
     assert members(lab) == {POD, SELF}
     self_ip(lab)
-    router.reconciler.device.stale = True
+    router.reconciler.must_read("of the test")
     passed(lab, router)
     assert members(lab) == {POD}
     assert len(warned(lab)) == 1

@@ -40,7 +40,7 @@ class Shard:
         self.router.device.observe()
         # Else the engine knows nothing of the cluster before the first reading.
         self.router.reconciler.take_facts(self.router.device.facts)
-        self.router.device.stale = True
+        self.router.reconciler.must_read("of the test")
 
     def catch_up(self) -> None:
         """Take events until all that the API server has is known."""

@@ -96,7 +96,7 @@ def test_while_the_device_is_away_nothing_is_removed(lab):
     lab.bigip.stop()
     lab.apply(labelled(manifests.route("a"), **GREEN))
     until(lambda: router.cluster.pending())
-    router.reconciler.device.stale = True
+    router.reconciler.must_read("of the test")
     failing_pass(lab, router)
     assert lab.admitted("shop", "a")["status"] == "True"
     lab.bigip.start()

@@ -187,7 +187,7 @@ def test_a_route_that_was_judged_is_not_new(lab):
     router.reconcile_once()
     until(router.reporter.statuses.pending)
     lab.bigip.stop()
-    router.reconciler.device.stale = True
+    router.reconciler.must_read("of the test")
     failing_pass(lab, router)
     assert {lab.admitted("shop", name)["status"] for name in "ab"} == {"True"}
 
@@ -235,7 +235,7 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
     said = [record for record in caplog.records if record.message == told]
     assert [record.route for record in said] == (["shop/bad"] if told else [])
     lab.kube.clear_faults()
-    router.reconciler.device.stale = True  # as after --f5-resync-interval
+    router.reconciler.must_read("of the test")  # as after --f5-resync-interval
     router.reconcile_once()
     assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "bad")["status"] == "True"

@@ -161,7 +161,7 @@ def test_kinds(direct, kind, insecure, plain, secure, foreign):
             "ltm/virtual/~Common~https-ose-vserver/profiles",
             {"name": "/Common/serverssl", "context": "serverside"},
         )
-        direct.reconciler.device.stale = True
+        direct.reconciler.must_read("of the test")
     direct.change(route("a", kind=kind, insecure=insecure), *PODS)
     for tls, expected in ((False, plain), (True, secure)):
         decision = direct.ask("www.example.com", "/p", tls=tls)

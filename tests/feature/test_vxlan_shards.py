@@ -60,7 +60,7 @@ def test_when_the_first_is_gone(lab):
     assert len(lab.converge(two)) == 1
     lab.change("DELETE", "net/self/~P1~10.131.0.5~14")
     lab.change("DELETE", "net/tunnels/tunnel/~P1~vxlan5000")
-    two.reconciler.device.stale = True
+    two.reconciler.must_read("of the test")
     assert lab.converge(two) == []
     assert fdb(lab, "/P2") == MACS
     assert "/P2/10.130.2.5/14" in network(lab, "/P2")

@@ -132,7 +132,7 @@ def test_a_node_far_from_the_device(near, caplog):
     assert network_writes(near) == [("POST", "net/route")]
     assert routes(near) == {"10.128.2.0/23": "10.3.89.2"}
     address(near, "172.31.0.213/24")
-    router.reconciler.device.stale = True
+    router.reconciler.must_read("of the test")
     router.reconcile_once()
     assert routes(near) == {**ROUTES, "10.128.0.0/23": "172.31.0.18"}
 

@@ -268,12 +268,12 @@ def test_whatever_differs_is_tried_again(events, meanwhile, seed):
                 clock.now = max(clock.now, pump.next_retry(reconciler) or 0.0)
             elif event == "switch":
                 device.switch()
-                device.stale = True
+                reconciler.must_read("of the test")
             elif event == "forget":  # another router leads for a while
                 reconciler.forget_changes()
                 reconciler.start_over(follows=False)
             elif event == "read":
-                device.stale = True
+                reconciler.must_read("of the test")
             else:
                 reconciler.apply(delta(*event))
             passes(reconciler, clock)

@@ -42,7 +42,7 @@ class Router:
     def apply(self, *objects, gone=(), unread=frozenset(), undecided=frozenset()) -> dict:
         changes = delta(*((obj, True) for obj in objects), *((obj, False) for obj in gone))
         self.reconciler.apply(replace(changes, sources_unread=unread, undecided=undecided))
-        self.device.stale = True
+        self.reconciler.must_read("of the test")
         passes(self.reconciler, self.clock)
         return dict(self.device.sender.there)
 
