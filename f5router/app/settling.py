@@ -33,6 +33,8 @@ class Settling:
         self._saved_at = float("-inf")
         """When the last save ended."""
         self._is_saving = self._is_syncing = False
+        self._is_tidying = False
+        """LTM nodes are being removed: one thread at a time does so."""
         self._tidy_failures = 0
         """Attempts in a row that have left LTM nodes."""
         self._save_ended = threading.Event()
@@ -82,11 +84,22 @@ class Settling:
         at, now = self.settles_at(), self._clock()
         if at is None or self._timers is None:
             return
-        if at > now or self._is_saving:
-            self._timers.at(max(at, now + AGAIN_S if self._is_saving else at), "settle", self._settle)
+        if at > now:
+            self._timers.at(at, "settle", self._settle)
+        elif self._is_saving or self._is_tidying:
+            self._timers.at(now + AGAIN_S, "settle", self._settle)
         else:
-            self._device.keep_used_nodes()
-            self._device.dispatcher.send(self._tidy, self._tidied)
+            self._send_tidy(self._tidied)
+
+    def _send_tidy(self, then: Callable[[Job], None]) -> None:
+        """Begin to remove some LTM nodes. Args: then: called at the end."""
+        def ended(job: Job) -> None:
+            self._is_tidying = False
+            then(job)
+
+        self._is_tidying = True
+        self._device.keep_used_nodes()
+        self._device.dispatcher.send(self._tidy, ended)
 
     def _tidied(self, job: Job) -> None:
         """Go on with more LTM nodes, or save."""
@@ -112,8 +125,8 @@ class Settling:
 
     def _tidy_left(self) -> None:
         """Remove LTM nodes that an earlier attempt has left."""
-        self._device.keep_used_nodes()
-        self._device.dispatcher.send(self._tidy, lambda job: self._tidy_again(failed=not job.result))
+        if not self._is_tidying:  # else it is set again at the end
+            self._send_tidy(lambda job: self._tidy_again(failed=not job.result))
 
     def _save_now(self) -> Exception | None:
         """Save; returns the error with which it ended."""

@@ -127,6 +127,25 @@ def test_a_write_while_nodes_are_removed():
     assert world.device.orphans == 1
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_one_thread_at_a_time_removes_nodes(fails):
+    """Also if writes settle, or a back-off ends, while a request for it hangs."""
+    world = World(Device(orphans=5))
+    if fails:
+        world.device.refusals = [Busy("DELETE", "/node", "busy")]
+        world.settling.record_write()
+        world.advance(5)
+    world.settling.record_write()
+    for seconds in (5, 5, AGAIN_S, 100):
+        world.advance(seconds, ends=False)
+        world.settling.record_write()
+        assert len(world.device.jobs) == 1
+    world.device.end_jobs()
+    for _ in range(4):
+        world.advance(5)
+    assert (world.device.orphans, len(world.device.jobs)) == (0, 0)
+
+
 def test_nodes_that_could_not_be_removed_are_tried_again():
     """Ever more rarely, and nothing is saved for that."""
     world = World(Device(orphans=1))
