@@ -229,9 +229,8 @@ class Reconciler:
         """Let a reading of the device come before the next Plan. Args: reason: for the log."""
         self.reader.must_read(reason)
 
-    def _note_retry(self) -> None:
-        """Read the device before an object is tried again: what stood in the way may have changed."""
-        self.must_read("a back-off has ended")
+    def _note_retry(self, ref: Ref) -> None:
+        self.must_read(f"{ref}: its back-off has ended")
 
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""

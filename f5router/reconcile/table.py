@@ -9,7 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError, is_usable
+from f5router.model.errors import (
+    UNCERTAIN_ERRORS,
+    BigIPError,
+    Conflict,
+    NotFound,
+    Refused,
+    Unconfirmed,
+    is_usable,
+)
 from f5router.model.limits import Backoff
 from f5router.model.ltm import BigIPState, Pool
 from f5router.model.objects import Ref
@@ -79,8 +87,9 @@ class Table:
         self.waiting: dict[Ref, set[Ref]] = {}
         """BLOCKED rows by the object that they wait for."""
         self._changed: set[Ref] = set()
-        self.on_retry: Callable[[], None] = lambda: None
-        """Called when the back-off of an object has ended: `retry_due` follows when the device was read."""
+        self.on_retry: Callable[[Ref], None] = lambda ref: None
+        """Called when the back-off of an object has ended that is not tried before the device was read:
+        `retry_due` follows then."""
         self.on_recovery: Callable[[], None] = lambda: None
         """Called when an object that was refused is in place, or usable, or not wanted any more."""
 
@@ -305,7 +314,13 @@ class Table:
     # --- indexes ---------------------------------------------------------------------------
 
     def _set_timer(self, ref: Ref, row: ObjectRow) -> None:
-        self.timers.at(row.until, ref, lambda: self.on_retry())
+        self.timers.at(row.until, ref, lambda: self._end_back_off(ref))
+
+    def _end_back_off(self, ref: Ref) -> None:
+        if _needs_reading(self.error(ref)):
+            self.on_retry(ref)
+        else:
+            self.retry(ref)
 
     def _fail(self, ref: Ref, error: BigIPError) -> ObjectRow:
         row = self.rows.setdefault(ref, ObjectRow())
@@ -345,6 +360,16 @@ class Table:
             self.members.pop(ref, None)
         elif row.state is RowState.SENT:
             self.sent.pop(ref, None)
+
+
+def _needs_reading(error: BigIPError) -> bool:
+    """True if another attempt is of use only if something else is there than the router knows.
+
+    The last one may have been carried out, late too. Somebody else may have made the object, or deleted
+    it. Or nothing was sent, as something is missing.
+    """
+    return isinstance(error, Conflict | NotFound | Unconfirmed) or (
+        isinstance(error, Refused) and not error.status)
 
 
 def errors(failures: Mapping[Ref, ObjectRow], without: Collection[Ref]) -> dict[Ref, BigIPError]:

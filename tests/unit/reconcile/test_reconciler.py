@@ -365,6 +365,24 @@ def test_what_was_refused_is_tried_again_when_its_back_off_ends(serve):
     assert served.refs(Rule.KIND)
 
 
+@pytest.mark.parametrize(("fate", "is_read"), [("refused", False), ("gone", True)])
+def test_the_end_of_a_back_off_costs_one_write_of_each(serve, fate, is_read):
+    """The device is read before only where that can help."""
+    names, begun, tried = [f"r{number}" for number in range(20)], [], []
+    served = serve(service("web"), endpoints("10.1.1.1"))
+    served.fail(rule=fate)
+    served.apply(*(route(name, path=f"/{name}") for name in names))
+    served.device.on_reading = lambda: begun.append(served.clock.now)
+    served.sender.before_reply = tried.append
+    for _ in range(3):
+        begun.clear()
+        tried.clear()
+        served.clock.now = max(served.clock.now, pump.next_retry(served.reconciler))
+        pump.settle(served.reconciler, served.clock)
+        assert len(tried) == len({change.ref for change in tried}) == len(names)
+        assert bool(begun) is is_read
+
+
 def test_an_event_ends_a_back_off(serve):
     served = serve(service("web"), endpoints("10.1.1.1"))
     served.fail(pool="refused")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.model.errors import Incomplete, NotFound, Refused, Unconfirmed
+from f5router.model.errors import Conflict, Forbidden, Incomplete, NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, PoolMember, Redirect, Rule
 from f5router.model.objects import Ref
 from f5router.reconcile.table import OVERTAKEN_AFTER, RETRY_FIRST_S, RowState, Table, errors
@@ -60,8 +60,8 @@ class Bench:
         self.table.on_retry = self._read
         self.table.on_recovery = lambda: self.told.append("recovery")
 
-    def _read(self) -> None:
-        """A back-off has ended: the device is read, and what is due is tried."""
+    def _read(self, ref: Ref) -> None:
+        """The device is read, and what is due is tried."""
         self.told.append("retry")
         self.table.retry_due()
 
@@ -164,9 +164,8 @@ def test_the_back_off_grows(bench):
         bench.pass_time(delays[-1] - 1)
         assert (bench.state(R), bench.told) == (REFUSED_STATE, [])
         bench.pass_time(1)
-        assert (bench.state(R), R in table.queue, bench.told) == (DUE, True, ["retry"])
+        assert (bench.state(R), R in table.queue, bench.told) == (DUE, True, [])
         assert table.next_due() is None
-        bench.told.clear()
     assert delays == [5, 10, 20, 40, 80, 160, 300, 300]
     bench.take(R)
     table.send(R)
@@ -174,6 +173,21 @@ def test_the_back_off_grows(bench):
     bench.observed.clear()
     table.refuse(R, REFUSED)
     assert table.rows[R].until == bench.now + RETRY_FIRST_S
+
+
+@pytest.mark.parametrize(("error", "is_read"), [
+    pytest.param(REFUSED, False, id="refused"),
+    pytest.param(UNUSABLE, False, id="refused in part"),
+    pytest.param(Forbidden("POST", "x", "no", alone=True), False, id="forbidden"),
+    pytest.param(UNCONFIRMED, True, id="no usable reply"),
+    pytest.param(GONE, True, id="not found"),
+    pytest.param(Conflict(text="exists", status=409), True, id="exists already"),
+    pytest.param(Refused(text="the virtual server is not there"), True, id="not sent"),
+])
+def test_a_reading_comes_first_only_where_it_can_help(bench, error, is_read):
+    bench.table.refuse(R, error)
+    bench.pass_time(RETRY_FIRST_S)
+    assert (bench.told[-1:], bench.state(R)) == (["retry"] if is_read else [], DUE)
 
 
 @pytest.mark.parametrize("state", [REFUSED_STATE, BLOCKED])
