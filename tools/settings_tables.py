@@ -58,6 +58,7 @@ PLACES = {
     "leader-elect": "high-availability.md",
     "f5-drift-interval": "operations.md#drift",
     "f5-statistics-interval": "operations.md#statistics-of-the-big-ip",
+    "f5-statistics-members": "operations.md#statistics-of-pool-members",
     "f5-resync-interval": "operations.md#drift",
     "listen-addr": "#address",
     "stats-user": "#login-for-metrics",

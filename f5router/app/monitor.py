@@ -94,6 +94,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
                     sync=lambda: syncer.state, slow=lambda: device.client.slow_requests.warnings(),
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
+    statistics = _statistics(config, reconciler, health, campaign)
     sources = Sources(lambda: device.counts, {
         "cluster": cluster.pending, "objects": lambda: reconciler.queue_lengths()[0],
         "members": lambda: reconciler.queue_lengths()[1], "status": statuses.pending,
@@ -107,12 +108,12 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
         routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
-        statistics=_statistics(config, reconciler, health, campaign).newest,
+        statistics=statistics.newest, readings=statistics.readings,
         default_certificate=lambda: reconciler.engine.tls_files.default_certificate,
         watches=cluster.watch_counts,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
-    return Monitor(health, Metrics(sources, most_pools=config.statistics_pools), reconciler,
-                   queues=sources.queues)
+    metrics = Metrics(sources, most_pools=config.statistics_pools, most_members=config.statistics_members)
+    return Monitor(health, metrics, reconciler, queues=sources.queues)
 
 
 def _held(guard: DeleteGuard) -> str:
@@ -131,6 +132,7 @@ def _statistics(config: Config, reconciler: Reconciler, health: Health,
         lambda: {ref.path: len(obj.members) for ref, obj in dict(device.observed).items()
                  if isinstance(obj, Pool)},
         tuple(dict.fromkeys(server for server in servers if server)), interval_s=config.statistics_interval_s,
+        most_members=config.statistics_members,
         may_read=lambda: health.is_reached() and (campaign is None or campaign.leads()))
 
 

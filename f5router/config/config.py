@@ -107,6 +107,7 @@ class Config(pod_network.PodNetwork):
     """True if they may be rarer where they cost much: nobody has set the interval."""
     statistics_interval_s: float
     statistics_pools: int
+    statistics_members: int
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
     observe_interval_adapts: bool
@@ -245,6 +246,7 @@ def _config(reader: Reader) -> Config:
         drift_interval_adapts=not reader.is_set("f5-drift-interval"),
         statistics_interval_s=reader.value("f5-statistics-interval"),
         statistics_pools=reader.value("f5-statistics-pools"),
+        statistics_members=reader.value("f5-statistics-members"),
         observe_interval_s=reader.value("f5-resync-interval"),
         observe_interval_adapts=not reader.is_set("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,

@@ -336,6 +336,9 @@ _TIMING = (
     Option("f5-statistics-pools", "ROUTER_F5_STATISTICS_POOLS", "500", TIMING,
            "Maximum number of pools with metrics of their own; with more, they are added up.",
            "NUMBER", parsers.integer(0, 100_000)),
+    Option("f5-statistics-members", "ROUTER_F5_STATISTICS_MEMBERS", "0", TIMING,
+           "Maximum number of pool members with metrics of their own, a request for each pool; 0 for none.",
+           "NUMBER", parsers.integer(0, 2_000)),
     Option("f5-resync-interval", "ROUTER_F5_RESYNC_INTERVAL", "5m", TIMING,
            "How often the BIG-IP's objects are read again, to repair changes made by others; less often if "
            "that is costly, unless it is set.",

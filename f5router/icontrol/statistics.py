@@ -1,17 +1,15 @@
-"""Statistics of pools and virtual servers, as the BIG-IP counts them; the health of members; single pools.
+"""Statistics of pools, members and virtual servers, as the BIG-IP counts them; single pools.
 
 One request reads those of all pools of the device. There is no documented filter for `/stats`, so the caller
-picks its own. Members have no such collection outside of /Common.
+picks its own. Members have no such collection outside of /Common: each pool's are a request.
 
-Sources: F5Networks/f5-appsvcs-extension#918 (statistics of all pools in one reply, of members per pool);
-recordings of ltm/pool/stats of 17.0.0.1 and of items of 13.1.1 and 16.0.0 (bigip-behaviour.md A3): keys of
-entries differ between versions, `tmName` is the full path; e-XpertSolutions/f5-rest-client#22 and
-pr8kerl/f5er#16: `memberCnt` is in replies of 13.1, but not of 12.1.
+Sources: bigip-behaviour.md A3 has the names of the counters, and where each is recorded or documented. Keys
+of entries differ between versions, `tmName` is the full path; members have `addr` and `port` instead.
 """
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,13 +17,18 @@ from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import NotReady
+from f5router.model.errors import NotReady, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 
+CONNFAILS = "connfails"
+"""Connections that a TCP profile could not open: inferred from `ltmTcpProfileStatConnfails` of
+F5-BIGIP-LOCAL-MIB, whose names for HTTP profiles correspond to those of REST."""
 POOLS, VIRTUALS = "ltm/pool", "ltm/virtual"
 BITS_OF_A_BYTE = 8
+RESPONSES = ("2xx", "3xx", "4xx", "5xx")
+"""Classes of responses that an HTTP profile counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,10 @@ class Traffic:
     bytes_out: int = 0
     requests: int = 0
     """HTTP requests, where an HTTP profile counts them."""
+    max_connections: int | None = None
+    """Most that were open at once; None for objects that were added up."""
+    queued: int | None = None
+    """Connections that wait for a member; None for objects without a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,28 @@ class PoolStatistics:
     """False for a pool without a monitor: nobody knows which of its members are up."""
 
 
+@dataclass(frozen=True, slots=True)
+class MemberStatistics:
+    """Traffic and health of a pool member."""
+
+    traffic: Traffic
+    is_available: bool | None = None
+    """By its monitors; None without any."""
+    is_enabled: bool = True
+    """False if an administrator has disabled it, or its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualStatistics:
+    """Traffic of a virtual server, and what its profiles count of it."""
+
+    traffic: Traffic
+    responses: Mapping[str, int] = field(default_factory=dict)
+    """HTTP responses by class, of RESPONSES; empty if no HTTP profile counts them."""
+    connection_errors: int | None = None
+    """Connections to pool members that could not be opened; None if no TCP profile counts them."""
+
+
 def pools(client: Client) -> dict[str, PoolStatistics]:
     """Read the statistics of all pools of the device by path. Raises: BigIPError."""
     reply = client.statistics(f"/mgmt/tm/{POOLS}/stats")
@@ -68,10 +97,44 @@ def pool(client: Client, path: str) -> PoolStatistics | None:
     return next((_pool(values) for _, values in _entries(reply)), None)
 
 
-def virtual_server(client: Client, path: str) -> Traffic | None:
-    """Read the statistics of a virtual server; None if the reply has none. Raises: BigIPError."""
-    reply = client.statistics(f"/mgmt/tm/{item_path(VIRTUALS, path)}/stats")
-    return next((_traffic(values, "clientside") for _, values in _entries(reply)), None)
+def members(client: Client, pool: str) -> dict[str, MemberStatistics]:
+    """Read the statistics of a pool's members by address and port, as `10.1.2.3:80`. Raises: BigIPError."""
+    reply = client.statistics(f"/mgmt/tm/{item_path(POOLS, pool)}/members/stats")
+    read = {}
+    for _, values in _entries(reply):
+        address, port = _text(values, "addr"), _number(values, "port")
+        if address:  # not of the pool itself, as in a reply of 13.1 to a name without a partition
+            read[f"[{address}]:{port}" if ":" in address else f"{address}:{port}"] = MemberStatistics(
+                _traffic(values, "serverside", "connq"),
+                {"available": True, "offline": False}.get(_text(values, "status.availabilityState")),
+                _text(values, "status.enabledState") in ("enabled", ""))
+    return read
+
+
+def virtual_server(client: Client, path: str) -> VirtualStatistics | None:
+    """Read the statistics of a virtual server by two requests; None if the first reply has none.
+
+    Raises: BigIPError; a refusal of the second request only leaves out what profiles count.
+    """
+    url = f"/mgmt/tm/{item_path(VIRTUALS, path)}"
+    reply = client.statistics(f"{url}/stats")
+    traffic = next((_traffic(values, "clientside") for _, values in _entries(reply)), None)
+    if traffic is None:
+        return None
+    try:
+        reply = client.statistics(f"{url}/profiles/stats")
+    except Refused as exc:
+        log.debug("statistics of profiles not read", extra={"virtual_server": path, "error": str(exc)})
+        return VirtualStatistics(traffic)
+    by_type: dict[str, list[Mapping[str, Any]]] = {}
+    for _, values in _entries(reply):
+        by_type.setdefault(_text(values, "typeId"), []).append(values)
+    http = by_type.get("ltm profile http")
+    failures = [_number(values, CONNFAILS) for values in by_type.get("ltm profile tcp", ())
+                if CONNFAILS in values]
+    responses = {name: sum(_number(values, f"resp_{name}Cnt") for values in http)
+                 for name in RESPONSES} if http else {}
+    return VirtualStatistics(traffic, responses, sum(failures) if failures else None)
 
 
 def _entries(reply: JSON) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -92,16 +155,18 @@ def _path(url: str) -> str:
 
 def _pool(values: Mapping[str, Any]) -> PoolStatistics:
     return PoolStatistics(
-        _traffic(values, "serverside"), _number(values, "memberCnt") if "memberCnt" in values else None,
+        _traffic(values, "serverside", "connqAll"),
+        _number(values, "memberCnt") if "memberCnt" in values else None,
         _number(values, "activeMemberCnt"), _text(values, "status.availabilityState") != "unknown")
 
 
-def _traffic(values: Mapping[str, Any], side: str) -> Traffic:
-    """Args: side: whose connections are counted."""
+def _traffic(values: Mapping[str, Any], side: str, queue: str = "") -> Traffic:
+    """Args: side: whose connections are counted; queue: name of the queue, "" without one."""
     return Traffic(
         _number(values, f"{side}.curConns"), _number(values, f"{side}.totConns"),
         _number(values, f"{side}.bitsIn") // BITS_OF_A_BYTE,
-        _number(values, f"{side}.bitsOut") // BITS_OF_A_BYTE, _number(values, "totRequests"))
+        _number(values, f"{side}.bitsOut") // BITS_OF_A_BYTE, _number(values, "totRequests"),
+        _number(values, f"{side}.maxConns"), _number(values, f"{queue}.depth") if queue else None)
 
 
 def _number(values: Mapping[str, Any], name: str) -> int:

@@ -93,6 +93,8 @@ class Sources:
     """Certificate for clients that name no Host of a Route; None for that of the virtual server."""
     statistics: Callable[[], Statistics | None] = lambda: None
     """Statistics of the BIG-IP."""
+    readings: Callable[[], Mapping[str, int]] = dict
+    """Readings of the statistics by their result."""
     times: ChangeTimes | None = None
     """Times from events to writes."""
     drift: DriftCounts | None = None

@@ -30,7 +30,7 @@ from f5router import __version__
 from f5router.admission.admission import DEVICE_REJECTED
 from f5router.model.cluster import Key
 from f5router.monitoring.collectors import IngressRouteCounts, ReadCounts, Sources
-from f5router.monitoring.statistics import TrafficCounts
+from f5router.monitoring.traffic_counts import TrafficCounts
 from f5router.plan.change import AnyChange
 from f5router.reconcile.report import Report
 from f5router.status.condition import Verdict
@@ -107,9 +107,11 @@ class _Counted(Collector):
 class Metrics:
     """Registry of all metrics. Only the thread that makes the passes uses anything but `page`."""
 
-    def __init__(self, sources: Sources, *, most_pools: int = 0, wall: Callable[[], float] = time.time):
+    def __init__(self, sources: Sources, *, most_pools: int = 0, most_members: int = 0,
+                 wall: Callable[[], float] = time.time):
         """Args:
         most_pools: number of pools up to which each has series of its own.
+        most_members: number of pool members that have series at most.
         wall: seconds since the epoch.
         """
         self._wall = wall
@@ -119,7 +121,8 @@ class Metrics:
         registry.register(ReadCounts(sources))
         self._counted = _Counted(sources)
         registry.register(self._counted)
-        registry.register(TrafficCounts(sources.statistics, most_pools))
+        registry.register(TrafficCounts(
+            sources.statistics, sources.readings, most_pools, most_members))
         if sources.ingress_routes is not None:
             registry.register(IngressRouteCounts(sources.ingress_routes))
         self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)

@@ -174,8 +174,8 @@ class Endpoints:
             if not segments:
                 return self._collection(kind, key, request)
             name = self._decode(segments[0])
-            if name == "stats" and len(segments) == 1 and not key:
-                return statistics.collection(self.store, kind)
+            if name == "stats" and len(segments) == 1:
+                return statistics.collection(self.store, kind, key)
             bare = bare or (kind.parent is None and kind.partitioned and not name.startswith("/"))
             key, segments = kind.key_in_url(self.store, key, name), segments[1:]
             if not segments:

@@ -7,6 +7,7 @@ of a transaction and the saved configuration cost as much as what was written, n
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -81,6 +82,12 @@ class Tally:
     bytes_out: int = 0
     requests: int = 0
     """HTTP requests."""
+    waiting: int = 0
+    """Connections in the queue of a pool, or of a member."""
+    responses: Counter[int] = field(default_factory=Counter)
+    """HTTP responses of members by the first digit of their status."""
+    connect_failures: int = 0
+    """Connections to members that could not be opened."""
 
     def opened(self) -> None:
         self.current += 1

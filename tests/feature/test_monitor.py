@@ -175,7 +175,7 @@ def test_statistics_of_the_device(lab, serve):
     assert sorted(pool for _, pool, _ in families["f5router_pool_connections_total"]) == sorted(pools)
     servers = {server for _, server in families["f5router_virtual_server_requests_total"]}
     assert servers == {"/Common/ose-vserver", "/Common/https-ose-vserver"}
-    assert shown["f5router_bigip_requests_total", "statistics"] == 3
+    assert shown["f5router_bigip_requests_total", "statistics"] == 5  # all pools; each server, its profiles
 
 
 def test_a_request_near_the_time_limit(lab, serve, caplog):

@@ -2,10 +2,11 @@
 
 import datetime
 import subprocess
+from dataclasses import replace
 
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import RequestTimes
-from f5router.icontrol.statistics import PoolStatistics, Traffic
+from f5router.icontrol.statistics import MemberStatistics, PoolStatistics, Traffic, VirtualStatistics
 from f5router.kube.api.counts import FAILURES, LISTS, WATCHES, WatchCounts
 from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
@@ -13,8 +14,10 @@ from f5router.model.errors import Refused
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.monitoring.collectors import Sources
+from f5router.monitoring.growth import Rate
+from f5router.monitoring.members import SeenHealth
 from f5router.monitoring.metrics import Metrics
-from f5router.monitoring.statistics import Statistics
+from f5router.monitoring.statistics import MEMBER, POOL, SUCCESS, VIRTUAL_SERVER, Statistics
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.drift_counts import DriftCounts
@@ -46,14 +49,19 @@ def page() -> bytes:
         watches.add(what, "routes")
     end = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
     pair = TLSKeyPair("", "", "", "", Validity((), end, end))
-    statistics = Statistics("big-1", 1.0, {pool.path: PoolStatistics(Traffic(1, 2, 3, 4, 5), 2, 1)},
-                            {"/Common/vs": Traffic(1, 2, 3, 4, 5)}, Traffic())
+    traffic, member = Traffic(1, 2, 3, 4, 5, 6, 7), (pool.path, "10.1.0.1:80")
+    server = VirtualStatistics(replace(traffic, queued=None), {"2xx": 1}, 1)
+    objects = ((POOL, pool.path), (VIRTUAL_SERVER, "/Common/vs"), (MEMBER, *member))
+    statistics = Statistics(
+        "big-1", 1.0, {pool.path: PoolStatistics(traffic, 2, 1)}, {"/Common/vs": server}, Traffic(),
+        dict.fromkeys(objects, Rate(1.0, 2.0)),
+        {member: (MemberStatistics(traffic), SeenHealth(is_up=True, is_available=True))})
     counters = Metrics(Sources(
         lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
         request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
-        objects=lambda: {pool: None}, default_certificate=lambda: pair, statistics=lambda: statistics),
-        most_pools=1)
+        objects=lambda: {pool: None}, default_certificate=lambda: pair, statistics=lambda: statistics,
+        readings=lambda: {SUCCESS: 1}), most_pools=1, most_members=1)
     counters.wrote(Change(CREATE, None, Pool(pool.path)))
     key = Key("shop", "a")
     counters.record(Report(Outcome(failed={pool: Refused("POST", "x")}), False,

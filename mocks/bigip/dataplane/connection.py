@@ -12,6 +12,7 @@ from mocks.bigip.dataplane.shared import Shared
 from mocks.bigip.dataplane.state import Served, State
 from mocks.bigip.dataplane.tls import TLSWire
 from mocks.bigip.dataplane.wire import Wire
+from mocks.bigip.store import Tally
 
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -29,6 +30,7 @@ class Connection(Protocol):
         idle_s: idle time-out of the client side, None for the profile's; so has a Server.
         server_now: its connection to a member, None without.
         served: the record of its request.
+        tally: the counters of its virtual server.
     """
 
     shared: Shared
@@ -42,6 +44,7 @@ class Connection(Protocol):
     idle_s: float | None
     server_now: Server | None
     served: Served | None
+    tally: Tally
 
     def fire(self, event: str, variables: Mapping[str, str] = NONE) -> None:
         """Run the handlers of an event. Raises: RuleError, Unsupported, Reset."""

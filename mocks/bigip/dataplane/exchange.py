@@ -180,6 +180,7 @@ class Exchange:
                 self._compressor.change_head(head, profile)
         flow.fire("HTTP_RESPONSE_RELEASE")
         flow.served.status, flow.served.outcome = head.status, "served"
+        flow.tally.responses[head.status // 100] += 1
         if head.status == 101:
             self.upgraded, self.rest = True, self._parser.rest
         if head.chunked and self._request.version == "1.0":

@@ -21,7 +21,6 @@ from mocks.bigip.dataplane.state import Response, Served
 from mocks.bigip.dataplane.tls import TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.quirks import Quirk
-from mocks.bigip.store import Tally
 
 LINGER_S = 5.0
 """finWaitTimeout of the tcp profile: how long an ended connection is still read."""
@@ -32,9 +31,7 @@ SMALL = 65536
 
 
 class Balanced(Connection, Protocol):
-    """A connection that is balanced, and recorded. tally: its virtual server's."""
-
-    tally: Tally
+    """A connection that is balanced, and recorded."""
 
     async def connect(self, pool: str | None) -> Server:
         """A new server-side connection. Raises: NoServer, Reset, TLSFailure, Unsupported."""

@@ -39,7 +39,7 @@ class ServerSide:
             if chosen is None and (queue_s := self._queue_s(pool, tried)) is not None:
                 now = asyncio.get_running_loop().time()
                 queued_until = queued_until or now + queue_s
-                if await self.shared.balancer.freed(queued_until - now if queue_s < math.inf else None):
+                if await self._freed(pool, queued_until - now if queue_s < math.inf else None):
                     continue
             if chosen is None:
                 raise NoServer("no member available" if pool else "no pool")
@@ -53,6 +53,7 @@ class ServerSide:
             try:
                 server = await self._dial(chosen)
             except OSError as refused:
+                flow.tally.connect_failures += 1
                 tried.add(chosen.name)
                 if len(tried) > tries:
                     raise NoServer(str(refused)) from None
@@ -97,6 +98,15 @@ class ServerSide:
                 return None
             limit_ms = int(item.fields.get("queueTimeLimit", 0))
         return limit_ms / 1000 / self.shared.clock.speed if limit_ms else math.inf
+
+    async def _freed(self, pool: str, timeout_s: float | None) -> bool:
+        """Wait in the queue of a pool until a connection to any member ends; False after a time."""
+        tally = self.store.tally("ltm/pool", (pool,))
+        tally.waiting += 1
+        try:
+            return await self.shared.balancer.freed(timeout_s)
+        finally:
+            tally.waiting -= 1
 
     def _persistent(
         self, members: list[Member], persist: tuple[str, dict] | None, pool: str, head: Head | None

@@ -73,6 +73,7 @@ PRECEDENCE = [
     ("f5-drift-interval", "drift_interval_s", 45, "1m30s", 90, "10s", 10),
     ("f5-statistics-interval", "statistics_interval_s", 60, "1m30s", 90, "0", 0),
     ("f5-statistics-pools", "statistics_pools", 500, "0", 0, "7", 7),
+    ("f5-statistics-members", "statistics_members", 0, "2000", 2000, "7", 7),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
     ("hold-off-limit", "hold_off_limit_s", 2, "3s", 3, "4s", 4),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mocks.bigip import refusals
 from tests.mocks.bigip.dataplane.conftest import Net
 from tests.waiting import until
 
@@ -75,3 +76,56 @@ def test_before_13_1_the_number_of_members_is_missing(make_net):
     value = shown(net, "ltm/pool")["/P/web"]
     assert "activeMemberCnt" in value
     assert "memberCnt" not in value
+
+
+def test_members_of_one_pool(net: Net):
+    """By address and port, with their own traffic, in any partition."""
+    net.pool("two", "10.1.0.1:8080", "10.1.0.2:8080", monitor="/Common/tcp")
+    net.virtual("other", pool="/P/two")
+    net.plane.check_members()
+    assert {net.ask("/P/other").pod for _ in range(2)} == {"web"}
+    values = {(value["addr"], value["port"]): value for value in members(net, "two")}
+    assert {key: (value["monitorStatus"], value["status.availabilityState"], value["totRequests"])
+            for key, value in values.items()} == {
+        ("10.1.0.1", 8080): ("up", "available", 2), ("10.1.0.2", 8080): ("down", "offline", 0)}
+    assert "tmName" not in values["10.1.0.1", 8080]
+    net.change("PATCH", "ltm/pool/~P~two/members/~P~10.1.0.1:8080", {"session": "user-disabled"})
+    assert {value["status.enabledState"] for value in members(net, "two")} == {"disabled", "enabled"}
+    with pytest.raises(refusals.Refusal, match="was not found"):
+        members(net, "none")
+
+
+def members(net: Net, pool: str) -> list[dict[str, Any]]:
+    """Statistics of a pool's members."""
+    reply = net.big.request("GET", f"ltm/pool/~P~{pool}/members/stats", {})
+    return [{name: next(iter(value.values())) for name, value in entry["nestedStats"]["entries"].items()}
+            for entry in reply["entries"].values()]
+
+
+def test_profiles_of_one_virtual_server(net: Net):
+    """Responses by class, and connections to members that failed, of this virtual server alone."""
+    net.pool("broken", "10.1.0.9:8080")
+    net.virtual("other", pool="/P/broken")
+    assert net.ask("/P/vs").status == 200
+    assert net.ask("/P/other").status == 0
+    counts = {}
+    for name in ("vs", "other"):
+        values = shown(net, f"ltm/virtual/~P~{name}/profiles")
+        http, tcp = values["/Common/http"], values["/Common/tcp"]
+        assert (http["typeId"], tcp["typeId"]) == ("ltm profile http", "ltm profile tcp")
+        counts[name] = *(http[f"resp_{digit}xxCnt"] for digit in range(2, 6)), tcp["connfails"]
+    assert counts == {"vs": (1, 0, 0, 0, 0), "other": (0, 0, 0, 0, 1)}
+
+
+def test_the_queue_of_a_pool(net: Net):
+    """A connection that waits for a member at its limit is in the queue of the pool."""
+    net.change("PATCH", "ltm/pool/~P~web", {"queueOnConnectionLimit": "enabled"})
+    net.change("PATCH", "ltm/pool/~P~web/members/~P~10.1.0.1:8080", {"connectionLimit": 1})
+    first = net.connect("/P/vs")
+    assert first.ask("/a").pod == "web"
+    second = net.connect("/P/vs")
+    second.send(b"GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+    until(lambda: shown(net, "ltm/pool")["/P/web"]["connqAll.depth"] == 1)
+    first.close()
+    until(lambda: shown(net, "ltm/pool")["/P/web"]["connqAll.depth"] == 0)
+    second.close()
