@@ -19,7 +19,6 @@ from f5router.config import (
     files,
     ignored_variables,
     parsers,
-    pod_network,
 )
 from f5router.config.device import BigIPPaths
 from f5router.config.options import OPTIONS
@@ -39,7 +38,7 @@ _NAMESPACES = ("namespace", "namespace-labels", "project-labels")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config(pod_network.PodNetwork):
+class Config(device.PodNetwork):
     """Configuration of the router: all settings, checked. docs/configuration.md explains them."""
 
     hosts: tuple[parsers.Host, ...]
@@ -218,7 +217,7 @@ def _config(reader: Reader) -> Config:
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = _selection(reader), _admission(reader)
     files_of_tls, tls_paths = load_tls_files(reader)
-    network, destination_ca = pod_network.load(reader, units=len(hosts)), files.destination_ca(reader)
+    network, destination_ca = device.load_pod_network(reader, units=len(hosts)), files.destination_ca(reader)
     return Config(
         hosts=hosts, bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
         kube=kube_settings(reader, sdn=bool(network["vxlan"])),
