@@ -34,7 +34,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
-from f5router.network import node_ports, refused_addresses, vxlan, vxlan_checks
+from f5router.network import node_ports, refused_addresses, vxlan
 
 
 class StrictSettings(Protocol):
@@ -292,8 +292,8 @@ class NetworkSettings(vxlan.VxlanSettings, Protocol):
 
 def network_findings(config: NetworkSettings, cluster: ClusterState, facts: DeviceFacts) -> Findings:
     """Report the problems between settings, device, Nodes and cluster network."""
-    view = vxlan_checks.ClusterNetworkView(cluster.nodes, cluster.host_subnets, cluster.networks)
-    return (vxlan_checks.check(config, facts, view)
+    view = vxlan.ClusterNetworkView(cluster.nodes, cluster.host_subnets, cluster.networks)
+    return (vxlan.check(config, facts, view)
             + node_ports.findings(cluster.candidates, config.nodeport)
             + refused_addresses.findings(facts))
 

@@ -11,7 +11,7 @@ from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.texts import SECRET_NOT_READ, Findings
-from f5router.network import static_routes, vxlan, vxlan_checks
+from f5router.network import static_routes, vxlan
 from f5router.plan.change import Stage, stage
 from f5router.plan.problems import GroupedProblem, grouped
 from f5router.reconcile.certificate_warnings import CertificateWarnings
@@ -176,7 +176,7 @@ class Verdicts:
         for ref in sorted((ref for ref in failures if ref.kind in vxlan.KINDS),
                           key=lambda ref: (vxlan.KINDS.index(ref.kind), ref)):
             refused.setdefault(self._table.error(ref), ref)
-        texts = tuple(vxlan_checks.refusal(ref, error) for error, ref in refused.items())
+        texts = tuple(vxlan.refusal(ref, error) for error, ref in refused.items())
         routes = {ref: self._table.error(ref) for ref in failures if ref.kind == StaticRoute.KIND}
         return self._engine.network_findings() + Findings(texts) + static_routes.refusals(
             routes, self._engine.objects)

@@ -23,8 +23,8 @@ from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.texts import printable
-from f5router.network import node_ports, static_routes, vxlan_checks
-from f5router.network.vxlan import VxlanConfig
+from f5router.network import node_ports, static_routes
+from f5router.network.vxlan import RAMP, VxlanConfig
 
 _ONE_PARTITION_ACCESS = (11, 6)
 """First TMOS version whose users have a role for each partition."""
@@ -112,7 +112,7 @@ REMOTE_ROLE = Fix(f"see that its directory group has the role {surroundings.ADMI
 LICENCE_HIDDEN = Fix("read it on the BIG-IP", "tmsh show sys license")
 NO_LICENCE = Fix(command="tmsh install sys license registration-key KEY")
 RENEWAL = Fix("renew it with F5, then install it", NO_LICENCE.command)
-NO_SDN = Fix(f"add SDN Services to it; {vxlan_checks.RAMP}",
+NO_SDN = Fix(f"add SDN Services to it; {RAMP}",
              "tmsh install sys license registration-key KEY add-on-keys { ADD_ON_KEY }")
 MODULES_HIDDEN = Fix("read them on the BIG-IP", "tmsh list sys provision")
 NO_LTM = Fix(command="tmsh modify sys provision ltm level nominal")
@@ -370,7 +370,7 @@ def _return(text: str, facts: VirtualFacts) -> Fix:
 
 def _of_vxlan(text: str, vxlan: Sequence[VxlanConfig]) -> Fix:
     if text.startswith("TMOS "):
-        return Fix(f"upgrade it; {vxlan_checks.RAMP}", UNSUPPORTED.command)
+        return Fix(f"upgrade it; {RAMP}", UNSUPPORTED.command)
     if text.startswith("VxLAN profile "):
         return NO_NETWORK_KIND
     if "by tunnel " in text:

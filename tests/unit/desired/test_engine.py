@@ -28,12 +28,7 @@ from f5router.model.ltm import Pool, Rule
 from f5router.model.route_options import RouteOptions
 from f5router.model.selection import NamespaceFilter
 from f5router.model.texts import Findings
-from f5router.network import (
-    node_ports,
-    refused_addresses,
-    static_routes,
-    vxlan_checks,
-)
+from f5router.network import node_ports, refused_addresses, static_routes, vxlan
 from f5router.network.vxlan import VxlanConfig
 from tests import strategies
 from tests.builders import (
@@ -101,12 +96,12 @@ def exact(objects: dict) -> dict:
 
 def findings(known, config, facts) -> Findings:
     """From scratch."""
-    network = vxlan_checks.ClusterNetworkView(known.nodes, known.host_subnets, known.cluster_networks)
+    network = vxlan.ClusterNetworkView(known.nodes, known.host_subnets, known.cluster_networks)
     allocated = allocation(known.nodes.values(), config, facts, known.block_affinities.values(),
                            known.cilium_nodes.values())
     routes = static_routes.findings(allocated, config.static_route_networks, facts.networks)
     members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
-    return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
+    return (vxlan.check(config, facts, network) + members + refused_addresses.findings(facts)
             + routes)
 
 

@@ -12,7 +12,7 @@ from f5router.model.device_facts import DeviceFacts, TunnelFacts
 from f5router.model.errors import Refused, error_for
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
-from f5router.network import vxlan, vxlan_checks
+from f5router.network import vxlan
 from tests.builders import FACTS, Settings, host_subnet, node, snapshot
 from tests.reference.full_build import build
 
@@ -105,7 +105,7 @@ def test_versions(version):
     facts = replace(FACTS, version=version)
     objects = build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
     assert any(ref.kind in vxlan.KINDS for ref in objects) is (version >= (12, 0))
-    problems = vxlan_checks.check(CONFIG, facts, vxlan_checks.ClusterNetworkView()).problems
+    problems = vxlan.check(CONFIG, facts, vxlan.ClusterNetworkView()).problems
     assert bool(problems) is (version < (12, 0))
     assert all("ramp node" in text for text in problems)
 
@@ -119,7 +119,7 @@ def test_ghost_and_own_address_get_no_record():
 def test_without_vxlan():
     assert vxlan.base(Settings(manage_snat=True), FACTS, {}) == []
     assert vxlan.record(node("n", "10.1.1.1"), None, Settings(), FACTS) == {}
-    assert vxlan_checks.check(Settings(), FACTS, vxlan_checks.ClusterNetworkView()) == vxlan_checks.Findings()
+    assert vxlan.check(Settings(), FACTS, vxlan.ClusterNetworkView()) == vxlan.Findings()
 
 
 @pytest.mark.parametrize(("snat", "flag", "wanted"), [
@@ -150,10 +150,10 @@ def test_owns(obj, ours):
 
 
 def told(gateway="10.131.0.5/14", *, address="10.3.89.213", subnets=(GHOST,), networks=(NETWORK,), nodes=(),
-         facts=AUTOMAP, **settings) -> vxlan_checks.Findings:
+         facts=AUTOMAP, **settings) -> vxlan.Findings:
     config = Settings(vxlan=(vxlan.VxlanConfig(address, gateway),), **settings)
     known = ({obj.key: obj for obj in objects} for objects in (nodes, subnets, networks))
-    return vxlan_checks.check(config, facts, vxlan_checks.ClusterNetworkView(*known))
+    return vxlan.check(config, facts, vxlan.ClusterNetworkView(*known))
 
 
 SEVERAL = ClusterNetwork(Key("", "default"), ("10.0.0.0/16", "10.128.0.0/14"))
@@ -235,7 +235,7 @@ def test_automap_prefers_floating_self_ips(snat, flag, words):
     if "automap takes" in words:
         assert findings.warnings[0].endswith("set a SNAT pool with 10.131.0.5")
         both = Settings(vxlan=(SETUP, OTHER_UNIT), manage_snat=flag)
-        (warning,) = vxlan_checks.check(both, facts, vxlan_checks.ClusterNetworkView()).warnings
+        (warning,) = vxlan.check(both, facts, vxlan.ClusterNetworkView()).warnings
         assert warning.endswith("set up the pair without them (docs/bigip-pairs.md)")
 
 
@@ -246,8 +246,8 @@ def test_settings_of_the_other_unit():
     networks = {NETWORK.key: NETWORK}
 
     def problems(*subnets, unit=0):
-        view = vxlan_checks.ClusterNetworkView(nodes, {each.key: each for each in subnets}, networks)
-        return vxlan_checks.check(config, replace(AUTOMAP, unit=unit), view).problems
+        view = vxlan.ClusterNetworkView(nodes, {each.key: each for each in subnets}, networks)
+        return vxlan.check(config, replace(AUTOMAP, unit=unit), view).problems
 
     assert problems(GHOST, second) == problems(GHOST, second, unit=1) == ()
     (problem,) = problems(GHOST)
@@ -275,14 +275,14 @@ def test_a_port_that_cannot_be_compared(port, networks, words):
 def test_refusal(kind, text, licence):
     error = error_for("POST", "x", 400, text)
     assert isinstance(error, Refused)
-    said = vxlan_checks.refusal(Ref(kind, "/Common/x"), error)
+    said = vxlan.refusal(Ref(kind, "/Common/x"), error)
     assert error.text in said
     assert ("ramp node" in said) is licence
 
 
 def test_default_facts_are_no_problem():
     """Before the first reading nothing is said of the version."""
-    findings = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.ClusterNetworkView())
+    findings = vxlan.check(CONFIG, DeviceFacts(), vxlan.ClusterNetworkView())
     assert not any("TMOS" in text for text in findings.problems)
 
 
@@ -314,25 +314,25 @@ def test_one_router_joins_for_all(others, rivals):
     config = replace(CONFIG, manage_snat=True)
     objects = [*vxlan.base(config, without, {}), *vxlan.record(node("n", "10.1.1.1"), None, config, without)]
     assert bool(objects) is not bool(rivals)
-    problems = vxlan_checks.check(CONFIG, without, vxlan_checks.ClusterNetworkView()).problems
+    problems = vxlan.check(CONFIG, without, vxlan.ClusterNetworkView()).problems
     assert len(problems) == len(rivals)
     for path, problem in zip(rivals, problems, strict=True):
         assert f"by tunnel {path} with self IP " in problem
         assert "nothing was made here; leave out --f5-internal-address and --f5-vxlan-gateway-cidr" in problem
 
-    alone = vxlan_checks.check(CONFIG, replace(FACTS, tunnels=tuple(others)),
-                               vxlan_checks.ClusterNetworkView())
+    alone = vxlan.check(CONFIG, replace(FACTS, tunnels=tuple(others)),
+                        vxlan.ClusterNetworkView())
     assert bool(alone.warnings) is not bool(rivals), "what else is wrong does not matter then"
 
     both = replace(AUTOMAP, tunnels=(OURS, *others))
     assert vxlan.joins(CONFIG, both)
     assert vxlan.base(CONFIG, both, {}) == vxlan.base(CONFIG, AUTOMAP, {})
-    problems = vxlan_checks.check(CONFIG, both, vxlan_checks.ClusterNetworkView()).problems
+    problems = vxlan.check(CONFIG, both, vxlan.ClusterNetworkView()).problems
     assert len(problems) == len(rivals)
     assert all(f"with {TUNNEL} there are two, and pods may not be reached" in text for text in problems)
 
 
 def test_without_vxlan_other_tunnels_do_not_matter():
     facts = replace(AUTOMAP, tunnels=(THEIRS,))
-    assert vxlan_checks.check(Settings(), facts, vxlan_checks.ClusterNetworkView()).problems == ()
+    assert vxlan.check(Settings(), facts, vxlan.ClusterNetworkView()).problems == ()
     assert not vxlan.joins(Settings(), facts)
