@@ -20,8 +20,7 @@ from f5router.model.texts import Findings
 from f5router.network import node_ports
 from f5router.plan import changes
 from f5router.plan.change import Plan
-from f5router.plan.changes import Preview, RejectedRoute
-from f5router.plan.problems import GroupedProblem
+from f5router.plan.changes import GroupedProblem, Preview, RejectedRoute
 from f5router.reconcile import previous_objects
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING

@@ -28,7 +28,7 @@ from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, AnyChange
-from f5router.plan.ordinals import Ordinals
+from f5router.plan.rule_order import Ordinals
 
 log = logging.getLogger(__name__)
 

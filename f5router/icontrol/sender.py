@@ -8,7 +8,7 @@ from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.writers.writer import Results, Writer
 from f5router.model.errors import BigIPError
 from f5router.plan.change import AnyChange
-from f5router.plan.leaving import UncertainWrites
+from f5router.plan.rule_order import UncertainWrites
 
 
 class Sent(NamedTuple):

@@ -154,7 +154,7 @@ class Rule(BigIPObject):
     """All must match."""
     action: Forward | Redirect | CheckedRedirect | Foreign
     ordinal: int = field(default=-1, compare=False)
-    """As read from the device; plan/ordinals.py chooses it for what is wanted."""
+    """As read from the device; plan/rule_order.py chooses it for what is wanted."""
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Attachments and TLS records that must be in place first, besides policy and pool."""
     protection: frozenset[Ref] = field(default=frozenset(), compare=False)

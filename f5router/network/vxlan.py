@@ -2,8 +2,8 @@
 
 Sources: openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, AddVtep, RemoveVtep.
 
-Checks compare the settings with the cluster; each finding names the right value. Problems keep pods from being
-reached, warnings may. Neither keeps a Route from being programmed.
+Checks compare the settings with the cluster; each finding names the right value. Problems keep pods from
+being reached, warnings may. Neither keeps a Route from being programmed.
 Source: OpenShift 3.11 documentation, "Using the F5 Router Plug-in", Setting Up F5 Native Integration.
 """
 

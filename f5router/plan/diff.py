@@ -12,8 +12,7 @@ from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, Object, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
-from f5router.plan.leaving import early_deletes, ends_redirect
-from f5router.plan.ordinals import Ordinals, with_ordinals
+from f5router.plan.rule_order import Ordinals, early_deletes, ends_redirect, with_ordinals
 
 
 def diff(

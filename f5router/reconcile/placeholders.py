@@ -13,7 +13,7 @@ from f5router.desired.engine import Engine
 from f5router.model import hostnames, names
 from f5router.model.ltm import BigIPState, Foreign, Forward, Object, Record, Rule, record_ref
 from f5router.model.objects import Ref
-from f5router.plan import leaving
+from f5router.plan import rule_order
 from f5router.plan.change import CREATE, Plan, of_kind
 from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.successors import rule_paths
@@ -78,7 +78,8 @@ class _Places:
         if not isinstance(before, Rule) or before.conditions != nearest.conditions:
             return True
         return self._is_passed_through(rule) or any(
-            other.priority_band < nearest.priority_band for place in leaving.places(rule.policy, rule.hosts)
+            other.priority_band < nearest.priority_band
+            for place in rule_order.places(rule.policy, rule.hosts)
             for other in _covering(self._foreign().get(place, {}), rule))
 
     def _find_remaining(self, policy: str, host: str) -> ByPath:
@@ -87,14 +88,14 @@ class _Places:
         rules = (self._written.get(ref) or self._observed.get(ref) for ref in refs)
         return _by_path(rule for rule in rules if isinstance(rule, Rule) and rule.policy == policy)
 
-    def _find_foreign(self) -> Mapping[leaving.Place, ByPath]:
+    def _find_foreign(self) -> Mapping[rule_order.Place, ByPath]:
         """Return the Rules that go because their Host is another namespace's, by what they cover."""
         owners = HostOwners(self._engine)
-        by_place: dict[leaving.Place, list[Rule]] = {}
+        by_place: dict[rule_order.Place, list[Rule]] = {}
         for ref, obj in self._observed.items():
             if (isinstance(obj, Rule) and ref not in self._engine.objects and not is_placeholder(obj)
                     and owners.serves_foreign_namespace(obj)):
-                for place in leaving.covered(obj):
+                for place in rule_order.covered(obj):
                     by_place.setdefault(place, []).append(obj)
         return {place: _by_path(rules) for place, rules in by_place.items()}
 

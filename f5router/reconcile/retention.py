@@ -22,7 +22,7 @@ from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Change, Plan, of_kind
 from f5router.plan.diff import with_early_deletes
-from f5router.plan.leaving import leaves
+from f5router.plan.rule_order import leaves
 from f5router.reconcile import delete_guard, previous_objects
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard

@@ -22,7 +22,7 @@ from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan import diff
 from f5router.plan.change import DELETE, AnyChange, Plan, concerns
-from f5router.plan.leaving import UncertainWrites
+from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
 
 POLL_S = 1.0

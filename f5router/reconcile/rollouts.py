@@ -17,7 +17,7 @@ from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, Unconfirmed,
 from f5router.model.objects import Ref
 from f5router.plan.change import UPDATE, AnyChange, Plan
 from f5router.plan.diff import diff
-from f5router.plan.leaving import UncertainWrites
+from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.members import Members
 from f5router.reconcile.retention import Retention
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout

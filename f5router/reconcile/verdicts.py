@@ -13,7 +13,7 @@ from f5router.model.objects import Ref
 from f5router.model.texts import SECRET_NOT_READ, Findings
 from f5router.network import static_routes, vxlan
 from f5router.plan.change import Stage, stage
-from f5router.plan.problems import GroupedProblem, grouped
+from f5router.plan.changes import GroupedProblem, grouped
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.table import Table

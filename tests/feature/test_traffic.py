@@ -14,7 +14,7 @@ from f5router.desired.engine import Engine
 from f5router.model import names
 from f5router.model.cluster import EndpointSlice, Key, Route, Secret
 from f5router.model.delta import Delta
-from f5router.plan.ordinals import Ordinals
+from f5router.plan.rule_order import Ordinals
 from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import pump, strategies

@@ -14,7 +14,7 @@ from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, PartitionMissing, Standby
 from f5router.model.ltm import Attachment, ClientSSL, Record, Rule
 from f5router.model.texts import Findings
-from f5router.plan.problems import GroupedProblem
+from f5router.plan.changes import GroupedProblem
 
 AREA = "service"
 LTM_NODES = "LTM nodes"

@@ -11,8 +11,7 @@ from f5router.model.texts import bounded, printable
 from f5router.monitoring import health
 from f5router.plan import changes
 from f5router.plan.change import Change
-from f5router.plan.changes import Preview, RejectedRoute
-from f5router.plan.problems import GroupedProblem
+from f5router.plan.changes import GroupedProblem, Preview, RejectedRoute
 from f5router.status import condition
 from f5router.status.condition import Verdict
 from ghost_hostsubnet import manifest, output

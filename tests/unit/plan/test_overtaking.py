@@ -8,7 +8,7 @@ from f5router.model import names
 from f5router.model.errors import NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, Record, Redirect, Rule
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
-from f5router.plan.leaving import UncertainWrites
+from f5router.plan.rule_order import UncertainWrites
 from tests.rows import rows
 
 ERROR = Unconfirmed("POST", "/x", "no reply")

@@ -8,8 +8,7 @@ from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
 from f5router.plan import changes
 from f5router.plan.change import Change
-from f5router.plan.changes import Preview, RejectedRoute
-from f5router.plan.problems import GroupedProblem
+from f5router.plan.changes import GroupedProblem, Preview, RejectedRoute
 
 ONE, TWO = Pool("/Common/one"), Pool("/Common/two")
 CREATE, UPDATE, DELETE = Change("create", None, ONE), Change("update", ONE, ONE), Change("delete", TWO, None)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.model.cluster import Key
 from f5router.model.objects import Ref
-from f5router.plan.problems import NAMED_MOST, GroupedProblem, grouped
+from f5router.plan.changes import NAMED_MOST, GroupedProblem, grouped
 
 A, B, C = (Ref("ltm/rule", f"/Common/{name}") for name in "abc")
 R, S = Key("shop", "r"), Key("shop", "s")

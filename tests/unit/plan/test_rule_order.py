@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.plan.leaving import places
+from f5router.plan.rule_order import places
 
 
 @pytest.mark.parametrize(("host", "covered_by"), [
