@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from f5router.admission import host_claims
+from f5router.admission import condition, host_claims
 from f5router.admission.admission import CLAIMED, Rejection
 from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -27,7 +27,6 @@ from f5router.sources.contour_routes import KIND
 from f5router.sources.graph_status import INVALID, VALID, GraphStatus, StatusCounts
 from f5router.sources.ingress_routes import REASON, IngressRoutes
 from f5router.sources.translator import INGRESS
-from f5router.status import condition
 
 log = logging.getLogger(__name__)
 

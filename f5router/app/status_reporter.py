@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Iterable
 
+from f5router.admission import condition
+from f5router.admission.condition import Verdict
 from f5router.admission.host_claims import ClaimLog
 from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter, Reports, log_problem
 from f5router.desired.engine import Engine
@@ -17,8 +19,6 @@ from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.translator import INGRESS, ROUTE
-from f5router.status import condition
-from f5router.status.condition import Verdict
 
 ADMITTED, WARNING = "Admitted", "Warning"
 """Topics of what is reported about a Route."""

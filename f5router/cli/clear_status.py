@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from f5router.admission import condition
 from f5router.config import cluster_settings, parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
@@ -35,7 +36,6 @@ from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
 from f5router.model.texts import printable
 from f5router.sources.translator import INGRESS, ROUTE, SourceSettings
-from f5router.status import condition
 
 log = logging.getLogger(__name__)
 

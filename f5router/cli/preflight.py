@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import ExitStack
 
+from f5router.admission.condition import DEVICE_PENDING
 from f5router.app.once import REFUSED_S
 from f5router.cli import survey, terminal
 from f5router.cli.survey import begin
@@ -23,7 +24,6 @@ from f5router.plan.change import Plan
 from f5router.plan.changes import GroupedProblem, Preview, RejectedRoute
 from f5router.reconcile import previous_objects
 from f5router.reconcile.reconciler import Reconciler
-from f5router.status.condition import DEVICE_PENDING
 
 LEFT_OVER = "No longer needed"
 """Cause of the delete of an object whose owner is not known."""

@@ -28,12 +28,12 @@ from prometheus_client.registry import Collector
 
 from f5router import __version__
 from f5router.admission.admission import DEVICE_REJECTED
+from f5router.admission.condition import Verdict
 from f5router.model.cluster import Key
 from f5router.monitoring.collectors import IngressRouteCounts, ReadCounts, Sources
 from f5router.monitoring.traffic_counts import TrafficCounts
 from f5router.plan.change import AnyChange
 from f5router.reconcile.report import Report
-from f5router.status.condition import Verdict
 
 ADMITTED, REJECTED, REFUSED, PENDING = "admitted", "rejected", "device_rejected", "pending"
 VERDICTS = (ADMITTED, REJECTED, REFUSED, PENDING)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from f5router.admission.condition import Verdict
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import Outcome
@@ -13,7 +14,6 @@ from f5router.model.objects import Ref
 from f5router.model.texts import Problem
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.table import Table
-from f5router.status.condition import Verdict
 
 OTHERS_MOST = 1000
 """Most Routes in a report besides those of which the pass wrote something."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from f5router.admission.admission import DEVICE_REJECTED, EXTERNAL
+from f5router.admission.condition import PENDING, Verdict
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
@@ -17,7 +18,6 @@ from f5router.plan.changes import GroupedProblem, grouped
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.table import Table
-from f5router.status.condition import PENDING, Verdict
 
 
 class Verdicts:

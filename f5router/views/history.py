@@ -8,12 +8,12 @@ replaced as a whole. A pass costs what its report touched.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from f5router.admission.condition import Verdict
 from f5router.model.cluster import Key
 from f5router.model.ltm import Rule
 from f5router.plan.change import AnyChange
 from f5router.plan.changes import cause
 from f5router.reconcile.report import Report
-from f5router.status.condition import Verdict
 from f5router.views.records import Known
 
 MOST_OBJECTS, MOST_CAUSES = 20, 5

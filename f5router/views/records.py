@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.condition import Verdict
 from f5router.model import tls_names
 from f5router.model.cluster import HostSubnet, Key, Node
 from f5router.model.device_facts import VirtualFacts
@@ -17,7 +18,6 @@ from f5router.model.limits import Steps
 from f5router.model.ltm import CertFile, ClientSSL
 from f5router.model.objects import Ref
 from f5router.reconcile.reconciler import Reconciler
-from f5router.status.condition import Verdict
 from f5router.views.requests import NeededObject
 
 ROUTES_OF_A_STEP, NODES_OF_A_STEP = 10, 200

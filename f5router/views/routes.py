@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from f5router.admission.admission import DEVICE_REJECTED, EvaluatedRoute
+from f5router.admission.condition import PENDING, Verdict
 from f5router.desired import pools
 from f5router.model import names
 from f5router.model.cluster import Key, Route
@@ -19,7 +20,6 @@ from f5router.model.ltm import (
     Record,
     Rule,
 )
-from f5router.status.condition import PENDING, Verdict
 from f5router.views import certificates, requests
 from f5router.views.certificates import CertificateView, OptionView, options_in_force
 from f5router.views.nodes import Locator, NodeView

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from f5router.admission import condition
 from f5router.logs import log_output
 from f5router.model import ownership
 from f5router.model.ltm import Pool
-from f5router.status import condition
 from mocks.bigip.traffic import Request, decide
 from tests import hostile, hostile_certificates, manifests
 from tests.builders import identity

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from f5router.admission.condition import Verdict
 from f5router.app.wiring import STATUS_WORKERS
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -17,7 +18,6 @@ from f5router.kube.status.entry_cleanup import PROBES, EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
-from f5router.status.condition import Verdict
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.waiting import DEADLINE_S, until

@@ -4,6 +4,7 @@ import datetime
 import subprocess
 from dataclasses import replace
 
+from f5router.admission.condition import Verdict
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.statistics import MemberStatistics, PoolStatistics, Traffic, VirtualStatistics
@@ -24,7 +25,6 @@ from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
-from f5router.status.condition import Verdict
 
 
 def promtool(*arguments: str, stdin: bytes | None = None) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from f5router.admission import condition
 from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.requests import Collection
@@ -32,7 +33,6 @@ from f5router.model.errors import (
     ResourceExpired,
 )
 from f5router.model.json_types import JSON
-from f5router.status import condition
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ class EntryCleanup:
 
     def _remove(self, leftovers: Sequence[OwnedEntry]) -> None:
         """Remove a few entries, then the rest, unless somebody restores one. Raises: KubeError."""
-        # Random ones: a router that starts again and again must not remove the same ones, see contention.py.
+        # Random ones: a router that starts again and again must not remove the same ones, see condition.py.
         probes = random.sample(leftovers, min(PROBES, len(leftovers)))
         rest = [entry for entry in leftovers if entry not in probes]
         removed = [entry for entry in probes if self._remove_entry(entry)]

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from f5router.admission import condition
 from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.counts import Outages
@@ -27,7 +28,6 @@ from f5router.model.errors import (
 from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
 from f5router.sources.translator import ROUTE
-from f5router.status import condition
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from f5router.admission import condition
+from f5router.admission.condition import Contention
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
@@ -24,8 +26,6 @@ from f5router.model.cluster import Key, Route
 from f5router.model.errors import KubeConflict
 from f5router.model.json_types import JSON
 from f5router.model.selection import Selection
-from f5router.status import condition
-from f5router.status.contention import Contention
 
 log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from f5router.admission import condition
+from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import MOST, IngressReporter, load_balancer_status
 from f5router.model.cluster import Key
 from f5router.model.texts import Problem
 from f5router.reconcile.report import Report
-from f5router.status import condition
-from f5router.status.condition import Verdict
 from tests.builders import route, virtual
 
 SITE = Key("shop", "site")

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.admission.admission import Rejection
+from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import MOST, IngressRouteReporter
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.reconcile.report import Report
-from f5router.status.condition import Verdict
 from tests.unit.sources.contour_objects import Source, delta, entry, ingress_route, service
 
 ROOT, VERTEX = Key("shop", "root"), Key("bank", "v")

@@ -5,15 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from f5router.admission import condition
 from f5router.admission.admission import CLAIMED, Rejection
+from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import NOT_SERVED, NOTICED
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
 from f5router.model.texts import Findings, Problem
 from f5router.reconcile.report import Report
-from f5router.status import condition
-from f5router.status.condition import Verdict
 from tests.builders import route, virtual
 
 A, B = route("a"), route("b")

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f5router.admission import condition
+from f5router.admission.condition import Verdict
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
@@ -12,8 +14,6 @@ from f5router.monitoring import health
 from f5router.plan import changes
 from f5router.plan.change import Change
 from f5router.plan.changes import GroupedProblem, Preview, RejectedRoute
-from f5router.status import condition
-from f5router.status.condition import Verdict
 from ghost_hostsubnet import manifest, output
 
 HOSTILE = "a\x1b]0;title\x07\x9b2J\u202eb\u2028c\r\n\t\x00\x7f\ud800d\u200b"

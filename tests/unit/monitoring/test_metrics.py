@@ -8,6 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.condition import Verdict
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes
 from f5router.kube.api.counts import FAILURES, LISTS, WATCHES, WatchCounts
@@ -26,7 +27,6 @@ from f5router.reconcile.report import Report
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.sources.graph_status import GraphStatus, StatusCounts
-from f5router.status.condition import Verdict
 from tests import builders
 
 A, B, C, D = (Key("shop", name) for name in "abcd")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED
+from f5router.admission.condition import PENDING, Verdict
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, AuthFailed, Incomplete, InUse, Refused, Unconfirmed
@@ -17,7 +18,6 @@ from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
-from f5router.status.condition import PENDING, Verdict
 from tests.builders import FACTS, Settings, endpoints, route, secret, service
 from tests.unit.desired.test_engine import delta
 

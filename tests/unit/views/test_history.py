@@ -1,12 +1,12 @@
 """Reports of passes that are kept: verdicts on Routes, and the last changes with their causes."""
 
+from f5router.admission.condition import Verdict
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool, Rule
 from f5router.model.texts import Problem
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.report import Report
-from f5router.status.condition import Verdict
 from f5router.views import history
 from f5router.views.history import History
 from f5router.views.records import Known

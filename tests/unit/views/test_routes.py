@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from f5router.admission.condition import Verdict
 from f5router.model import header_actions
 from f5router.model.cluster import Key, Origin
 from f5router.model.errors import Refused
@@ -14,7 +15,6 @@ from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
 from f5router.network.vxlan import VxlanConfig
-from f5router.status.condition import Verdict
 from f5router.views import certificates, nodes, records, routes
 from f5router.views.nodes import Locator
 from f5router.views.records import Known

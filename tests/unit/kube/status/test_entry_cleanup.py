@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from f5router.admission.condition import Verdict
 from f5router.kube.api import decode
 from f5router.kube.settings import StatusSettings
 from f5router.kube.status.entry_cleanup import FOREIGN, PROBE_S, PROBES, EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
-from f5router.status.condition import Verdict
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import lists
 from tests.unit.kube.status.test_owned_entries import OTHER, OURS

@@ -2,8 +2,8 @@
 
 import pytest
 
+from f5router.admission.condition import PENDING, own, same
 from f5router.kube.status import status_writer
-from f5router.status.condition import PENDING, own, same
 from tests.unit.kube import objects
 from tests.unit.kube.status.writing import (
     DENIED,

@@ -4,9 +4,9 @@ import logging
 import threading
 import time
 
+from f5router.admission.condition import Verdict
 from f5router.kube.settings import StatusSettings
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.status.condition import Verdict
 from tests.unit.kube import objects
 from tests.unit.kube.status.writing import HOST, NO, OTHER, YES, A, ingress, verdicts, writes
 from tests.waiting import DEADLINE_S

@@ -1,9 +1,9 @@
 """Routes, verdicts and entries of the tests of the StatusWriter."""
 
+from f5router.admission.condition import PENDING, Verdict
 from f5router.kube.api import decode
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
-from f5router.status.condition import PENDING, Verdict
 
 A = Key("shop", "a")
 HOST = "www.example.com"

@@ -1,4 +1,4 @@
-"""contention.py: when a Route is left to another router of the same name.
+"""condition.py: when a Route is left to another router of the same name.
 
 Numbers: openshift/router, pkg/router/controller/contention.go.
 """
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.status.contention import CHANGE_LIMIT, Contention
+from f5router.admission.condition import CHANGE_LIMIT, Contention
 from tests.unit.conftest import Clock
 
 INTERVAL_S = 180.0

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.status.condition import PENDING, Verdict, entries, has_verdict, own, same, without
+from f5router.admission.condition import PENDING, Verdict, entries, has_verdict, own, same, without
 from tests.builders import route
 from tests.rows import rows
 

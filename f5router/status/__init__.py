@@ -1,1 +1,0 @@
-"""Conditions of Routes and contention between routers. No I/O."""
