@@ -22,7 +22,7 @@ from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.graph_status import StatusCounts
-from f5router.views.history import History
+from f5router.views.records import History
 
 WAKE_S = 30.0
 """The loop makes a turn at least so often, so that it is seen to be alive."""

@@ -20,9 +20,8 @@ from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.model.limits import Steps
 from f5router.views import nodes, records, routes
-from f5router.views.history import ChangeView
 from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
-from f5router.views.records import Known, NodeRecord, RouteRecord
+from f5router.views.records import ChangeView, Known, NodeRecord, RouteRecord
 from f5router.views.routes import Health, RouteSummary, RouteView
 
 log = logging.getLogger(__name__)

@@ -25,8 +25,8 @@ from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Response
-from f5router.views.history import ChangeView
 from f5router.views.nodes import DeviceView, NodeView
+from f5router.views.records import ChangeView
 from f5router.views.routes import RouteSummary, RouteView, Status
 
 MOST_PER_PAGE, PER_PAGE = 200, 50

@@ -7,9 +7,8 @@ from f5router.model.ltm import Pool, Rule
 from f5router.model.texts import Problem
 from f5router.plan.change import CREATE, Change
 from f5router.reconcile.report import Report
-from f5router.views import history
-from f5router.views.history import History
-from f5router.views.records import Known
+from f5router.views import records
+from f5router.views.records import History, Known
 
 A, B = Key("shop", "a"), Key("shop", "b")
 GOOD = Verdict(True)
@@ -40,8 +39,8 @@ def test_a_pass_is_one_change_and_members_beside_it_another():
     assert (beside.causes, beside.calls, beside.writes) == (("Service shop/web",), None, 1)
     assert (whole.writes, whole.refused, whole.calls, whole.seconds, whole.at) == (31, 1, 40, 0.5, 5.0)
     assert whole.causes[:2] == ("Route shop/web", "Service shop/s0")
-    assert len(whole.causes) == history.MOST_CAUSES
-    assert len(whole.objects) == history.MOST_OBJECTS
+    assert len(whole.causes) == records.MOST_CAUSES
+    assert len(whole.objects) == records.MOST_OBJECTS
     assert whole.objects[0] == "create ltm/pool /Common/openshift_shop_s0"
 
 
@@ -51,9 +50,9 @@ def test_a_pass_without_writes_is_no_change_and_a_problem_is_one_once():
         books.pass_began()
         books.pass_ended(refused=0, calls=1, seconds=0.1, problem=problem)
     assert [change.problem for change in books.changes] == ["other", "away"]
-    for number in range(2 * history.MOST_CHANGES):
+    for number in range(2 * records.MOST_CHANGES):
         books.wrote(create(Pool(f"/Common/openshift_shop_s{number}")))
-    assert len(books.changes) == history.MOST_CHANGES
+    assert len(books.changes) == records.MOST_CHANGES
 
 
 def test_warnings_are_known_and_are_no_change_of_the_status():
@@ -67,13 +66,13 @@ def test_warnings_are_known_and_are_no_change_of_the_status():
 
 
 def test_causes_that_find_no_place():
-    for number, more in ((history.MOST_CAUSES, False), (history.MOST_CAUSES + 1, True)):
+    for number, more in ((records.MOST_CAUSES, False), (records.MOST_CAUSES + 1, True)):
         books = History(lambda: 5.0)
         books.pass_began()
         for name in [*range(number), 0]:
             books.wrote(create(rule(f"openshift_route_shop_r{name}")))
         books.pass_ended(refused=0, calls=1, seconds=0.1)
-        assert (len(books.changes[0].causes), books.changes[0].has_more_causes) == (history.MOST_CAUSES, more)
+        assert (len(books.changes[0].causes), books.changes[0].has_more_causes) == (records.MOST_CAUSES, more)
 
 
 def test_verdicts_keep_the_time_of_their_last_change():
