@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from f5router.app.controller import Controller
 from f5router.app.status_source import StatusSource
 from f5router.config.config import Config
-from f5router.monitoring.connections import Listeners
+from f5router.monitoring.connections import Contexts, Listeners
 from f5router.monitoring.http_server import Pages, Server
-from f5router.monitoring.serving_tls import Contexts
 from f5router.monitoring.status_api import StatusAPI
 
 

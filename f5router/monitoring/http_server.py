@@ -35,10 +35,9 @@ from urllib.parse import parse_qs, urlsplit
 from f5router.config.options import OPTIONS
 from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
-from f5router.monitoring import health, serving_tls
-from f5router.monitoring.connections import ConnectionLimits
+from f5router.monitoring import connections, health
+from f5router.monitoring.connections import ConnectionLimits, Contexts
 from f5router.monitoring.health import CheckResult
-from f5router.monitoring.serving_tls import Contexts
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +123,7 @@ class Pages:
 
         A site whose name somebody points at this machine must not read it: only names of this machine count.
         """
-        if self.login or (self.local and serving_tls.is_own(host)):
+        if self.login or (self.local and connections.is_own(host)):
             return None
         return Response(403, b"the status page needs a login, or an address of this machine alone: set "
                              b"--stats-user and --stats-password, or --listen-addr 127.0.0.1:1936\n")
@@ -136,7 +135,7 @@ class Pages:
         """
         if refusal := self._refusal(authorization, clear=clear):
             return refusal
-        if self.local and not self.login and serving_tls.is_foreign(host):
+        if self.local and not self.login and connections.is_foreign(host):
             return Response(403, b"metrics are not shown under this name: use an address or localhost, or "
                                  b"set --stats-user and --stats-password\n")
         body, content_type = self.metrics(accept)

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from f5router.monitoring.serving_tls import TLS
+from f5router.monitoring.connections import TLS
 from tests import builders
 
 ONE, TWO = (builders.identity("metrics.svc", serial=number, algorithm="rsa") for number in (1, 2))

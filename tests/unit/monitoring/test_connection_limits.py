@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 
 from f5router.config.parsers import Address
 from f5router.monitoring import connections
-from f5router.monitoring.connections import MOST, MOST_OF_CLIENT, MOST_THREADS, ConnectionLimits, client_of
+from f5router.monitoring.connections import (
+    MOST,
+    MOST_OF_CLIENT,
+    MOST_THREADS,
+    TLS,
+    ConnectionLimits,
+    Contexts,
+    client_of,
+)
 from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import HEAD_BYTES, Pages, Server
-from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
 from tests.examples import examples
 from tests.waiting import DEADLINE_S, until

@@ -17,10 +17,10 @@ from cryptography import x509
 from f5router.config.parsers import Address
 from f5router.config.tls_files import context, read
 from f5router.model.errors import ConfigError
-from f5router.monitoring import serving_tls
+from f5router.monitoring import connections
+from f5router.monitoring.connections import TLS, Contexts
 from f5router.monitoring.health import CheckResult
 from f5router.monitoring.http_server import Pages, Server
-from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
 from tests.unit.monitoring.conftest import ONE, TWO, encrypted, write
 from tests.waiting import DEADLINE_S
@@ -145,7 +145,7 @@ def number(identity: builders.Identity) -> str:
 
 def test_rotation(files, caplog):
     """In place; the next connection has the new one, an open one goes on."""
-    caplog.set_level(logging.INFO, serving_tls.__name__)
+    caplog.set_level(logging.INFO, connections.__name__)
     with server(files) as running:
         assert serial(running) == number(ONE)
         with handshake(running) as before:
@@ -160,7 +160,7 @@ def test_rotation(files, caplog):
 def test_a_change_is_logged_without_the_lock(files, unlocked):
     """Every connection takes it."""
     contexts = Contexts(files)
-    logged = unlocked(serving_tls.log, contexts.current)
+    logged = unlocked(connections.log, contexts.current)
     for cert in (TWO.certificate, ONE.certificate):
         Path(files.cert_file).write_text(cert)
         contexts.current()
@@ -207,7 +207,7 @@ def test_a_pair_that_cannot_be_used_keeps_the_one_before(files, caplog, cert, ke
         Path(files.cert_file).write_text(cert)
         Path(files.key_file).unlink() if key is None else Path(files.key_file).write_text(key)
         assert [serial(running) for _ in range(3)] == [number(ONE)] * 3
-        (record,) = (record for record in caplog.records if record.name == serving_tls.__name__)
+        (record,) = (record for record in caplog.records if record.name == connections.__name__)
         assert record.levelname == "WARNING"
         assert record.reason.startswith(reason)
         assert (record.certificate, record.key) == (files.cert_file, files.key_file)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from f5router.config import config
 from f5router.model.errors import ConfigError
-from f5router.monitoring.serving_tls import TLS
+from f5router.monitoring.connections import TLS
 from tests import builders
 from tests.unit.monitoring.conftest import ONE, TWO, encrypted, write
 
