@@ -23,10 +23,10 @@ from f5router.model.json_types import JSON
 from f5router.model.texts import SECRET_NOT_READ, WARNING, WARNINGS, Problem, printable
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
-from f5router.sources.contour_routes import KIND
-from f5router.sources.graph_status import INVALID, VALID, GraphStatus, StatusCounts
+from f5router.sources.contour_entries import KIND
+from f5router.sources.delegation_graph import INVALID, VALID, GraphStatus, StatusCounts
 from f5router.sources.ingress_routes import REASON, IngressRoutes
-from f5router.sources.translator import INGRESS
+from f5router.sources.settings import INGRESS
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from f5router.plan.change import AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
-from f5router.sources.graph_status import StatusCounts
+from f5router.sources.delegation_graph import StatusCounts
 from f5router.views.records import History
 
 WAKE_S = 30.0

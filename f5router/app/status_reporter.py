@@ -18,7 +18,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
-from f5router.sources.translator import INGRESS, ROUTE
+from f5router.sources.settings import INGRESS, ROUTE
 
 ADMITTED, WARNING = "Admitted", "Warning"
 """Topics of what is reported about a Route."""

@@ -34,7 +34,7 @@ from f5router.model.cluster import Key, KnownStatus
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
-from f5router.sources.translator import INGRESS, INGRESS_ROUTE
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE
 
 if TYPE_CHECKING:
     from f5router.icontrol.uploads.ssh_upload import SSHUploader

@@ -37,7 +37,7 @@ from f5router.model.json_types import JSON
 from f5router.model.texts import printable
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.ingresses import Classes
-from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 
 log = logging.getLogger(__name__)
 

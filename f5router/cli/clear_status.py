@@ -35,7 +35,7 @@ from f5router.model.errors import (
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
 from f5router.model.texts import printable
-from f5router.sources.translator import INGRESS, ROUTE, SourceSettings
+from f5router.sources.settings import INGRESS, ROUTE, SourceSettings
 
 log = logging.getLogger(__name__)
 

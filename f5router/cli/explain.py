@@ -23,8 +23,9 @@ from f5router.model.delta import Delta
 from f5router.model.errors import ConfigError, KubeError, KubeForbidden, KubeNotFound, ResourceExpired
 from f5router.model.texts import printable
 from f5router.sources import explanation
-from f5router.sources.graph_status import VALID
-from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
+from f5router.sources.delegation_graph import VALID
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.settings import IngressRoutePolicy
 from f5router.views.routes import RouteView
 
 INGRESS_ROUTE = "IngressRoute"

@@ -9,9 +9,14 @@ from f5router.config.option import object_name
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import ElectionTiming, LeaseSettings
-from f5router.sources.ingress_routes import IngressRoutePolicy
-from f5router.sources.ingresses import ClassSettings
-from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
+from f5router.sources.settings import (
+    INGRESS,
+    INGRESS_ROUTE,
+    ROUTE,
+    ClassSettings,
+    IngressRoutePolicy,
+    SourceSettings,
+)
 
 _SOURCES, _FIELDS = "sources", "fields"
 _KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE}

@@ -36,7 +36,7 @@ from f5router.model import (
     texts,
 )
 from f5router.network import node_ports, pool_members
-from f5router.sources import ingresses
+from f5router.sources import settings
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
@@ -278,12 +278,12 @@ _SELECTION = (
            "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
            "picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
-    Option("ingress-class", "ROUTER_INGRESS_CLASS", ingresses.CLASS, SELECTION,
+    Option("ingress-class", "ROUTER_INGRESS_CLASS", settings.INGRESS_CLASS, SELECTION,
            "Class of the Ingresses to serve, if their annotation kubernetes.io/ingress.class names a class.",
-           _NAME, ingresses.parse_class),
-    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", ingresses.CONTROLLER, SELECTION,
+           _NAME, settings.parse_class),
+    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", settings.CONTROLLER, SELECTION,
            "Controller of the IngressClasses whose Ingresses are served.", _NAME,
-           ingresses.parse_controller),
+           settings.parse_controller),
     Option("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", "", SELECTION,
            "Annotations of other controllers to ignore, with a warning, even if an Ingress asks for a "
            "protection by them; DOMAIN/* for all annotations of a controller. Default: such an Ingress is "
@@ -294,7 +294,7 @@ _SELECTION = (
            "NAME,...", parsers.namespaces),
     Option("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", "", SELECTION,
            "Class of the IngressRoutes to serve. Default: class contour, or no class.",
-           _NAME, ingresses.parse_class),
+           _NAME, settings.parse_class),
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selection.parse_fields),
 )

@@ -28,7 +28,8 @@ from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.selection import NamespaceFilter
 from f5router.sources.ingress_routes import IngressRoutes
-from f5router.sources.translator import INGRESS_ROUTE, ROUTE, ObjectSource, Translator
+from f5router.sources.settings import INGRESS_ROUTE, ROUTE
+from f5router.sources.translator import ObjectSource, Translator
 
 log = logging.getLogger(__name__)
 

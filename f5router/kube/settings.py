@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
-from f5router.sources.translator import SourceSettings
+from f5router.sources.settings import SourceSettings
 
 EVERY_ROUTE = Selection()
 ALL_SOURCES = SourceSettings()

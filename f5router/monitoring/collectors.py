@@ -27,7 +27,7 @@ from f5router.monitoring.statistics import Statistics
 from f5router.reconcile import change_times
 from f5router.reconcile.change_times import ChangeTimes, Seconds
 from f5router.reconcile.drift_counts import DriftCounts
-from f5router.sources.graph_status import BY_HOST, ROOT, TOTAL, StatusCounts
+from f5router.sources.delegation_graph import BY_HOST, ROOT, TOTAL, StatusCounts
 
 _INGRESS_ROUTES = {
     TOTAL: "IngressRoutes with a status.", ROOT: "IngressRoutes that are roots.",

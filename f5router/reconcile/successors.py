@@ -9,7 +9,7 @@ from f5router.model import names, ownership
 from f5router.model.cluster import Key
 from f5router.model.ltm import BigIPState, Foreign, Object, Record, Rule
 from f5router.model.objects import Ref
-from f5router.sources import contour_routes
+from f5router.sources import contour_entries
 
 Place = tuple[str, frozenset[str]]
 """A namespace and the paths of a Rule."""
@@ -118,7 +118,7 @@ def _by_stem(engine: Engine) -> Mapping[str, list[Key]]:
 
 def _is_of_root(obj: Object) -> TypeGuard[Rule]:
     """True for a Rule of an IngressRoute."""
-    return isinstance(obj, Rule) and names.virtual_kind(obj.name) == contour_routes.KIND
+    return isinstance(obj, Rule) and names.virtual_kind(obj.name) == contour_entries.KIND
 
 
 def _site(rule: Rule) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""The graph of one root of IngressRoutes: the objects that it reaches, their errors, and their Routes.
+"""The graph of one root of IngressRoutes: the objects that it reaches, their statuses, and their Routes.
 
 The whole of an object is rejected for any error, and its delegations do not count: first every object is
 checked, then the valid ones publish. Contour keeps what stands before the error; its design document does
@@ -9,17 +9,19 @@ or from another root, is checked again for each. The oldest of several roots of 
 serves none.
 
 Sources: projectcontour/contour v1.5.1, internal/dag/builder.go (computeIngressRoutes, processRoutes,
-processTCPProxy) and docs/ingressroute.md; v0.6.0, design/ingressroute-design.md ("Validation rules").
+processTCPProxy) and docs/ingressroute.md; v0.6.0, design/ingressroute-design.md ("Validation rules"); v1.3.0,
+internal/metrics/metrics.go and internal/contour/metrics.go (counts of statuses).
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from f5router.admission import host_claims
 from f5router.model.cluster import TLS_SECRET, Key, is_object_name
 from f5router.model.ingress import IngressRoute, RouteEntry, VirtualHost
-from f5router.sources import contour_routes
-from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
-from f5router.sources.contour_routes import host_of, secret_of
+from f5router.sources import contour_entries
+from f5router.sources.contour_entries import CheckedEntry, host_of, is_below, quoted, secret_of
 from f5router.sources.delegation_walk import (
     MOST_DEPTH,
     PROXY,
@@ -33,6 +35,64 @@ from f5router.sources.delegation_walk import (
     target,
 )
 
+VALID, INVALID, ORPHANED = "valid", "invalid", "orphaned"
+NO_ROOT = "this IngressRoute is not part of a delegation chain from a root IngressRoute"
+
+
+class GraphStatus(NamedTuple):
+    """Status of an IngressRoute, as far as the objects of the cluster decide it."""
+
+    current: str
+    description: str
+    fqdn: str = ""
+    """That of the root, for metrics; "" for other objects."""
+
+
+TOTAL, ROOT = "total", "root"
+BY_HOST = ("valid", "invalid")
+"""Statuses that are counted by vhost, too."""
+MOST_HOST = 253
+"""Characters of a vhost that are shown."""
+
+
+class Labels(NamedTuple):
+    """A sample: the metric, and the values of its labels."""
+
+    metric: str
+    """TOTAL, ROOT or a status."""
+    namespace: str
+    vhost: str = ""
+
+
+class StatusCounts:
+    """Counts that one thread changes and any other may read."""
+
+    def __init__(self) -> None:
+        self._samples: dict[Key, tuple[Labels, ...]] = {}
+        self._counts: Counter[Labels] = Counter()
+        self.counts: Mapping[Labels, int] = {}
+        """The counts when they were published last; never changed in place."""
+        self.rebuilt_at = 0.0
+        """When a graph changed last, in seconds since the epoch; 0 for never."""
+
+    def put(self, key: Key, status: GraphStatus | None, *, is_root: bool = False) -> None:
+        """Set the status of an object; None for a deleted object."""
+        for labels in self._samples.pop(key, ()):
+            self._counts[labels] -= 1
+            if not self._counts[labels]:
+                del self._counts[labels]
+        if status is None:
+            return
+        vhost = status.fqdn[:MOST_HOST] if status.current in BY_HOST else ""
+        samples = [Labels(TOTAL, key.namespace), Labels(status.current, key.namespace, vhost)]
+        samples += [Labels(ROOT, key.namespace)] if is_root else []
+        self._samples[key] = tuple(samples)
+        self._counts.update(samples)
+
+    def publish(self, now: float) -> None:
+        """Publish the counts to readers. Args: now: seconds since the epoch."""
+        self.counts, self.rebuilt_at = dict(self._counts), now
+
 
 def build(root: IngressRoute, view: View, budget: Budget, previous: Graph | None = None) -> Graph:
     """Build the graph of a root. Args: previous: the last one, for Routes that need not be made again."""
@@ -40,7 +100,7 @@ def build(root: IngressRoute, view: View, budget: Budget, previous: Graph | None
     known = previous.records if previous and previous.of == root else {}
     _fill(root, view, graph, budget, known)
     if not graph.routes and graph.fqdn and "*" not in graph.fqdn:
-        held = host_claims.hold(root.key, contour_routes.KIND, root.uid, root.created, host_of(graph.fqdn),
+        held = host_claims.hold(root.key, contour_entries.KIND, root.uid, root.created, host_of(graph.fqdn),
                                 "spec.virtualhost.fqdn")
         graph.routes[held.key] = held
     served = {visit.key for visit, error in graph.visits.items() if not error}
@@ -59,7 +119,7 @@ def _fill(root: IngressRoute, view: View, graph: Graph, budget: Budget, known: R
         graph.visits[Visit(root.key)] = error
         return
     version = root.virtual_host.minimum_version if root.virtual_host else ""
-    if version not in contour_routes.VERSIONS:
+    if version not in contour_entries.VERSIONS:
         graph.warn(root.key, f"tls.minimumProtocolVersion {quoted(version)} is unknown; 1.1 applies")
     proxy = _check_proxy(root, view, graph)
     if graph.visits:
@@ -176,7 +236,7 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
     """
     holders: dict[str, Key] = {}
     if proxy is not None:
-        route = contour_routes.build(root, proxy[0], RouteEntry(), proxy[1], passthrough=True)
+        route = contour_entries.build_route(root, proxy[0], RouteEntry(), proxy[1], passthrough=True)
         graph.routes[route.key] = route
         holders[""] = proxy[0]
     outside, inside = set[tuple[Key, int]](), set[tuple[Key, int]]()
@@ -202,7 +262,7 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
             place = visit.key, number
             record = known.get(place)
             if record is None or record[0] is not entry or record[1] != checked:
-                record = entry, checked, contour_routes.build(root, visit.key, entry, checked)
+                record = entry, checked, contour_entries.build_route(root, visit.key, entry, checked)
             graph.records[place], route = record, record[2]
             if route.path in holders and graph.routes.get(route.key) != route:
                 graph.warn(visit.key, f"route {quoted(entry.match)}: not served: another entry of "

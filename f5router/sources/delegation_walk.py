@@ -14,11 +14,10 @@ from typing import NamedTuple, Protocol
 from f5router.model.cluster import Key, Route, Secret
 from f5router.model.ingress import Delegate, IngressRoute, RouteEntry
 from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
+from f5router.sources.settings import MOST_ROUTES
 
 MOST_DEPTH = 256
 """Objects from a root to a Service."""
-MOST_ROUTES = 10_000
-"""Routes that the roots of a namespace publish by its delegations to one namespace. See Budget."""
 MOST_PATH_SHOWN = 20
 """Objects that the text about a cycle names."""
 

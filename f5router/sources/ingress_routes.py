@@ -6,7 +6,6 @@ the definition; a property test compares the two.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from f5router.model import names
@@ -14,16 +13,13 @@ from f5router.model.cluster import Key, Route, Secret, Service
 from f5router.model.delta import Delta
 from f5router.model.ingress import CertificateDelegation, IngressRoute
 from f5router.model.texts import WARNING, Problem
-from f5router.sources import contour_entries, contour_routes, delegation_graph
+from f5router.sources import contour_entries, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
-from f5router.sources.delegation_walk import MOST_ROUTES, Budget, Graph
-from f5router.sources.graph_status import INVALID, NO_ROOT, ORPHANED, VALID, GraphStatus
+from f5router.sources.delegation_graph import INVALID, NO_ROOT, ORPHANED, VALID, GraphStatus
+from f5router.sources.delegation_walk import Budget, Graph
+from f5router.sources.settings import IngressRoutePolicy
 
 _T = TypeVar("_T")
-
-CLASS = "contour"
-"""Class of objects that are taken where none is configured. Source: projectcontour/contour v1.5.1,
-internal/annotation/annotations.go: MatchesIngressClass."""
 
 REASON = "InvalidIngressRoute"
 
@@ -32,28 +28,6 @@ _Place = tuple[str, str]
 
 _Changes = dict[Key, tuple[Route | None, Route | None]]
 """Routes before and after."""
-
-@dataclass(frozen=True, slots=True)
-class IngressRoutePolicy:
-    """Settings of IngressRoutes."""
-
-    root_namespaces: frozenset[str] = frozenset()
-    """Namespaces that may have roots; empty: all."""
-    ingress_class: str = ""
-    """Class of the objects that are taken; "" for those without a class, and of class contour."""
-    ownership: bool = True
-    """A host belongs to one namespace, which claims to Hosts decide: only roots of the same namespace compete
-    here. Otherwise a root that lost its Host to a Route would take down roots of the Route's namespace."""
-
-    most_routes: int = MOST_ROUTES
-    """Routes of the roots of a namespace by delegation to one namespace."""
-
-    def takes(self, obj: IngressRoute) -> bool:
-        """True if an object is not left to another controller."""
-        if self.ingress_class:
-            return obj.ingress_class == self.ingress_class
-        return obj.ingress_class in ("", CLASS)
-
 
 EVERYWHERE = IngressRoutePolicy()
 
@@ -167,7 +141,7 @@ class IngressRoutes:
         users: dict[Key, Route | None] = {}
         for root in changed:
             graph = self.graphs.get(root)
-            key = Key(root.namespace, names.virtual_route(contour_routes.KIND, root.name, "Secret"))
+            key = Key(root.namespace, names.virtual_route(contour_entries.KIND, root.name, "Secret"))
             users[key] = Route(key, tls_secret=graph.secret) if graph and graph.secret else None
         return users
 
@@ -386,7 +360,7 @@ def _is_root(obj: IngressRoute | None) -> bool:
 
 
 def _host(obj: IngressRoute) -> str:
-    return contour_routes.host_of(obj.virtual_host.fqdn) if obj.virtual_host else ""
+    return contour_entries.host_of(obj.virtual_host.fqdn) if obj.virtual_host else ""
 
 
 def _namespace(graph: Graph) -> set[str]:

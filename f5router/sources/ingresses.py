@@ -5,52 +5,20 @@ pkg/route/ingress/ingress.go: the annotation goes before spec.ingressClassName. 
 without a class is another controller's, unless a class of this router is the default class.
 """
 
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
-from f5router.model.cluster import Key, Route, Service, is_object_name
+from f5router.model.cluster import Key, Route, Service
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressClass
 from f5router.model.texts import Problem
 from f5router.sources import ingress_conversion
-
-CONTROLLER = "f5router.io/ingress"
-"""spec.controller of the IngressClasses of this router."""
-CLASS = "f5router"
-"""Class that the older annotation may name without any IngressClass."""
-
-_CONTROLLER = re.compile(
-    r"(?=.{1,250}\Z)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9](?:[\w./-]*[A-Za-z0-9])?", re.ASCII)
-"""Source: Kubernetes, validateIngressClassSpec: a domain-prefixed path of at most 250 characters."""
-
-
-def parse_class(text: str) -> str:
-    """Parse the name of a class. Raises: ValueError."""
-    if not is_object_name(text):
-        raise ValueError(f"{text!r} is no name of an IngressClass")
-    return text
-
-
-def parse_controller(text: str) -> str:
-    """Parse the name of a controller. Raises: ValueError."""
-    if not _CONTROLLER.fullmatch(text):
-        raise ValueError(f"{text!r} is no name of a controller such as example.com/router")
-    return text
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSettings:
-    """The classes of this router."""
-
-    controller: str = CONTROLLER
-    name: str = CLASS
+from f5router.sources.settings import ClassSettings
 
 
 class Classes:
     """The IngressClasses of the cluster that are this router's."""
 
-    def __init__(self, settings: ClassSettings = ClassSettings()):
+    def __init__(self, settings: ClassSettings):
         self._settings = settings
         self._own: dict[str, bool] = {}
         """Names of the IngressClasses of this router, each with True if it is a default class."""

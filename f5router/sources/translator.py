@@ -5,27 +5,19 @@ the cluster can have (names.virtual_route).
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Protocol
 
 from f5router.model.cluster import Key, Route, Service
 from f5router.model.delta import Delta
 from f5router.model.texts import Problem
-from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
-from f5router.sources.ingresses import ClassSettings, Ingresses
-
-ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
-
-
-@dataclass(frozen=True, slots=True)
-class SourceSettings:
-    """The kinds of objects that are served."""
-
-    kinds: tuple[str, ...] = KINDS
-    classes: ClassSettings = field(default_factory=ClassSettings)
-    ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
-    ignored_annotations: frozenset[str] = frozenset()
-    """Annotations of other controllers on Ingresses that are ignored, or DOMAIN/*."""
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.ingresses import Ingresses
+from f5router.sources.settings import (
+    INGRESS,
+    INGRESS_ROUTE,
+    SourceSettings,
+)
 
 
 class ObjectSource(Protocol):

@@ -11,9 +11,10 @@ from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Secret
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import BigIPState, Rule
-from f5router.sources.graph_status import INVALID, VALID
+from f5router.sources.delegation_graph import INVALID, VALID
 from f5router.sources.ingress_routes import IngressRoutes
-from f5router.sources.translator import INGRESS, INGRESS_ROUTE, Translator
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE
+from f5router.sources.translator import Translator
 from mocks.kube import FakeKube
 from tests.chaos.script import NAMESPACES
 from tests.reference import full_build

@@ -24,7 +24,7 @@ from f5router.kube.watch.sources import (
     choose_served,
 )
 from f5router.model.errors import KubeError, KubeUnauthorized
-from f5router.sources.translator import INGRESS, INGRESS_ROUTE, ROUTE
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 
 _FOLDER = SHIPPED.rsplit("/", 1)[0]
 SDN, NAMES, NODES_READER = "15-sdn-reader.yaml", "16-namespaces.yaml", "17-nodes-reader.yaml"

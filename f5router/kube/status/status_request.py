@@ -27,7 +27,7 @@ from f5router.model.errors import (
 )
 from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
-from f5router.sources.translator import ROUTE
+from f5router.sources.settings import ROUTE
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from f5router.kube.watch.sources import (
     Source,
 )
 from f5router.model.selection import EVERYTHING
-from f5router.sources.translator import ROUTE
+from f5router.sources.settings import ROUTE
 
 log = logging.getLogger(__name__)
 

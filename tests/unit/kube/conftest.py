@@ -11,7 +11,7 @@ from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import KubeSettings, SecretPace, WatchSettings, WatchTiming
 from f5router.model.limits import Backoff
-from f5router.sources.translator import SourceSettings
+from f5router.sources.settings import SourceSettings
 from mocks.kube import FakeKube
 from tests.waiting import DEADLINE_S
 

@@ -6,7 +6,7 @@ from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
 from f5router.model.cluster import Key
 from f5router.model.selection import Selection
-from f5router.sources.translator import SourceSettings
+from f5router.sources.settings import SourceSettings
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.manifests import delegate, forward, ingress_route

@@ -26,7 +26,7 @@ from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
-from f5router.sources.graph_status import GraphStatus, StatusCounts
+from f5router.sources.delegation_graph import GraphStatus, StatusCounts
 from tests import builders
 
 A, B, C, D = (Key("shop", name) for name in "abcd")

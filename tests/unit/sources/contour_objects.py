@@ -5,7 +5,8 @@ from f5router.kube.api import decode_contour
 from f5router.model.cluster import TLS_SECRET, Key, Secret, Service, ServicePort
 from f5router.model.delta import Delta
 from f5router.model.ingress import CertificateDelegation, IngressRoute
-from f5router.sources.ingress_routes import IngressRoutePolicy, IngressRoutes
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.settings import IngressRoutePolicy
 
 
 def entry(match="/", *services, to=None, **more):

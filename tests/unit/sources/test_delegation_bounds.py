@@ -6,8 +6,8 @@ Contour has no such bound: nothing of this is upstream's.
 import pytest
 
 from f5router.model.cluster import Key
-from f5router.sources import delegation_walk
-from f5router.sources.graph_status import NO_ROOT
+from f5router.sources import settings
+from f5router.sources.delegation_graph import NO_ROOT
 from tests.unit.sources.contour_objects import (
     LATER,
     OK,
@@ -101,7 +101,7 @@ def test_100_roots_of_an_object_of_1000_routes():
     loaded, all_routes = source(service(), ingress_route("v", *routes), *(
         root(entry("/", to="shop/v"), name=f"evil/{number}", fqdn=f"x{number}.example.com")
         for number in range(100)))
-    assert len(all_routes) == delegation_walk.MOST_ROUTES
+    assert len(all_routes) == settings.MOST_ROUTES
     asked = []
     loaded.entries = lambda key, entries=loaded.entries: asked.append(key) or entries(key)
     loaded.apply(delta(ingress_route("v", *routes[1:])))

@@ -4,7 +4,7 @@ import pytest
 
 from f5router.model.cluster import Key
 from f5router.sources import delegation_walk
-from f5router.sources.graph_status import NO_ROOT
+from f5router.sources.delegation_graph import NO_ROOT
 from tests.rows import rows
 from tests.unit.sources.contour_objects import (
     LATER,

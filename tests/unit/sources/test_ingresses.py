@@ -8,7 +8,8 @@ from f5router.admission import host_claims
 from f5router.kube.api import decode, decode_ingress
 from f5router.model.cluster import Key
 from f5router.model.delta import Delta
-from f5router.sources.translator import SourceSettings, Translator
+from f5router.sources.settings import SourceSettings
+from f5router.sources.translator import Translator
 from tests import builders, manifests
 
 WEB = builders.service("web", ports=(("http", 80),))

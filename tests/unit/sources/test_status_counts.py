@@ -1,7 +1,7 @@
-"""graph_status.py: the counts of Contour's metrics."""
+"""delegation_graph.py: the counts of Contour's metrics."""
 
 from f5router.model.cluster import Key
-from f5router.sources.graph_status import GraphStatus, Labels, StatusCounts
+from f5router.sources.delegation_graph import GraphStatus, Labels, StatusCounts
 
 ROOT, VERTEX = Key("shop", "root"), Key("bank", "v")
 

@@ -1,0 +1,85 @@
+"""Settings of the sources: which kinds are served, and which of their objects are this router's.
+
+Sources of the class: Kubernetes, Ingress, "Ingress class"; openshift/route-controller-manager,
+pkg/route/ingress/ingress.go.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from f5router.model.cluster import is_object_name
+from f5router.model.ingress import IngressRoute
+
+MOST_ROUTES = 10_000
+"""Routes that the roots of a namespace publish by its delegations to one namespace. See Budget."""
+
+CONTOUR_CLASS = "contour"
+"""Class of objects that are taken where none is configured. Source: projectcontour/contour v1.5.1,
+internal/annotation/annotations.go: MatchesIngressClass."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngressRoutePolicy:
+    """Settings of IngressRoutes."""
+
+    root_namespaces: frozenset[str] = frozenset()
+    """Namespaces that may have roots; empty: all."""
+    ingress_class: str = ""
+    """Class of the objects that are taken; "" for those without a class, and of class contour."""
+    ownership: bool = True
+    """A host belongs to one namespace, which claims to Hosts decide: only roots of the same namespace compete
+    here. Otherwise a root that lost its Host to a Route would take down roots of the Route's namespace."""
+
+    most_routes: int = MOST_ROUTES
+    """Routes of the roots of a namespace by delegation to one namespace."""
+
+    def takes(self, obj: IngressRoute) -> bool:
+        """True if an object is not left to another controller."""
+        if self.ingress_class:
+            return obj.ingress_class == self.ingress_class
+        return obj.ingress_class in ("", CONTOUR_CLASS)
+
+
+CONTROLLER = "f5router.io/ingress"
+"""spec.controller of the IngressClasses of this router."""
+INGRESS_CLASS = "f5router"
+"""Class that the older annotation may name without any IngressClass."""
+_CONTROLLER = re.compile(
+    r"(?=.{1,250}\Z)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9](?:[\w./-]*[A-Za-z0-9])?", re.ASCII)
+"""Source: Kubernetes, validateIngressClassSpec: a domain-prefixed path of at most 250 characters."""
+
+
+def parse_class(text: str) -> str:
+    """Parse the name of a class. Raises: ValueError."""
+    if not is_object_name(text):
+        raise ValueError(f"{text!r} is no name of an IngressClass")
+    return text
+
+
+def parse_controller(text: str) -> str:
+    """Parse the name of a controller. Raises: ValueError."""
+    if not _CONTROLLER.fullmatch(text):
+        raise ValueError(f"{text!r} is no name of a controller such as example.com/router")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSettings:
+    """The classes of this router."""
+
+    controller: str = CONTROLLER
+    name: str = INGRESS_CLASS
+
+
+ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """The kinds of objects that are served."""
+
+    kinds: tuple[str, ...] = KINDS
+    classes: ClassSettings = field(default_factory=ClassSettings)
+    ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
+    ignored_annotations: frozenset[str] = frozenset()
+    """Annotations of other controllers on Ingresses that are ignored, or DOMAIN/*."""
