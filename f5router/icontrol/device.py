@@ -23,9 +23,10 @@ from f5router.icontrol.sender import Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.errors import Busy, Forbidden, Incomplete, InUse, Unconfirmed
+from f5router.model.errors import Busy, Forbidden, InUse, Unconfirmed
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
+from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.rule_order import Ordinals

@@ -44,8 +44,6 @@ import html
 import re
 from collections.abc import Iterable
 
-from f5router.model.ltm import Pool
-
 EXCERPT = 256
 """Characters of a reply kept in an exception."""
 
@@ -251,23 +249,6 @@ class Conflict(Refused):
 
 class InUse(Refused):
     """The object is referenced and cannot be deleted."""
-
-
-class Incomplete(Refused):
-    """The device has a pool without some of its members, as it refuses them.
-
-    Attributes:
-        applied: the pool as it is on the device now.
-    """
-
-    def __init__(self, error: Refused, applied: Pool):
-        super().__init__(error.method, error.path, error.text, status=error.status)
-        self.applied = applied
-
-
-def is_usable(error: BigIPError) -> bool:
-    """True for a pool that has members though some were refused: its dependents work with that."""
-    return isinstance(error, Incomplete) and bool(error.applied.members)
 
 
 class Unconfirmed(BigIPError):

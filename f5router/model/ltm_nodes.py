@@ -1,4 +1,4 @@
-"""LTM nodes of a BIG-IP: which one a pool member at an address has, and by which name it is written.
+"""LTM nodes of a BIG-IP: which one a pool member at an address has, and pools of which members are refused.
 
 A BIG-IP has one node per address and route domain, in all partitions. A pool may refer to nodes of its own
 partition and of /Common. A member names its node: at an address whose node has another name than ours the
@@ -9,7 +9,8 @@ Sources: bigip-behaviour.md B3; F5Networks/f5-ansible#1595.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from f5router.model.ltm import MemberState
+from f5router.model.errors import BigIPError, Refused
+from f5router.model.ltm import MemberState, Pool
 
 COMMON = "Common"
 
@@ -95,3 +96,20 @@ def node_map(nodes: Iterable[LTMNode], defaults: Mapping[str, int], partition: s
         node.address: node for node in nodes
         if (defaults.get(node.partition, 0) if node.domain is None else node.domain) == ours},
         partition, shared)
+
+
+class Incomplete(Refused):
+    """The device has a pool without some of its members, as it refuses them.
+
+    Attributes:
+        applied: the pool as it is on the device now.
+    """
+
+    def __init__(self, error: Refused, applied: Pool):
+        super().__init__(error.method, error.path, error.text, status=error.status)
+        self.applied = applied
+
+
+def is_usable(error: BigIPError) -> bool:
+    """True for a pool that has members though some were refused: its dependents work with that."""
+    return isinstance(error, Incomplete) and bool(error.applied.members)

@@ -16,9 +16,10 @@ from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.drain import Drain
 from f5router.icontrol.outcome import Outcome, RetentionTest
 from f5router.model import ownership
-from f5router.model.errors import BigIPError, Incomplete, InUse, Refused, Unconfirmed, is_usable
+from f5router.model.errors import BigIPError, InUse, Refused, Unconfirmed
 from f5router.model.health_checks import MONITOR_TYPES
 from f5router.model.ltm import Pool
+from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
 from f5router.plan import diff
 from f5router.plan.change import DELETE, AnyChange, Plan, concerns

@@ -13,7 +13,8 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, Unconfirmed, is_usable
+from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, Unconfirmed
+from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.plan.change import UPDATE, AnyChange, Plan
 from f5router.plan.diff import diff

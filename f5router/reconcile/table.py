@@ -9,17 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from f5router.model.errors import (
-    UNCERTAIN_ERRORS,
-    BigIPError,
-    Conflict,
-    NotFound,
-    Refused,
-    Unconfirmed,
-    is_usable,
-)
+from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError, Conflict, NotFound, Refused, Unconfirmed
 from f5router.model.limits import Backoff
 from f5router.model.ltm import BigIPState, Pool
+from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.timers import Timers

@@ -7,8 +7,9 @@ from f5router.admission.condition import PENDING, Verdict
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
-from f5router.model.errors import NO_RIGHT, BigIPError, Incomplete, Unconfirmed
+from f5router.model.errors import NO_RIGHT, BigIPError, Unconfirmed
 from f5router.model.ltm import Object, Pool, ServerSSL
+from f5router.model.ltm_nodes import Incomplete
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.texts import SECRET_NOT_READ, Findings

@@ -7,8 +7,9 @@ refuses are alone. An address that leaves the pool does so with the first of the
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from f5router.model.errors import Incomplete, Refused
+from f5router.model.errors import Refused
 from f5router.model.ltm import Pool, PoolMember
+from f5router.model.ltm_nodes import Incomplete
 
 MOST_WRITES = 40
 """Writes to find out which members are refused; those not tried by then are left out for now."""

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.model.errors import Conflict, Forbidden, Incomplete, NotFound, Refused, Unconfirmed
+from f5router.model.errors import Conflict, Forbidden, NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, PoolMember, Redirect, Rule
+from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.reconcile.table import OVERTAKEN_AFTER, RETRY_FIRST_S, RowState, Table, errors
 from f5router.reconcile.timers import Timers

@@ -9,8 +9,9 @@ from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes, pool_writes
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
-from f5router.model.errors import Incomplete, Refused
+from f5router.model.errors import Refused
 from f5router.model.ltm import Pool
+from f5router.model.ltm_nodes import Incomplete
 from tests.unit.icontrol.writers.test_ltm_nodes import A, B, Bench, C, left, pool
 
 
