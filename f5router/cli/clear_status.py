@@ -1,27 +1,47 @@
-"""The command `f5router status clear`: removes all entries of a router name from the status of Routes.
+"""The command `f5router status clear`: removes what a router has written into statuses of objects.
 
-Meant for a router that is gone for good, or has a new name. A running router puts its entries back. Statuses
-of Ingresses and IngressRoutes, which clear_objects.py removes, have no name of a router: only who asks for
-these kinds has them removed.
+Meant for a router that is gone for good, or has a new name. A running router puts its entries back.
+
+All entries of a router name are removed from Routes. Ingresses and IngressRoutes have no field for the name of
+the writer: only who asks for these kinds has their statuses removed. An Ingress is the router's by its class,
+and if its entries are those that the router writes. An IngressRoute has one controller, which its class names.
+Both are looked for where the router does: by its labels, and in the namespaces that it serves, for an
+IngressRoute that of the roots that reach it.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from f5router.admission import condition
+from f5router.app.ingress_reporter import load_balancer_entries, load_balancer_status
 from f5router.config import cluster_settings, parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
-from f5router.kube.api.connection import connect
+from f5router.kube.api import decode_contour, decode_ingress, fields
+from f5router.kube.api.connection import Connection, connect
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.kube.status import entry_cleanup, status_request
+from f5router.kube.status.entry_cleanup import list_values
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
-from f5router.kube.watch.sources import ROUTES, choose_served
+from f5router.kube.watch import kind_states
+from f5router.kube.watch.sources import (
+    INGRESS_CLASSES,
+    INGRESS_ROUTES,
+    INGRESSES,
+    NAMESPACES,
+    PROJECTS,
+    ROUTES,
+    Source,
+    choose_served,
+)
 from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.cluster import Key
+from f5router.model.delta import Delta
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import (
     ConfigError,
     KubeConflict,
@@ -32,10 +52,13 @@ from f5router.model.errors import (
     KubeUnreachable,
     ResourceUnavailable,
 )
+from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
 from f5router.model.texts import printable
-from f5router.sources.settings import INGRESS, ROUTE, SourceSettings
+from f5router.sources.ingress_routes import IngressRoutes
+from f5router.sources.ingresses import Classes
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
 
 log = logging.getLogger(__name__)
 
@@ -187,3 +210,180 @@ class Clearing:
 
     def _log(self, message: str, item: WorkItem[Key], exc: Exception) -> None:
         log.error(message, extra={"kind": self._kind, "object": str(item.key), "error": str(exc)})
+
+
+def run_all(settings: ClearConfig, *, dry_run: bool) -> int:
+    """Clear, or list, the statuses of the kinds asked for; returns 1 when something is left."""
+    watch = WatchSettings(selection=settings.scope, sources=settings.sources)
+    entries = load_balancer_entries(settings.hostname, DeviceFacts())
+    codes = [run(settings, dry_run=dry_run)] if ROUTE in settings.sources.kinds else []
+    return max(*codes, run_objects(settings, watch, entries, dry_run=dry_run, asked=True), 0)
+
+
+def run_objects(settings: ClearConfig, watch: WatchSettings, entries: list[JSON], *, dry_run: bool,
+                asked: bool = False) -> int:
+    """Clear, or list, the statuses of each kind that is served; returns 1 when something is left.
+
+    A kind that may not be read costs a warning: a router that does not read it does not write it either.
+    Args:
+        entries: what the router writes into status.loadBalancer.ingress of an Ingress.
+        asked: somebody asked for these kinds by name: a kind that may not be read is left.
+    """
+    connection, left = connect(settings.kube), 0
+    finds: dict[str, Callable[[], Statuses | None]] = {
+        INGRESS: lambda: _ingresses(connection, watch, entries),
+        INGRESS_ROUTE: lambda: _ingress_routes(connection, watch)}
+    for kind in watch.sources.kinds:
+        if kind not in finds:
+            continue
+        try:
+            statuses = finds[kind]()
+            written = statuses.find(watch) if statuses else []
+        except KubeForbidden as exc:
+            log.warning("statuses not searched", extra={"kind": kind, "error": str(exc)})
+            left += asked
+            continue
+        except KubeError as exc:
+            log.error("objects not listed", extra={"kind": kind, "error": str(exc)})
+            left += 1
+            continue
+        if statuses and (written or asked):
+            left += _show(kind, written) if dry_run else _clear(kind, settings, statuses, written)
+    return 1 if left else 0
+
+
+def _show(kind: str, written: list[OwnedEntry]) -> int:
+    for owned in written:
+        print(kind, owned.key, printable(next(iter(owned.entry.values()))), sep="\t")
+    print(f"{kind}: {len(written)} have a status of this router; nothing is changed")
+    return 0
+
+
+def _clear(kind: str, settings: ClearConfig, statuses: "Statuses", written: list[OwnedEntry]) -> int:
+    """Clear statuses; returns how many are left."""
+    results = Clearing(kind, settings, statuses.remove).run(written)
+    left = len(written) - results["cleared"] - results["gone"]
+    print(f"{kind}: {len(written)} had a status of this router, {results['cleared']} are cleared, "
+          f"{results['gone']} had none left, {left} are left; {results['conflict']} conflicts")
+    return left
+
+
+@dataclass(slots=True)
+class Statuses:
+    """The statuses of a kind."""
+
+    connection: Connection
+    listed: Source
+    """As watched_kinds knows it."""
+    served: Source
+    own: Callable[[JSON], JSON | None]
+    """Returns the part of a status that this router wrote; None for nothing."""
+    cleared: JSON
+    """Fields of the status afterwards."""
+    serves: Callable[[Key], bool] = lambda key: True
+    """True for an object that this router serves, not another one for other namespaces."""
+    subresource: str = ""
+
+    def find(self, settings: WatchSettings) -> list[OwnedEntry]:
+        """List the objects with a status of this router. Raises: KubeError."""
+        def decode(obj: JSON) -> tuple[OwnedEntry, ...]:
+            key, status = fields.key(obj), self.own(obj)
+            if status is None or not self.serves(key):
+                return ()
+            return (OwnedEntry(key, fields.uid(obj), status),)
+
+        written: list[OwnedEntry] = list_values(
+            self.connection, replace(self.served, decode=decode), namespace=settings.selection.namespace,
+            selectors=kind_states.selectors(settings, self.listed))
+        return written
+
+    def remove(self, owned: OwnedEntry) -> object:
+        """Remove a status; returns the changed object, None if it has no status of this router.
+
+        Where a CRD has a sub-resource `status`, a patch of the object changes nothing, and its reply shows
+        that. Raises: KubeError: KubeConflict: the object was changed meanwhile; to be tried again.
+        """
+        query = {"fieldSelector": f"metadata.name={owned.key.name}"}
+        reply = self.connection.request("GET", self.served.path(owned.key.namespace), query=query)
+        objects = fields.items(fields.mapping(reply).get("items"))
+        if not objects or fields.uid(objects[0]) != owned.uid or not self._has_own(objects[0]):
+            return None
+        written = self._patch(owned, objects[0])
+        if not self.subresource and self._has_own(written):
+            self.subresource = "/status"
+            written = self._patch(owned, objects[0])
+        return written
+
+    def _has_own(self, obj: JSON) -> bool:
+        try:
+            return self.own(obj) is not None
+        except fields.DecodeError:
+            return False
+
+    def _patch(self, owned: OwnedEntry, obj: JSON) -> JSON:
+        """Write the rest of a status, unless the object has changed since it was read."""
+        path = f"{self.served.path(owned.key.namespace)}/{quote(owned.key.name, safe='')}{self.subresource}"
+        body = {"metadata": {"resourceVersion": fields.resource_version(obj)}, "status": self.cleared}
+        reply = self.connection.request("PATCH", path, body=body,
+                                        content_type="application/merge-patch+json")
+        return fields.mapping(reply)
+
+
+def _namespaces(connection: Connection, settings: WatchSettings) -> Container[str] | None:
+    """Return the names of the namespaces whose objects are served; None for all. Raises: KubeError."""
+    if not settings.selection.by_namespace:
+        return None
+    source = PROJECTS if settings.selection.project_labels else NAMESPACES
+    return set(list_values(connection, replace(source, decode=lambda obj: (fields.key(obj).name,)),
+                           selectors=kind_states.selectors(settings, source)))
+
+
+def _ingresses(connection: Connection, settings: WatchSettings, entries: list[JSON]) -> Statuses | None:
+    """Return the statuses of Ingresses; None if there are none. Raises: KubeError."""
+    if not entries or (served := choose_served(connection, INGRESSES)) is None:
+        return None
+    classes = Classes(settings.sources.classes)
+    if (listed := choose_served(connection, INGRESS_CLASSES)) is not None:
+        classes.apply({each.key: each for each in list_values(connection, listed)})
+
+    def own(obj: JSON) -> JSON | None:
+        ingress = decode_ingress.ingress(obj)
+        if list(ingress.load_balancer) != entries or not classes.is_own(ingress):
+            return None
+        return {"entries": ", ".join(str(text) for entry in entries for text in entry.values())}
+
+    namespaces = _namespaces(connection, settings)
+    return Statuses(connection, INGRESSES, served, own, load_balancer_status(()),
+                    lambda key: namespaces is None or key.namespace in namespaces, "/status")
+
+
+def _ingress_routes(connection: Connection, settings: WatchSettings) -> Statuses | None:
+    """Return the statuses of IngressRoutes; None if there are none. Raises: KubeError."""
+    if choose_served(connection, INGRESS_ROUTES) is None:
+        return None
+    policy = settings.sources.ingress_routes
+
+    def own(obj: JSON) -> Mapping[str, str] | None:
+        ingress_route = decode_contour.ingress_route(obj)
+        if not any(ingress_route.status) or not policy.takes(ingress_route):
+            return None
+        return dict(zip(("currentStatus", "description"), ingress_route.status, strict=True))
+
+    cleared = {"currentStatus": None, "description": None}
+    return Statuses(connection, INGRESS_ROUTES, INGRESS_ROUTES, own, cleared,
+                    _serves_ingress_route(connection, settings))
+
+
+def _serves_ingress_route(connection: Connection, settings: WatchSettings) -> Callable[[Key], bool]:
+    """Return a test for IngressRoutes whose roots, or themselves without a root, are in served namespaces.
+
+    One that another router's root reaches as well is left to that router. Raises: KubeError.
+    """
+    namespaces = _namespaces(connection, settings)
+    if namespaces is None:
+        return lambda key: True
+    listed = list_values(connection, INGRESS_ROUTES,
+                         selectors=kind_states.selectors(settings, INGRESS_ROUTES))
+    known = IngressRoutes({}, settings.sources.ingress_routes)
+    known.apply(Delta(ingress_routes={each.key: each for each in listed}))
+    return lambda key: all(root.namespace in namespaces for root in known.roots(key) or [key])

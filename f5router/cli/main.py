@@ -194,9 +194,9 @@ def clear(router_name: str, namespace: str, sources: str, labels: str, fields: s
     Exit status: 0 if nothing is left; 1 otherwise; 2 for invalid settings.
     """
     with _reported():
-        statusclear = _loaded("f5router.cli.clear_objects")
+        statusclear = _loaded("f5router.cli.clear_status")
         scope = Selection(namespace or None, labels, fields)
-        settings = statusclear.clear_status.load(router_name, scope, _named(flags), os.environ, sources)
+        settings = statusclear.load(router_name, scope, _named(flags), os.environ, sources)
         log_output.setup(settings.log_level, settings.log_format)
         exit_status = statusclear.run_all(settings, dry_run=dry_run)
     sys.exit(exit_status)

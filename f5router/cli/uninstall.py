@@ -16,7 +16,7 @@ from f5router.app.ingress_reporter import load_balancer_entries
 from f5router.app.settling import Settling
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_campaign, build_device, build_syncer, write_permit
-from f5router.cli import clear_objects, clear_status
+from f5router.cli import clear_status
 from f5router.config.config import Config
 from f5router.icontrol.device import Device
 from f5router.kube.lease.campaign import Campaign
@@ -98,7 +98,7 @@ def _clear(config: Config, statuses: clear_status.ClearConfig | None, device: De
         return True
     entries = load_balancer_entries(config.status.canonical_hostname, device.facts)
     codes = [clear_status.run(statuses, dry_run=dry_run),
-             clear_objects.run(statuses, config.watch, entries, dry_run=dry_run)]
+             clear_status.run_objects(statuses, config.watch, entries, dry_run=dry_run)]
     return not any(codes)
 
 

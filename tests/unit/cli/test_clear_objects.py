@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.cli.clear_objects import Statuses
+from f5router.cli.clear_status import Statuses
 from f5router.kube.api import fields
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
