@@ -2,11 +2,11 @@
 
 Meant for a router that is gone for good, or has a new name. A running router puts its entries back.
 
-All entries of a router name are removed from Routes. Ingresses and IngressRoutes have no field for the name of
-the writer: only who asks for these kinds has their statuses removed. An Ingress is the router's by its class,
-and if its entries are those that the router writes. An IngressRoute has one controller, which its class names.
-Both are looked for where the router does: by its labels, and in the namespaces that it serves, for an
-IngressRoute that of the roots that reach it.
+All entries of a router name are removed from Routes. Ingresses and IngressRoutes have no field for the name
+of the writer: only who asks for these kinds has their statuses removed. An Ingress is the router's by its
+class, and if its entries are those that the router writes. An IngressRoute has one controller, which its
+class names. Both are looked for where the router does: by its labels, and in the namespaces that it serves,
+for an IngressRoute that of the roots that reach it.
 """
 
 import logging

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from f5router.kube import network_plugin
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
+from f5router.kube.watch import single_reads
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.feature.conftest import Lab
@@ -164,12 +164,12 @@ def test_doctor_where_monitors_reach_pods(site):
 
 
 @pytest.mark.parametrize(("annotations", "served", "plugin"), [
-    ({"k8s.ovn.org/node-subnets": "{}"}, True, network_plugin.OVN),
-    ({"flannel.alpha.coreos.com/backend-type": "vxlan"}, True, network_plugin.FLANNEL),
-    ({"projectcalico.org/IPv4Address": "10.3.89.1/24"}, True, network_plugin.CALICO),
-    ({"network.cilium.io/ipv4-pod-cidr": "10.0.0.0/24"}, True, network_plugin.CILIUM),
-    ({"io.cilium.network.ipv4-pod-cidr": "10.0.0.0/24"}, True, network_plugin.CILIUM),
-    ({}, True, network_plugin.OPENSHIFT_SDN), ({}, False, ""),
+    ({"k8s.ovn.org/node-subnets": "{}"}, True, single_reads.OVN),
+    ({"flannel.alpha.coreos.com/backend-type": "vxlan"}, True, single_reads.FLANNEL),
+    ({"projectcalico.org/IPv4Address": "10.3.89.1/24"}, True, single_reads.CALICO),
+    ({"network.cilium.io/ipv4-pod-cidr": "10.0.0.0/24"}, True, single_reads.CILIUM),
+    ({"io.cilium.network.ipv4-pod-cidr": "10.0.0.0/24"}, True, single_reads.CILIUM),
+    ({}, True, single_reads.OPENSHIFT_SDN), ({}, False, ""),
 ])
 def test_plugins(annotations, served, plugin, tmp_path):
     with FakeKube(network_api="group" if served else "none") as kube:
@@ -178,6 +178,6 @@ def test_plugins(annotations, served, plugin, tmp_path):
         node["metadata"]["annotations"] = annotations
         kube.apply(node)
         connection = connect(KubeSettings(kubeconfig=str(tmp_path / "config")))
-        assert network_plugin.detect(connection) == plugin
+        assert single_reads.network_plugin(connection) == plugin
         kube.forbid("nodes", ("list",))
-        assert network_plugin.detect(connection) == (network_plugin.OPENSHIFT_SDN if served else "")
+        assert single_reads.network_plugin(connection) == (single_reads.OPENSHIFT_SDN if served else "")

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from f5router.cli.doctor.report import Fix
 from f5router.icontrol import surroundings
 from f5router.icontrol.settings import SSHSettings
-from f5router.kube import network_plugin
 from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
+from f5router.kube.watch import single_reads
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
@@ -305,17 +305,17 @@ ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route"
 _STATIC = ("set --f5-static-routes: the BIG-IP needs a self IP in the Nodes' network "
            "(docs/configuration.md, Static routes)")
 _WAYS = {
-    network_plugin.OPENSHIFT_SDN: "OpenShift SDN: set --f5-internal-address and --f5-vxlan-gateway-cidr for "
+    single_reads.OPENSHIFT_SDN: "OpenShift SDN: set --f5-internal-address and --f5-vxlan-gateway-cidr for "
                                   "VxLAN (docs/guide.md), or set up a ramp node (docs/ramp-node.md)",
-    network_plugin.OVN: f"OVN-Kubernetes: {_STATIC}",
-    network_plugin.FLANNEL: f"flannel: {_STATIC}; with another backend than host-gw or vxlan take node ports",
-    network_plugin.CALICO: f"Calico: peer the BIG-IP with it by BGP, or {_STATIC}",
-    network_plugin.CILIUM: f"Cilium: {_STATIC}; if Nodes take packets for pods only by a tunnel, node ports",
+    single_reads.OVN: f"OVN-Kubernetes: {_STATIC}",
+    single_reads.FLANNEL: f"flannel: {_STATIC}; with another backend than host-gw or vxlan take node ports",
+    single_reads.CALICO: f"Calico: peer the BIG-IP with it by BGP, or {_STATIC}",
+    single_reads.CILIUM: f"Cilium: {_STATIC}; if Nodes take packets for pods only by a tunnel, node ports",
 }
 
 
 def missing_way(plugin: str) -> Fix:
-    """Return how to give the BIG-IP a way to the pods. Args: plugin: see network_plugin.detect."""
+    """Return how to give the BIG-IP a way to the pods. Args: plugin: see single_reads.network_plugin."""
     step = _WAYS.get(plugin, "set --f5-static-routes, VxLAN or a ramp node, as the cluster's network needs")
     return Fix(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
                "as by BGP, nothing is missing", ROUTES.command)

@@ -13,7 +13,7 @@ from f5router.cli.survey import Survey, find_empty_pools
 from f5router.config.config import Config
 from f5router.icontrol import statistics, surroundings
 from f5router.icontrol.config_sync import ConfigSync
-from f5router.kube import network_plugin
+from f5router.kube.watch import single_reads
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, PartitionMissing, Standby
 from f5router.model.ltm import Attachment, ClientSSL, Pool, Record, Rule
@@ -102,7 +102,7 @@ def _pods_way(survey: Survey, *, is_up: bool) -> Check:
         AREA, WAY,
         "it is probably missing: the settings make none, and the BIG-IP has neither a self IP nor "
                    f"a route, but for the default one, towards the pods {', '.join(far[:PODS_SHOWN])}{more}",
-        fixes.missing_way(network_plugin.detect(survey.connection)))
+        fixes.missing_way(single_reads.network_plugin(survey.connection)))
 
 
 def _pods(survey: Survey) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Readings of single objects: a namespace by name, Services.
+"""Readings of single objects: a namespace by name, Services, and what shows the network plug-in.
 
 The API server lists the Routes of a namespace that does not exist like those of an empty one: with 200 and no
 items. So a router with a misspelt name would remove all its objects from the BIG-IP.
@@ -7,13 +7,19 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/admission-contro
 
 A list that asks for no resourceVersion is as new as the request. Source: Kubernetes API concepts, semantics
 for get and list.
+
+The network plug-in is for `f5router doctor` alone.
+Sources: openshift/origin v3.11.0, HostSubnet; ovn-kubernetes, go-controller/pkg/util/node_annotations.go;
+flannel, Documentation/kubernetes.md (annotations of its subnet manager); projectcalico/calico,
+libcalico-go/lib/backend/k8s/conversion (projectcalico.org/IPv4Address); cilium, pkg/annotation
+(network.cilium.io, and io.cilium.network before 1.14).
 """
 
 import difflib
 import logging
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -22,7 +28,15 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.api.decode import SERVICE_LABEL
 from f5router.kube.api.requests import Collection
 from f5router.kube.watch.reflector import METADATA_LIST, decode_document
-from f5router.kube.watch.sources import ENDPOINTS, NAMESPACES, SERVICES, Source
+from f5router.kube.watch.sources import (
+    ENDPOINTS,
+    HOST_SUBNETS,
+    NAMESPACES,
+    NODES,
+    SERVICES,
+    Source,
+    is_served,
+)
 from f5router.model.cluster import EndpointSlice, Key, Service
 from f5router.model.errors import KubeError, KubeNotFound, KubeUnreachable
 from f5router.model.limits import Backoff
@@ -105,3 +119,31 @@ def read_services(connection: Connection, slices: Source, service: Key) -> Servi
 def _values(connection: Connection, source: Source, namespace: str, query: dict[str, str]) -> list[object]:
     documents = Collection(connection, source.path(namespace), query).documents()
     return [value for document in documents for value in decode_document(source, document)[1]]
+
+
+OPENSHIFT_SDN, OVN, FLANNEL, CALICO, CILIUM = (
+    "OpenShift SDN", "OVN-Kubernetes", "flannel", "Calico", "Cilium")
+
+_ANNOTATIONS = {
+    "k8s.ovn.org/": OVN, "flannel.alpha.coreos.com/": FLANNEL, "projectcalico.org/": CALICO,
+    "network.cilium.io/": CILIUM, "io.cilium.network": CILIUM}
+"""Beginnings of a Node's annotations. Calico may enforce policies on flannel's network: its own come last."""
+
+
+def network_plugin(connection: Connection) -> str:
+    """Return the plug-in by one Node's annotations, or the kinds that are served; "" if nothing shows it."""
+    try:
+        reply = connection.request("GET", NODES.path(None), query={"limit": 1})
+        nodes = fields.objects(fields.mapping(reply).get("items"))
+    except KubeError:
+        nodes = []
+    annotations: Mapping[str, object] = {}
+    for node in nodes:
+        annotations = fields.mapping(fields.mapping(node.get("metadata")).get("annotations"))
+    for beginning, plugin in _ANNOTATIONS.items():
+        if any(name.startswith(beginning) for name in annotations):
+            return plugin
+    try:
+        return OPENSHIFT_SDN if is_served(connection, HOST_SUBNETS) else ""
+    except KubeError:
+        return ""

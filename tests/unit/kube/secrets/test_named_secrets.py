@@ -1,4 +1,4 @@
-"""named_secrets.py: which Secrets Routes name, and how many of them are read."""
+"""secret_watch.py: which Secrets Routes name, and how many of them are read."""
 
 from collections import Counter
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.kube.secrets.named_secrets import NamedSecrets, excess
+from f5router.kube.secrets.secret_watch import NamedSecrets, excess
 from f5router.kube.settings import SecretLimits
 from f5router.model.cluster import CA_CRT, Key, PodAuthority
 from tests import builders
