@@ -17,8 +17,8 @@ from f5router.icontrol.observation import Observation, expect
 from f5router.icontrol.observe import DeviceReading
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.pair import Pair
-from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.readiness import blames_object
 from f5router.icontrol.sender import Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses

@@ -18,7 +18,7 @@ from f5router.icontrol import beside, pages
 from f5router.icontrol.beside import Reading
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, get_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.model import health_checks, ownership
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (

@@ -8,7 +8,7 @@ from f5router.icontrol import generations, pages
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.observation import Expected, rules_path
 from f5router.icontrol.rest.client import Client, get_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import ltm_nodes
 from f5router.model import health_checks, names, ownership, tls_names
 from f5router.model.errors import DeviceTimeout

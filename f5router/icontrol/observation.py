@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import BigIPState, CertFile, ClientSSL, KeyFile, Object, Policy, Pool, Rule, ServerSSL
 from f5router.model.objects import Ref, changed, with_ref_of

@@ -16,7 +16,7 @@ from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
 from f5router.icontrol.observation import NOTHING, Expected, Observation
 from f5router.icontrol.own_addresses import Peer
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names, ownership, route_options, tls_names, tmos

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, get_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.model.errors import DeviceTimeout, Refused
 from f5router.model.json_types import JSON
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, MutableMapping
 from typing import Any, NamedTuple
 
-from f5router.icontrol.rest.blame import Blame
+from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.writers.writer import Results, Writer
 from f5router.model.errors import BigIPError
 from f5router.plan.change import AnyChange

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, get_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import NotReady, Refused
 from f5router.model.json_types import JSON

@@ -20,8 +20,8 @@ from datetime import UTC, date, datetime
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.rest.readiness import texts
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.icontrol.writers.tunnels import default_route_domain
 from f5router.model import original_names, ownership

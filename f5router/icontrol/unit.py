@@ -11,8 +11,8 @@ from f5router.icontrol.failover import Failover
 from f5router.icontrol.generations import Replies
 from f5router.icontrol.own_addresses import PeerAddresses
 from f5router.icontrol.rest import readiness
-from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.sender import Sender
 from f5router.icontrol.writers import objects
 from f5router.icontrol.writers.attachments import AttachmentWriter

@@ -1,19 +1,19 @@
-"""A Plan under way: what of it may be sent now, and what has become of it so far.
+"""A Plan under way: what of it may be sent now, where it pauses, and what has become of it so far.
 
 It holds an order and nothing else: a row of the table that it has not sent is due. So it can be dropped at
-any moment: for more urgent work, at a stop, or when another replica leads.
+any moment: for more urgent work, at a stop, or when another replica leads. It pauses between deletes, so that
+requests which were just routed have connected to pool members.
 """
 
 import math
 import time
 from collections import ChainMap, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job, Lane
-from f5router.icontrol.drain import Drain
 from f5router.icontrol.outcome import Outcome, RetentionTest
 from f5router.model import ownership
 from f5router.model.errors import BigIPError, InUse, Refused, Unconfirmed
@@ -22,9 +22,45 @@ from f5router.model.ltm import Pool
 from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
 from f5router.plan import diff
-from f5router.plan.change import DELETE, AnyChange, Plan, concerns
+from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
+
+
+class Drain:
+    """Decides where a rollout pauses."""
+
+    def __init__(self) -> None:
+        self._routed = False
+        """Rules or records were written since the last pause."""
+        self._excluded = False
+        """Exclusion records were deleted since the last pause."""
+        self._redirected = False
+        """Rules have ceased to redirect since the last pause."""
+
+    def before(self, stage: Stage, changes: Sized, *, deleting: bool) -> bool:
+        """Return True to pause, if these Changes, which are written next, could cut off requests."""
+        pauses = False
+        if deleting:
+            pauses = self._before_delete(stage, changes)
+        elif self._redirected and changes:
+            # Clients who were just redirected still reach the Rule that goes.
+            pauses, self._redirected = True, False
+        self._redirected = self._redirected or (stage == Stage.ENDED_REDIRECT and bool(changes))
+        self._routed = self._routed or (stage.is_routing and bool(changes))
+        return pauses
+
+    def _before_delete(self, stage: Stage, changes: Sized) -> bool:
+        pauses = False
+        if self._routed and changes and not stage.is_routing:
+            pauses, self._routed = True, False
+        if stage == Stage.EXCLUSION:
+            # Connections whose TLS has just started to be terminated here still reach the Rules.
+            self._excluded = True
+        elif self._excluded and changes:
+            pauses, self._excluded = True, False
+        return pauses
+
 
 POLL_S = 1.0
 

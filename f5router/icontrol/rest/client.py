@@ -17,9 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from f5router.icontrol.rest import file_transfer, readiness
-from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.readiness import Repetition
-from f5router.icontrol.rest.reply import ROOT, Reply, unusable
 from f5router.icontrol.rest.request_times import RequestTimes, SlowRequests
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.transport import (
@@ -30,6 +28,7 @@ from f5router.icontrol.rest.transport import (
     STATISTICS,
     Transport,
 )
+from f5router.icontrol.rest.wire import ROOT, Reply, encode_body, encode_query, unusable
 from f5router.icontrol.settings import ClientSettings, Login, Renewable
 from f5router.model import tmos
 from f5router.model.errors import (

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from f5router.icontrol.rest.reply import Reply
 from f5router.icontrol.rest.transport import Transport, hide_token
+from f5router.icontrol.rest.wire import Reply
 from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
 from f5router.logs.log_output import hide
 from f5router.model.errors import (

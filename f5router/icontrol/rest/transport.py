@@ -39,8 +39,8 @@ from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
-from f5router.icontrol.rest.reply import Reply, target
 from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes, SlowRequests
+from f5router.icontrol.rest.wire import Reply, target
 from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
 from f5router.model.limits import ALWAYS, WritePermit

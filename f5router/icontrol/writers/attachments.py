@@ -11,7 +11,7 @@ from typing import Any
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tls_names
 from f5router.model.device_facts import VirtualFacts

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, UploadOrigin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.writers.writer import SingleWriter, delete

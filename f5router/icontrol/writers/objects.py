@@ -11,7 +11,7 @@ from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.codec.ltm_codec import Single
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import ownership, tmos

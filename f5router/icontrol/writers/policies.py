@@ -18,9 +18,9 @@ from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.readiness import blames_object
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import rule_list
 from f5router.icontrol.writers.rule_list import KnownRules, Pace, RuleList
 from f5router.icontrol.writers.writer import Result, Results, bisect

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, Refused
 from f5router.model.ltm import DataGroup, Record

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from f5router.icontrol.codec import policy_codec
-from f5router.icontrol.rest.encoding import encode_body, encode_list
+from f5router.icontrol.rest.wire import encode_body, encode_list
 from f5router.model import names
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Foreign, Policy, Rule

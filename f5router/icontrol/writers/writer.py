@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
-from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, delete_if_there
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.readiness import blames_object
+from f5router.icontrol.rest.wire import item_path
 from f5router.model.errors import Refused
 from f5router.model.ltm import Object
 from f5router.model.objects import Ref

@@ -18,7 +18,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Lane
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.pair import Pair
-from f5router.icontrol.rest.blame import Blame
+from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import BigIPError, InUse, NotFound, Refused, Standby, Unconfirmed

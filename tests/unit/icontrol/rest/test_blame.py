@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.icontrol.rest.blame import Blame, blames_object
+from f5router.icontrol.rest.readiness import Blame, blames_object
 from f5router.model.errors import (
     AuthFailed,
     Busy,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import encode_body, encode_list, item_path
+from f5router.icontrol.rest.wire import encode_body, encode_list, item_path
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,

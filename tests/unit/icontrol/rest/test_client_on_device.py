@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import (
     AuthFailed,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.writers.attachments import AttachmentWriter, attachment_problem, units
 from f5router.model import names, tls_names

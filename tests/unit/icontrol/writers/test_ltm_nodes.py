@@ -9,7 +9,7 @@ import pytest
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.encoding import item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import ltm_nodes
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.model import names

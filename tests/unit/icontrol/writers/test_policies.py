@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.icontrol.codec import policy_codec
-from f5router.icontrol.rest.blame import Blame
+from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.rule_list import FIRST, LEAST, SHARE
 from f5router.model import names

@@ -1,17 +1,60 @@
-"""An answer of the BIG-IP, or of what answers in its place; nothing in it is taken for granted.
+"""The wire format of iControl REST: encoding of paths, queries and bodies, and answers.
 
-A body that is not what iControl REST sends is as good as none: too deep, too long a number, none that is
-finite, cut off, not in UTF-8, or another service's. The last one of equal keys counts.
+Nothing in an answer of the BIG-IP, or of what answers in its place, is taken for granted. A body that is not
+what iControl REST sends is as good as none: too deep, too long a number, none that is finite, cut off, not in
+UTF-8, or another service's. The last one of equal keys counts.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from f5router.model.json_types import JSON
+
+
+def item_path(collection: str, full_path: str, *sub: str) -> str:
+    """Return the path of an object below /mgmt/tm.
+
+    "ltm/pool", "/Common/x", "members", "/Common/10.1.1.1%1:80" gives
+    "ltm/pool/~Common~x/members/~Common~10.1.1.1%251:80".
+
+    Raises: ValueError: a name is empty; a DELETE would then address the whole collection.
+    Source: bigip-behaviour.md A1.
+    """
+    segments = []
+    for name in (full_path, *sub):
+        if not name.strip("/") or name in (".", ".."):
+            raise ValueError(f"{name!r} is no name of an object of {collection}")
+        segments.append(quote(name.replace("/", "~"), safe="~:"))
+    return "/".join((collection.rstrip("/"), *segments))
+
+
+def encode_query(params: Mapping[str, str] | None) -> str:
+    """Encode a query as in the recordings: blanks as %20, "$" as it is."""
+    pairs = (params or {}).items()
+    return "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in pairs)
+
+
+def encode_body(body: JSON) -> bytes:
+    r"""Encode a body as the device reads it: UTF-8, with < > & as they are, and without \uXXXX.
+
+    Old TMOS keeps the latter as text.
+    Raises: ValueError: a text is no valid Unicode, or a number is not finite.
+    """
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as exc:
+        reason = exc.reason
+    raise ValueError(f"the body cannot be sent: {reason}")  # without exc, which holds the body
+
+
+def encode_list(member: str, items: Iterable[bytes]) -> bytes:
+    """Encode an object whose only member is a list. Args: items: results of encode_body."""
+    return b'{"%s": [%s]}' % (member.encode(), b", ".join(items))
+
 
 ROOT = "/mgmt/tm/"
 

@@ -1,7 +1,7 @@
 """Pauses of a Plan, so that requests which were just led somewhere still get there."""
 
-from f5router.icontrol.drain import Drain
 from f5router.plan.change import Stage
+from f5router.reconcile.rollout import Drain
 
 
 def test_clients_who_were_redirected_reach_the_rule_before_it_goes():
