@@ -113,6 +113,10 @@ class Pair:
 
     # -- config sync -----------------------------------------------------------------------------
 
+    def copy(self, source: int) -> None:
+        """Replace the configuration of the other unit, as an administrator does. Args: source: 0 or 1."""
+        self._copy(source)
+
     def are_equal(self) -> bool:
         """True if both have the same configuration, apart from what each has of its own."""
         with self.units[0].store.lock:

@@ -170,6 +170,8 @@ class Sink:
             self._disk[path] = DiskFile(data[: size // 2], mode)
             self._error(f"{path}: No space left on device")
             return
+        if self._take("truncated"):
+            self._disk[path] = DiskFile(data[: size // 2], mode)
         self._answer(b"\0")
 
     def _bytes(self, path: str, mode: int, *, limit: int) -> bytes:

@@ -22,6 +22,7 @@ from mocks.bigip.store import DiskFile
 
 FAULTS = {
     "reset": "the next connection is cut at once",
+    "other-host-key": "the next connection is shown another host key",
     "banner-delay": "the next connection hears nothing",
     "refuse-auth": "the next connection cannot log in",
     "hang-request": "the next command is not even acknowledged",
@@ -31,6 +32,7 @@ FAULTS = {
     "drop-after": "the connection breaks when the next command has done its work",
     "drop-mid-transfer": "the connection breaks after half of the next file",
     "disk-full": "the next file does not fit",
+    "truncated": "half of the next file is on the disk, and nobody says so",
     "scp-fatal": "the next file is answered with code 2",
     "rm-fails": "the next file that is there cannot be removed",
 }
@@ -162,7 +164,8 @@ class SSHServer:
                     pass
                 return
             with paramiko.Transport(connection) as transport:
-                transport.add_server_key(self.host_key)
+                transport.add_server_key(
+                    _new_host_key() if self.take("other-host-key") else self.host_key)
                 transport.start_server(server=_Session(self, transport, connection))
                 transport.join()
 

@@ -33,7 +33,15 @@ PAUSES = ("delay", "hold")
 EMPTY = "empty"
 """A list is answered without objects, by an API server that has lost its own for a moment."""
 
-REQUEST_FAULTS = frozenset({*CODES, "drop", EMPTY, *PAUSES})
+UNREADABLE: Mapping[str, bytes] = {
+    "deep-json": b'{"items":' + 50_000 * b"[" + 50_000 * b"]" + b"}",
+    "truncated-json": b'{"kind":"Status","apiVersion":"v1","meta',
+    "html": b"<html><body>Please log in.</body></html>",
+}
+"""Bodies of replies with 200 that nobody can read: lists deeper than a parser's stack, JSON that is cut off,
+a page of a proxy."""
+
+REQUEST_FAULTS = frozenset({*CODES, "drop", EMPTY, *UNREADABLE, *PAUSES})
 STREAM_FAULTS = frozenset({"drop-watch", "silent-drop", "error-event", "truncated"})
 
 

@@ -17,7 +17,7 @@ from .access import Access
 from .api import JSON, TEXT, Api, Reply, failure
 from .calls import Call, Logged, parse_call, unknown_kind
 from .errors import ApiError
-from .faults import EMPTY, PAUSES, Fault, Faults, error_line
+from .faults import EMPTY, PAUSES, UNREADABLE, Fault, Faults, error_line
 from .rbac import User
 from .store import Store
 from .watching import Cut, Watch
@@ -187,6 +187,8 @@ class Server:
                 return DROPPED
             if fault.kind == EMPTY and call:
                 return self._api.empty(call)
+            if fault.kind in UNREADABLE:
+                return Reply(200, UNREADABLE[fault.kind])
             if "text" in fault.options:
                 return Reply(int(fault.kind), fault.options["text"].encode(), TEXT, fault.error().headers)
             return _refusal(call, fault.error()) if call else failure(fault.error())

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from mocks.kube.faults import Fault
+from mocks.kube.faults import UNREADABLE, Fault
 from tests.waiting import DEADLINE_S
 
 from .objects import ROUTES, SHOP, admitted, route
@@ -237,6 +237,17 @@ def test_empty_list(kube, http):
     kube.apply(route())
     kube.inject("empty")
     assert [len(http.get(ROUTES).json()["items"]) for _ in range(2)] == [0, 1]
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_unreadable(kube, http, kind):
+    """A proxy, or a bug, in front of an API server that is well."""
+    kube.inject(kind)
+    reply = http.get(ROUTES)
+    assert reply.status_code == 200
+    with pytest.raises((ValueError, RecursionError)):
+        reply.json()
+    assert http.get(ROUTES).json()["items"] == []
 
 
 def test_drawn_fault(kube, http):

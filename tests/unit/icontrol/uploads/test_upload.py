@@ -16,7 +16,7 @@ import pytest
 
 from f5router.icontrol.uploads.ssh import load_private_key
 from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S, SSHUploader
-from f5router.model.errors import NotLeader, UploadAuthFailed, UploadError
+from f5router.model.errors import HostKeyRefused, NotLeader, UploadAuthFailed, UploadError
 from f5router.model.limits import WritePermit
 from mocks.bigip.store import DiskFile
 from tests.unit.icontrol.uploads.conftest import PASSWORD
@@ -250,7 +250,8 @@ def test_faults_that_nobody_asked_for(server, uploader):
     server.draw = draw
     uploader().put(PATH, DATA)
     assert server.disk == {PATH: DiskFile(DATA, 0o600)}
-    assert asked[:3] == [("reset", None), ("banner-delay", None), ("refuse-auth", None)]
+    connecting = ("reset", "banner-delay", "other-host-key", "refuse-auth")
+    assert asked[:4] == [(fault, None) for fault in connecting]
 
 
 @pytest.mark.parametrize("command", ["rm", "scp"])
@@ -375,6 +376,24 @@ def test_remove_fails(server, uploader):
     server.inject("rm-fails")
     with pytest.raises(UploadError, match="Operation not permitted"):
         ours.remove(PATH)
+
+
+def test_file_that_is_cut_off_in_silence(server, uploader):
+    """Nobody can know before it is installed: the device refuses half of a certificate."""
+    server.inject("truncated")
+    uploader().put(PATH, DATA)
+    assert server.disk[PATH].data == DATA[:len(DATA) // 2]
+
+
+def test_another_host_key_for_a_while(server, uploader):
+    """Nothing is sent to it; the next connection counts."""
+    ours = uploader(host_key_fingerprint=server.host_key_fingerprint)
+    server.inject("other-host-key")
+    with pytest.raises(HostKeyRefused):
+        ours.put(PATH, DATA)
+    assert server.log == []
+    ours.put(PATH, DATA)
+    assert server.disk[PATH].data == DATA
 
 
 def test_nothing_secret_is_told(server, settings, uploader, keys, caplog, tmp_path):
