@@ -1,20 +1,30 @@
 """Disturbances besides changes of the cluster and faults at calls."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.attacks import contents
-from mocks.bigip import Refusal
+from f5router.model.limits import LEAST
+from mocks.bigip import FakeBigIP, Refusal
 from mocks.bigip.store import Item
+from tests import manifests
 from tests.chaos import faults
 from tests.chaos.script import Change
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.chaos.run import Site
 
 RULES_OF_OTHERS = ("/Common/mine",)
 """iRules that somebody else has attached to the virtual server for HTTPS."""
+
+
+ODD_KINDS: tuple[tuple[str, dict], ...] = (
+    ("redirect", {}), ("deep-json", {}), ("html-200", {}), ("html-404", {}), ("404-not-registered", {}))
+"""Replies that say nothing of what was asked."""
 
 
 class Disturbances:
@@ -27,11 +37,24 @@ class Disturbances:
         self._newer = 0
         """Number of changes made so that history has something to forget."""
         self._after: list[Callable[[], None]] = []
+        self._released: Counter[FakeBigIP] = Counter()
+        """Number of requests of a unit that hung, and were carried out."""
 
     def calm(self) -> None:
         """Undo what lasts."""
+        self._site.amid_writes.clear()
         while self._after:
             self._after.pop()()
+        for unit in self._site.units:
+            self._let_go(unit)
+
+    def _let_go(self, unit: FakeBigIP) -> None:
+        """Carry out the requests that hang."""
+        count, logged = unit.held - self._released[unit], len(unit.log)
+        self._released[unit] = unit.held
+        if count:
+            unit.release()
+            until(lambda: len(unit.log) >= logged + count, "requests that hung are not carried out")
 
     def restart_device(self, number: int) -> None:
         self._site.restart_device()
@@ -50,11 +73,28 @@ class Disturbances:
 
     def fail_over(self, number: int) -> None:
         """The other unit takes over, with the configuration that it has had for a while."""
+        if self._site.pair is not None:
+            self._site.turn_clients_to(1 - self._site.front)
+            self._note_foreign()
+
+    def fail_over_amid_writes(self, number: int) -> None:
+        """Likewise, just before or just after one of the next writes is carried out."""
+        self._site.amid_writes.at(1 + number % 12, partial(self.fail_over, 0), is_before=number % 2 == 0)
+
+    def bring_over(self, number: int) -> None:
+        """An administrator copies the configuration to the other unit."""
+        if self._site.pair is not None:
+            self._site.pair.copy(self._site.front)
+
+    def both_active(self, number: int) -> None:
+        """The units do not hear each other: both are active until the faults end, then one of them is."""
         if self._site.pair is None:
             return
-        self._site.witness.permit_all()
-        self._site.witness.permit_present(self._site.pair.standby)
-        self._site.pair.fail_over()
+        self._site.pair.set("ACTIVE", "ACTIVE")
+        self._after.append(partial(self._end_of_both, number % 2))
+
+    def _end_of_both(self, number: int) -> None:
+        self._site.turn_clients_to(number)
         self._note_foreign()
 
     def edit(self, number: int) -> None:
@@ -154,6 +194,44 @@ class Disturbances:
     def persist(self, number: int) -> None:
         """The device does the same to all writes of some kind, until the faults end."""
         self._site.weather.persistent = faults.PERSISTENT[number]
+
+    def hang(self, number: int) -> None:
+        """One request, or three at once, get no reply; they are carried out when the faults end."""
+        self._site.weather.hangs = ("", "GET", "PATCH", "POST", "DELETE")[number % 5], 1 if number % 2 else 3
+
+    def odd_login(self, number: int) -> None:
+        """Tokens end, and some logins get a reply that says nothing of the password."""
+        kind, options = (*ODD_KINDS, ("refuse", {"status": 403, "message": "Forbidden"}))[number % 6]
+        for unit in self._site.units:
+            unit.expire_tokens()
+            unit.inject(kind, times=1 + number % 3, path="authn/login", **options)
+
+    def odd_state(self, number: int) -> None:
+        """The failover state cannot be read for a while."""
+        kind, options = (*ODD_KINDS, ("refuse", {"status": 400, "message": "not now"}))[number % 6]
+        for unit in self._site.units:
+            unit.inject(kind, times=1 + number % 4, path="failover-status", **options)
+
+    def forbid(self, number: int) -> None:
+        """The router loses the right to read some kind, until the faults end."""
+        words = ("/routes", "/secrets", "/ingresses", "/ingressroutes", "/endpointslices", "/services")
+        self._site.weather.forbidden = words[number % len(words)]
+        self._site.kube.inject("drop-watch", path=words[number % len(words)])
+
+    def break_ssh(self, number: int) -> None:
+        """All that comes over SSH meets the same fault, until the faults end."""
+        self._site.weather.ssh_lasts = faults.SSH[number % len(faults.SSH)]
+
+    def bulk(self, number: int) -> None:
+        """A team adds many Routes at once."""
+        self._site.change(Change("", tuple(
+            manifests.route(f"bulk-{count}", host=f"bulk-{count}.example.com") for count in range(LEAST))))
+
+    def mass_delete(self, number: int) -> None:
+        """All Routes go at once; a list that is complete has to confirm it."""
+        routes = [obj["metadata"] for obj in self._site.kube.list("Route")]
+        self._site.change(Change("", delete=tuple(
+            ("Route", each["namespace"], each["name"]) for each in routes)))
 
     def pass_time(self, number: int) -> None:
         self._site.pass_time(number)

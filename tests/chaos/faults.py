@@ -8,13 +8,15 @@ from collections.abc import Callable
 from f5router.model.objects import Ref
 from mocks.bigip.faults import Fault
 from mocks.bigip.requests import Request
+from mocks.kube.faults import UNREADABLE
 from mocks.kube.faults import Fault as ApiFault
 
 STARTING = ("503-html",) * 2 + ("404-not-registered",) * 2
 """Answers of a device that has been restarted."""
 
 ANY = ("drop-reply", "drop-request", "late", "401", "token-expired", "503-html", "503-async", "500-mcpd",
-       "404-not-registered", "html-200", "truncated-json", "timeout-html", "429", "403", "restart", "slow")
+       "404-not-registered", "html-200", "html-404", "redirect", "deep-json", "truncated-json",
+       "timeout-html", "429", "403", "restart", "slow")
 WRITE = {"POST": ("404-done", "409", "400"), "PATCH": ("404-bogus", "400"), "PUT": ("404-bogus", "400"),
          "DELETE": ("in-use", "404-done", "400"), "GET": ()}
 REFUSALS = {
@@ -38,10 +40,10 @@ LATE_S = 0.02
 SLOW_S, TIMEOUT_S = 2.0, 1.0
 """A slow reply, and how long the router waits for one: in real time, also on a busy machine."""
 
-API_READ = ("401", "403", "404", "429", "500", "503", "504", "drop", "empty")
-API_WRITE = ("401", "403", "409", "429", "500", "503", "504", "drop", "drop-applied")
-SSH = ("reset", "banner-delay", "refuse-auth", "hang-request", "hang", "hang-exit", "killed", "drop-after",
-       "drop-mid-transfer", "disk-full", "scp-fatal", "rm-fails")
+API_READ = ("401", "403", "404", "429", "500", "503", "504", "drop", *UNREADABLE, "empty")
+API_WRITE = ("401", "403", "409", "422", "429", "500", "503", "504", "drop", "drop-applied", *UNREADABLE)
+SSH = ("reset", "other-host-key", "banner-delay", "refuse-auth", "hang-request", "hang", "hang-exit",
+       "killed", "drop-after", "drop-mid-transfer", "disk-full", "truncated", "scp-fatal", "rm-fails")
 SSH_S = 1.5
 """How long the router waits for SSH, likewise."""
 OPTIONAL = "/contour.heptio.com/"
@@ -73,6 +75,12 @@ class Weather:
         """The API server lists nothing so many times."""
         self.persistent: tuple[tuple[str, str, str], ...] = ()
         """Entry of PERSISTENT that lasts."""
+        self.hangs = "", 0
+        """Method of requests that get no reply, "" for any, and how many will."""
+        self.forbidden = ""
+        """The API server refuses to list or to read what has this in its path; "" for nothing."""
+        self.ssh_lasts = ""
+        """Fault of all connections and commands of SSH; "" for none."""
         self.happened: list[str] = []
         self._spoiled: list[str] = []
         """Paths and bodies of writes that met a fault, and UPLOAD for a step of SSH."""
@@ -82,6 +90,13 @@ class Weather:
         self.is_cut = False
         self._are_empty.clear()
         self._begun_at = time.monotonic()
+
+    def clear(self) -> None:
+        """The faults are over."""
+        self.rate = self.api_rate = 0.0
+        self.empty_lists, self.persistent = 0, ()
+        self.forbidden = self.ssh_lasts = ""
+        self.hangs = "", 0
 
     def has_spoiled(self, ref: Ref) -> bool:
         """True if a write of an object has met a fault, or for a file that of any upload."""
@@ -93,7 +108,7 @@ class Weather:
         if self.is_cut:
             return Fault("drop-request")
         text = f"{request.path} {request.raw.decode(errors='replace')}"
-        kind = self._lasting(request.method, text) or self._draw(
+        kind = self._hang(request) or self._lasting(request.method, text) or self._draw(
             self.rate, (*ANY, *2 * WRITE.get(request.method, ())), request.method, request.path)
         if kind is None:
             return None
@@ -116,6 +131,8 @@ class Weather:
         """Return the fault of a request to the API server."""
         kinds = API_WRITE if method != "GET" else API_READ if verb in ("list", "get") else API_READ[:-1]
         kind = self._draw(self.api_rate, kinds, method, verb, path)
+        if self.forbidden and self.forbidden in path and method == "GET":
+            kind = "403"
         if verb == "list" and self.empty_lists:
             self.empty_lists -= 1
             self.happened.append(f"empty at {path}")
@@ -146,6 +163,9 @@ class Weather:
             return False
         if self.is_cut:
             return fault == "reset"
+        if fault == self.ssh_lasts:
+            self._spoiled.append(UPLOAD)
+            return True
         happens = self._draw(self.rate / 3, (fault,), "SSH", fault, command or "") is not None
         if happens:
             self._spoiled.append(UPLOAD)
@@ -157,6 +177,14 @@ class Weather:
         if kind is None:
             return 0.0, lines
         return LATE_S if "late" in kind else 0.0, 2 * lines if "again" in kind else lines
+
+    def _hang(self, request: Request) -> str | None:
+        method, left = self.hangs
+        if not left or method not in ("", request.method):
+            return None
+        self.hangs = method, left - 1
+        self.happened.append(f"hang at {request.method} {request.path}")
+        return "hold"
 
     def _lasting(self, method: str, text: str) -> str | None:
         kind = next((kind for each, words, kind in self.persistent if each == method and words in text), None)

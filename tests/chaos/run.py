@@ -28,7 +28,8 @@ from f5router.plan.diff import diff
 from mocks.bigip import FakeBigIP
 from mocks.bigip.pair import Pair
 from tests import pump
-from tests.chaos import expected, faults, script, statuses
+from tests.chaos import expected, faults, invariants, script, statuses
+from tests.chaos.amid_writes import AmidWrites
 from tests.chaos.disturbances import RULES_OF_OTHERS, Disturbances
 from tests.chaos.script import Act, Change
 from tests.chaos.traffic import Witness
@@ -53,6 +54,8 @@ ELECTION = {"leader_elect": "true", "leader_elect_lease_duration": "2s",
 """Of a router with a Lease, in real time."""
 REPLIES_S = 1.0
 """Longest wait for the replies to what a turn has sent."""
+SYNC = "/tm/cm"
+"""End of the path of a request for config sync, which the next router makes if the one before had not."""
 LOOK_S = 0.002
 """How long the loop waits, really, for events of other threads before its clock jumps."""
 PATIENT, MORE_PATIENT = 10, 100
@@ -125,17 +128,21 @@ class Site:
         self._lab = lab = Lab(stack, folder, ssh=plan.ssh, **{"tmos_version": OLD} if plan.old else {})
         self.kube = lab.kube
         self.pair: Pair | None = None
+        self.front = 0
+        """Number of the unit of a pair that clients reach."""
+        self.amid_writes = AmidWrites()
         self._administrate()
         if plan.pair:
             self._join(folder, stack.enter_context(FakeBigIP()))
-        self._units = self.pair.units if self.pair else (lab.bigip,)
+        self.units = self.pair.units if self.pair else (lab.bigip,)
         self._flags = self._settings()
         self._config, self._patient = self._load(faults.TIMEOUT_S), self._load(LIMIT_S)
         self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost)
         self.witness = Witness(lambda: self.bigip, self._mixtures, node_ports=plan.node_ports,
                                is_spoiled=self.weather.has_spoiled)
-        for unit in self._units:
+        for unit in self.units:
             unit.on_write = self.witness.on_write
+            unit.intercept = self.amid_writes.intercept
             unit.faults.draw = self.weather.on_device
         if plan.ssh:
             self.bigip.ssh_server.draw = self.weather.on_ssh
@@ -155,13 +162,22 @@ class Site:
 
     @property
     def bigip(self) -> FakeBigIP:
-        """The BIG-IP that clients reach: the active unit of a pair."""
-        return self.pair.active if self.pair else self._lab.bigip
+        """The BIG-IP that clients reach: of a pair, the unit that is active."""
+        return self.pair.units[self.front] if self.pair else self._lab.bigip
+
+    def turn_clients_to(self, number: int) -> None:
+        """One unit of the pair is active, and no other one; clients reach it. Args: number: from 0."""
+        assert self.pair is not None
+        self.witness.permit_all()
+        self.witness.permit_present(self.units[number])
+        self.front, states = number, ["STANDBY", "STANDBY"]
+        states[number] = "ACTIVE"
+        self.pair.set(*states)
 
     def _join(self, folder: Path, second: FakeBigIP) -> None:
         """Make a pair; the other unit has the configuration of now, until it is active itself."""
         second.put_object("net/self", NEAR)
-        self.pair = Pair(self._lab.bigip, second)
+        self.pair = Pair(self._lab.bigip, second, auto_sync=self._plan.sync == "auto")
         (folder / "both.crt").write_text("".join(Path(big.ca_file).read_text() for big in self.pair.units))
         self._pair_flags = {"f5_host": ",".join(big.address for big in self.pair.units),
                             "f5_ca_bundle": str(folder / "both.crt")}
@@ -169,7 +185,7 @@ class Site:
     @property
     def _calls(self) -> int:
         """Requests to all units."""
-        return sum(len(unit.log) for unit in self._units)
+        return sum(len(unit.log) for unit in self.units)
 
     def _administrate(self) -> None:
         """The virtual servers, and objects of others that nobody may touch."""
@@ -191,13 +207,13 @@ class Site:
         if self._plan.static_routes:
             flags["f5_static_routes"] = "true"
         if self._plan.vxlan:
-            count = len(self._units)
+            count = len(self.units)
             flags |= {"f5_internal_address": ",".join(script.ADDRESSES[:count]),
                       "f5_vxlan_gateway_cidr": ",".join(script.GATEWAYS[:count])}
         if self._plan.node_ports:
             flags["pool_member_type"] = "nodeport"
         if self.pair:
-            flags |= self._pair_flags
+            flags |= self._pair_flags | ({"f5_config_sync": "push"} if self._plan.sync == "push" else {})
         if self._plan.lease:
             self._lab.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                              "metadata": {"name": faults.LEASE, "namespace": "default"}})
@@ -267,6 +283,7 @@ class Site:
         router.turn()
         while pump.is_under_way(router) and time.monotonic() < end:
             router.turn(LOOK_S)
+        self._require(invariants.asleep(router, self._lab.clock()))
 
     def pass_time(self, seconds: float) -> None:
         """Let the router's clock jump."""
@@ -278,7 +295,7 @@ class Site:
         """Raises: Failed."""
         self.note(next(self._plan.lines()))
         self.change(self._plan.base)
-        self._settled()  # the router's first lists have all of this
+        self._settled(is_in_place=False)  # the router's first lists have all of this
         self.start()
         try:
             for each in self._plan.rounds:
@@ -292,9 +309,10 @@ class Site:
                         self._require(self.witness.stale_members())
                 self._calm()
                 self._recover(strict=each.strict)
+            self._start_again()
         finally:
             self._result.calls = self._calls
-            self._result.writes = sum(len(unit.writes()) for unit in self._units)
+            self._result.writes = sum(len(unit.writes()) for unit in self.units)
             self._result.faults = len(self.weather.happened)
             self.stop()
 
@@ -319,7 +337,8 @@ class Site:
             for obj in change.apply:
                 self.kube.apply(obj)
             for kind, namespace, name in change.delete:
-                self.kube.delete(kind, namespace, name)
+                if self.kube.get(kind, namespace, name) is not None:  # else all have gone at once
+                    self.kube.delete(kind, namespace, name)
             before, self._present = self._present, expected.stored(self.kube)
             for kind in {name[0] for name in change.delete} | {obj["kind"] for obj in change.apply}:
                 for version in (before[kind], self._present[kind], *(
@@ -329,7 +348,7 @@ class Site:
             self.witness.add(self._expected())
 
     def _expected(self) -> expected.Expected:
-        facts = replace(self._facts, unit=self._units.index(self.bigip))
+        facts = replace(self._facts, unit=self.units.index(self.bigip))
         return expected.of(expected.stored(self.kube), self._config, facts)
 
     def _mixtures(self) -> Iterator[expected.Expected]:
@@ -347,12 +366,12 @@ class Site:
                 _add_new(self._versions.setdefault(kind, []), version)
             _add_new(self._missed.setdefault(kind, []), self._present[kind])
 
-    def _settled(self) -> None:
+    def _settled(self, *, is_in_place: bool) -> None:
         """The router knows everything, and has done all."""
         self._present = expected.stored(self.kube)
         self._versions.clear()
         self._missed.clear()
-        self.witness.settled()
+        self.witness.settled(is_in_place=is_in_place)
 
     def restart_device(self) -> None:
         self.bigip.restart()
@@ -370,14 +389,13 @@ class Site:
 
     def _calm(self) -> None:
         """The faults are over."""
-        self.weather.rate = self.weather.api_rate = 0.0
-        for unit in self._units:
+        self.weather.clear()
+        for unit in self.units:
             unit.clear_faults()
-        self.weather.empty_lists, self.weather.persistent = 0, ()
         if self._missed:  # a watch that began behind an empty list would never show what is there
             self._disturbances.forget_history(0)
         self.kube.clear_faults()
-        for unit in self._units:
+        for unit in self.units:
             unit.deliver_late()
         time.sleep(max(0.0, self.weather.slow_until - time.monotonic()))  # likewise what was slow
         self._disturbances.calm()
@@ -396,7 +414,8 @@ class Site:
         while problems:
             if time.monotonic() > end or self._calls - calls > bound:
                 raise Failed(f"no recovery after {self._calls - calls} calls (bound {bound}), "
-                             f"{len(self.witness.wrong)} wrong answers: {problems[:4]}")
+                             f"{len(self.witness.wrong)} wrong answers: {problems[:4]}; "
+                             f"{invariants.account(self._router, self._lab.clock())}")
             log, behind = self._calls, self._is_behind(wanted)
             if quiet and not behind:
                 behind = "".join(statuses.problems(self._lab, wanted)[:1])
@@ -408,12 +427,23 @@ class Site:
                     self._disturbances.forget_history(0)
             self._require(self.witness.wrong)
             quiet = quiet + 1 if self._calls - log < (4 if self.pair else 2) and self._has_read() else 0
-            problems = self._cheap_problems(wanted) or ([] if quiet else ["the router goes on writing"])
+            problems = self._cheap_problems(wanted) or invariants.at_rest(self._router) or (
+                [] if quiet else ["the router goes on writing"])
             if not problems and (problems := self._problems(wanted)) and strict and not self._is_busy():
                 raise Failed(f"left to the periodic reading: {problems[:4]}")
-        self._settled()
+        self._settled(is_in_place=True)
         self._require(self.witness.differences())
         self._require(self._outside())
+
+    def _start_again(self) -> None:
+        """Another router finds nothing to write. Raises: Failed."""
+        self.stop()
+        before = [len(unit.writes()) for unit in self.units]
+        self.start()
+        self._recover(strict=True)
+        self._require([f"the next router writes {entry.method} {entry.path} {entry.body}"
+                       for unit, count in zip(self.units, before, strict=True)
+                       for entry in unit.writes()[count:] if not entry.path.endswith(SYNC)])
 
     def _has_read(self) -> bool:
         """True if no reading is due or under way: at its end, what a failure has left goes."""

@@ -88,12 +88,15 @@ class Script:
     """True for a device of TMOS 11.6: each write of a Rule takes effect at once, and files come by SSH."""
     lease: bool
     """True if the router writes only while it holds a Lease."""
+    sync: str
+    """How changes come to the other unit of a pair: "auto", "push" by the router, "" not at all."""
     rounds: tuple[Round, ...]
     base: Change = field(repr=False)
 
     def lines(self) -> Iterator[str]:
         modes = ("static_routes", "ssh", "vxlan", "node_ports", "pair", "old", "lease")
-        yield " ".join([f"seed {self.seed}", *(name for name in modes if getattr(self, name))])
+        sync = [f"sync={self.sync}"] if self.sync else []
+        yield " ".join([f"seed {self.seed}", *(name for name in modes if getattr(self, name)), *sync])
         for each in self.rounds:
             yield str(each)
             yield from (f"  {step}; turns: {turns}" for step, turns in each.steps)
@@ -102,6 +105,10 @@ class Script:
 ACTS = ("restart_device", "lose_unsaved", "edit", "edit", "other_router", "other_router", "kill",
         "drop_watches", "forget_history", "restart_api", "empty_lists", "repeat_events", "pass_time",
         "new_leader", "fail_over", "fail_over")
+
+LASTING = ("hang", "hang", "odd_login", "odd_state", "forbid", "forbid", "mass_delete")
+"""What goes on until the faults end, and deletes that have to be confirmed."""
+OF_PAIR = ("fail_over_amid_writes", "fail_over_amid_writes", "bring_over", "both_active")
 
 
 def balanced(route: dict) -> dict:
@@ -149,13 +156,27 @@ class _Writer:
         if lease := rare.random() < 0.12:
             for each in rounds:
                 each.steps.insert(rare.randrange(len(each.steps)), (Act("depose", rare.randrange(2)), 2))
+        more = random.Random(f"more {self._seed}")
         network = 1.0 if self._node_ports else chance.random()
         pair = chance.random() < 0.15
         old = chance.random() < 0.15 and not pair
+        ssh = old or (chance.random() < 0.3 and not pair)
+        for each in rounds:
+            self._add_lasting(each, more, pair=pair, ssh=ssh)
         return Script(self._seed, static_routes=network < 0.25, vxlan=0.25 <= network < 0.4,
                       node_ports=self._node_ports, pair=pair, old=old, lease=lease,
-                      ssh=old or (chance.random() < 0.3 and not pair),
+                      ssh=ssh, sync=more.choice(("", "auto", "push")) if pair else "",
                       rounds=tuple(rounds), base=base)
+
+    def _add_lasting(self, each: Round, more: random.Random, *, pair: bool, ssh: bool) -> None:
+        """Put what lasts into a round; nobody else may touch the device in a strict one."""
+        acts = (*LASTING, *2 * OF_PAIR * pair, *("break_ssh",) * 3 * ssh)
+        for _ in range(0 if each.strict else more.choice((0, 0, 1, 1, 2, 3))):
+            act = Act(more.choice(acts), more.randrange(1000))
+            place = more.randrange(len(each.steps) + 1)
+            each.steps.insert(place, (act, more.choice((0, 1, 2, 5))))
+            if act.what == "mass_delete":
+                each.steps.insert(place, (Act("bulk"), 2))
 
     def _rare(self, number: int) -> Round:
         """Return a round that hardly comes about by chance: Routes older than all others of their host."""

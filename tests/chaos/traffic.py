@@ -16,6 +16,10 @@ PROBES = tuple(serving.Request(host, f"{path}/" if path else "/", tls)
 LEADING = ("ltm/virtual", "ltm/policy", "ltm/data-group", "ltm/rule")
 """What decides which pool gets a request."""
 SERVED = ("pool", "passthrough")
+NAMES = tuple(dict.fromkeys(probe.host for probe in PROBES))
+REDIRECT = "redirect"
+NONE = ("", "")
+"""In place of a profile and its certificate: it is nobody's."""
 
 
 class Witness:
@@ -36,6 +40,12 @@ class Witness:
         self._all: list[Expected] = []
         self._answers: dict[serving.Request, set[str]] = {probe: set() for probe in PROBES}
         self._addresses: dict[str, set[str]] = {}
+        self._certificates: dict[str, set[tuple[str, str]]] = {host: set() for host in NAMES}
+        """By host: client SSL profiles with their certificate files."""
+        self._owners: dict[serving.Request, set[str]] = {}
+        """Rules that lead a request, in any stage, each with its namespace; "" if nobody gets it."""
+        self._is_in_place = False
+        """Everything was in place, and nobody else has changed the device since."""
         self.wrong: list[str] = []
 
     def add(self, stage: Expected) -> None:
@@ -45,16 +55,19 @@ class Witness:
             self._all.append(stage)
             self._permit(stage)
 
-    def settled(self) -> None:
-        """The device has the last stage: answers of earlier ones are wrong from now on."""
+    def settled(self, *, is_in_place: bool) -> None:
+        """The device has the last stage: answers of earlier ones are wrong from now on.
+
+        Args: is_in_place: all of it, so that what is served goes on being served.
+        """
         with self._lock:
-            self._stages = self._stages[-1:]
+            self._stages, self._is_in_place = self._stages[-1:], is_in_place
             self._recompute()
 
     def permit_all(self) -> None:
         """The device has lost its configuration: it may be of any stage."""
         with self._lock:
-            self._stages = list(self._all)
+            self._stages, self._is_in_place = list(self._all), False
             self._recompute()
 
     def permit_present(self, bigip: FakeBigIP | None = None) -> None:
@@ -63,9 +76,11 @@ class Witness:
         Args: bigip: None for the one that clients reach.
         """
         with self._lock:
+            self._is_in_place = False
             for probe in PROBES:
                 decision = self._decide(probe, bigip)
                 self._answers[probe].add(_name(decision))
+                self._certificates[probe.host].add(_certificate(decision))
                 for member in decision.members if decision.kind in SERVED else ():
                     self._addresses.setdefault(_namespace(decision.pool), set()).add(self._address(member))
 
@@ -88,12 +103,18 @@ class Witness:
 
     def _problem(self, probe: serving.Request) -> str:
         decision = self._decide(probe)
+        if self._is_in_place and len(self._owners[probe]) == 1 and "" not in self._owners[probe] and (
+                not _is_served(decision)):
+            return f"{decision.kind} {decision.pool}: it is served no more"
         if not _name(decision):
             return ""  # no pod gets it
+        if _certificate(decision) not in self._certificates[probe.host]:
+            return (f"the certificate {_certificate(decision)}, not one of "
+                    f"{sorted(self._certificates[probe.host])}")
         if (_name(decision) not in self._answers[probe] and not self._is_without(probe, _name(decision))
                 and not self._is_previous(probe, _name(decision))):
             return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
-        if decision.kind == "redirect":
+        if decision.kind == REDIRECT:
             return ""
         strange = {self._address(each) for each in decision.members} - self._addresses.get(
             _namespace(decision.pool), set())
@@ -135,13 +156,11 @@ class Witness:
         state, lines = self._stages[-1].state, []
         for probe in PROBES:
             decision, wanted = self._decide(probe), serving.answer(state, probe)
-            got = _name(decision) if decision.kind in (*SERVED, "redirect") else ""
-            pool = wanted.removeprefix("passthrough ")
-            members = {f"{member.address}:{member.port}" for obj in state.values()
-                       if isinstance(obj, Pool) and obj.path == pool for member in obj.members}
+            got = _name(decision) if decision.kind in (*SERVED, REDIRECT) else ""
+            pool, members = wanted.removeprefix("passthrough "), _members(state, wanted)
             if got != wanted and (got or members):
                 lines.append(f"{probe}: {got or decision.kind!r} instead of {wanted!r}")
-            elif got and pool != "redirect" and {_member(each) for each in decision.members} - members:
+            elif got and pool != REDIRECT and {_member(each) for each in decision.members} - members:
                 lines.append(f"{probe}: members {decision.members} instead of {sorted(members)}")
         return lines
 
@@ -167,15 +186,52 @@ class Witness:
         for answers in self._answers.values():
             answers.clear()
         self._addresses.clear()
+        self._owners.clear()
+        for certificates in self._certificates.values():
+            certificates.clear()
         for stage in self._stages:
             self._permit(stage)
 
     def _permit(self, stage: Expected) -> None:
         for probe, answers in self._answers.items():
-            answers.add(serving.answer(stage.state, probe))
+            answer = serving.answer(stage.state, probe)
+            answers.add(answer)
+            self._owners.setdefault(probe, set()).add(_owner(stage.state, probe, answer))
+        profiles = {obj.server_name: obj for obj in stage.state.values() if isinstance(obj, ClientSSL)}
+        for host, certificates in self._certificates.items():
+            profile = profiles.get(host) or profiles.get(f"*.{host.partition('.')[2]}")
+            certificates |= {NONE} if profile is None else {NONE, (profile.path, profile.cert)}
         pods = _published(stage) if self._node_ports else _pods(stage)
         for namespace, addresses in pods.items():
             self._addresses.setdefault(namespace, set()).update(addresses)
+
+
+def _members(state: BigIPState, answer: str) -> set[str]:
+    """Return address and port of the members of the pool of an answer."""
+    pool = answer.removeprefix("passthrough ")
+    return {f"{member.address}:{member.port}" for obj in state.values()
+            if isinstance(obj, Pool) and obj.path == pool for member in obj.members}
+
+
+def _owner(state: BigIPState, probe: serving.Request, answer: str) -> str:
+    """Return the Rule that leads a request, with the namespace of its pods; "" if nobody gets it."""
+    if not answer or (answer != REDIRECT and not _members(state, answer)):
+        return ""
+    if answer.startswith("passthrough "):
+        return answer
+    rule = serving.leading_rule(state, probe)
+    return f"{rule.ref} {REDIRECT if answer == REDIRECT else _namespace(answer)}" if rule else ""
+
+
+def _is_served(decision: traffic.Decision) -> bool:
+    """True if a pod gets a request, or it is redirected."""
+    return bool(_name(decision)) and (decision.kind == REDIRECT or bool(decision.members))
+
+
+def _certificate(decision: traffic.Decision) -> tuple[str, str]:
+    """Return the client SSL profile of a Route, and its certificate file; NONE if it is nobody's."""
+    profile = decision.client_ssl_profile or ""
+    return (profile, decision.certificate_file or "") if "/openshift_" in profile else NONE
 
 
 def _needs(state: BigIPState, ref: Ref) -> set[Ref]:
@@ -208,8 +264,8 @@ def _pods(stage: Expected) -> Mapping[str, Iterable[str]]:
 
 
 def _name(decision: traffic.Decision) -> str:
-    if decision.kind == "redirect":
-        return "redirect"
+    if decision.kind == REDIRECT:
+        return REDIRECT
     if decision.kind not in SERVED or (decision.pool or "").endswith("/openshift_nowhere"):
         return ""
     return f"passthrough {decision.pool}" if decision.kind == "passthrough" else str(decision.pool)
