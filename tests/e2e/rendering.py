@@ -36,6 +36,7 @@ EVERYTHING = TWO_REPLICAS | {
     "metricsLoginSecret": "f5router-stats", "metricsTLSSecret": "f5router-metrics-tls",
     "service": {"annotations": {"a": "b"}},
     "serviceMonitor": {"enabled": True, "labels": {"a": "b"}, "endpoint": {"scheme": "https"}},
+    "runbooks": "https://docs.example.com/alerts.html",
     "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {}}], "ports": [443],
                       "to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},
     "podAnnotations": {"a": "b"}, "podLabels": {"a": "b"}, "nodeSelector": {"a": "b"},

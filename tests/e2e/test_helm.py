@@ -111,6 +111,11 @@ def test_every_value_has_an_effect():
     annotated = [objects[key]["metadata"]["annotations"] for key in (
         ("ServiceAccount", "f5router"), ("Service", "f5router-metrics"))]
     assert annotated == [{"a": "b"}, {"a": "b"}]
+    alerts = json.dumps(objects["PrometheusRule", "f5router"])
+    dashboard = json.loads(objects["ConfigMap", "f5router-dashboard"]["data"]["f5router.json"])
+    assert f'"{EVERYTHING["runbooks"]}#f5routerabsent"' in alerts
+    assert dashboard["templating"]["list"][-1]["current"]["value"] == EVERYTHING["runbooks"]
+    assert "docs/alerts.md" not in alerts + json.dumps(dashboard)
     assert objects["IngressClass", "f5router"]["metadata"]["annotations"] == {
         "ingressclass.kubernetes.io/is-default-class": "true"}
 
@@ -161,6 +166,7 @@ def test_two_releases_share_nothing():
     ({"extraEnv": [{"name": "ROUTER_F5_STATIC_ROUTES", "value": "true"}]}, "/extraEnv/0/name"),
     ({"networkPolicy": {"ports": ["443"]}}, "/networkPolicy/ports/0"),
     ({"serviceMonitor": {"endpoint": {"path": "/"}}}, "'path'"),
+    ({"runbooks": "javascript:alert(1)"}, "/runbooks"),
 ], ids=str)
 def test_wrong_values_are_refused(values, words):
     """Nothing is rendered, and the message has the place."""

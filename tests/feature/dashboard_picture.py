@@ -29,7 +29,8 @@ from tests.waiting import DEADLINE_S, until
 ROOT = Path(__file__).resolve().parents[2]
 DASHBOARD, PICTURE = ROOT / "docs/deploy/monitoring/dashboard.json", ROOT / "docs/images/dashboard.png"
 LASTS_S, STEP_S = 120.0, 2
-VARIABLES = {"$namespace": "f5router", "$__rate_interval": "10s", "[5m]": "[10s]", "[1h]": "[60s]"}
+VARIABLES = {"$namespace": "f5router", "$instance": ".*", "$__rate_interval": "10s", "[5m]": "[10s]",
+             "[1h]": "[60s]"}
 CELL_W, CELL_H = 66, 26
 """Pixels of a column and a row."""
 COLOURS = ("#73bf69", "#f2cc0c", "#5794f2", "#ff9830", "#f2495c", "#b877d9", "#8ab8ff", "#fade2a", "#96d98d",
@@ -49,7 +50,8 @@ def main() -> None:
     """Start everything, let it work, and write the picture."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        site = StatusSite(stack, folder, f5_resync_interval="20s", f5_statistics_interval="3s")
+        site = StatusSite(stack, folder, f5_resync_interval="20s", f5_statistics_interval="3s",
+                          f5_statistics_members="50")
         site.lab.bigip.start_dataplane()
         for address in ("10.128.0.11", "10.128.0.12", "10.128.2.13", "10.128.0.31", "10.128.2.21"):
             site.lab.bigip.pods.start(address, 8080, address)
@@ -155,9 +157,8 @@ def drawn(url: str, begin: float, end: float) -> str:
             parts.append(f'<div class=r style="{style}">{title}</div>')
             continue
         series = [line for target in panel["targets"] for line in answers(url, target, begin, end)]
-        draw: Callable[..., str] = number if panel["type"] == "stat" else graph
-        unit = panel["fieldConfig"]["defaults"]["unit"]
-        picture = draw(series, unit, width - 14, tall - 30)
+        draw: Callable[..., str] = graph if panel["type"] == "timeseries" else number
+        picture = draw(series, panel["fieldConfig"]["defaults"], width - 14, tall - 30)
         parts.append(f'<div class=p style="{style}"><h2>{title}</h2>{picture}</div>')
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><body>{''.join(parts)}"
 
@@ -185,21 +186,34 @@ def shown(value: float, unit: str) -> str:
     if unit == "s":
         days = value / 86400
         return f"{days:,.0f} d" if days > 2 else f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
+    if unit == "percentunit":
+        return f"{value:.0%}"
     if unit == "Bps":
         return f"{value / 1000:.0f} kB/s"
     rate = {"ops": "/s", "reqps": "/s", "cps": "/s"}.get(unit, "")
     return f"{value:,.3g}{rate}" if value < 1000 else f"{value:,.0f}{rate}"
 
 
-def number(series: Series, unit: str, width: int, tall: int) -> str:
-    """Draw the newest values."""
-    texts = [f"{shown(line[-1][1], unit)}{f' {name}' if len(series) > 1 else ''}"
-             for name, line in series if line] or ["-"]
+def number(series: Series, defaults: dict, width: int, tall: int) -> str:
+    """Draw the newest values, or their words; of a table the names."""
+    words = {value: word["text"] for mapping in defaults.get("mappings", ()) if mapping["type"] == "value"
+             for value, word in mapping["options"].items()}
+    unit = defaults["unit"]
+    texts = []
+    for name, line in series:
+        if unit == "string":
+            texts.append(name)
+        elif line:
+            value = line[-1][1]
+            word = words.get(f"{value:g}") or shown(value, unit)
+            texts.append(f"{word} {name}" if len(series) > 1 else word)
+    texts = texts or [defaults.get("noValue", "-")]
     return "".join(f"<p class=n>{html.escape(text)}</p>" for text in texts)
 
 
-def graph(series: Series, unit: str, width: int, tall: int) -> str:
+def graph(series: Series, defaults: dict, width: int, tall: int) -> str:
     """Draw lines over time, with the largest value and a legend."""
+    unit = defaults["unit"]
     lines = [(name, [point for point in line if point[1] == point[1]]) for name, line in series]
     lines = sorted(((name, line) for name, line in lines if line), key=lambda each: -each[1][-1][1])[:10]
     most = max((value for _, line in lines for _, value in line), default=0.0) or 1.0

@@ -14,7 +14,10 @@ from tests.project.scraped import page, promtool
 FOLDER = Path(__file__).resolve().parents[2] / "docs/deploy/monitoring"
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
-VARIABLES = {"$namespace": "f5router", "$__rate_interval": "5m"}
+VARIABLES = {"$namespace": "f5router", "$instance": "10.1.2.3:1936", "$__rate_interval": "5m"}
+RUNBOOKS = "docs/alerts.md"
+UNITS = {"none", "short", "s", "percentunit", "ops", "reqps", "cps", "Bps", "string"}
+"""Of Grafana that the panels use: "none" is for states, which have mappings."""
 ROWS = ["Health", "Changes", "REST and the Kubernetes API", "Traffic, by the statistics of the BIG-IP",
         "Certificates"]
 COLUMNS = 24
@@ -46,10 +49,11 @@ def test_metrics_are_served():
 
 
 def test_labels_of_the_router_are_asked_for():
-    """Each selector has the namespace of the router: a cluster may have several."""
+    """Each selector has namespace and instance of the router: a cluster may have several."""
+    chosen = 'namespace=~"f5router",instance=~"10.1.2.3:1936"'
     for text in expressions():
         for name, selector in re.findall(r"\b(f5router_\w+|process_\w+)(\{[^}]*\})?", text):
-            assert 'namespace=~"f5router"' in selector or name == "f5router_build_info", text
+            assert chosen in selector or name == "f5router_build_info", text
 
 
 def test_rows():
@@ -77,4 +81,38 @@ def test_each_panel_asks_the_chosen_source(panel):
 
 def test_variables():
     variables = {each["name"]: each["type"] for each in DASHBOARD["templating"]["list"]}
-    assert variables == {"datasource": "datasource", "namespace": "query"}
+    assert variables == {"datasource": "datasource", "namespace": "query", "instance": "query",
+                         "runbooks": "textbox"}
+    assert DASHBOARD["templating"]["list"][-1]["query"] == RUNBOOKS
+
+
+def test_units_and_states():
+    """Each panel has a unit; a state has a word and a colour for each value, and a word for none."""
+    for panel in PANELS:
+        defaults = panel["fieldConfig"]["defaults"]
+        assert defaults["unit"] in UNITS, panel["title"]
+        if panel["type"] == "stat":
+            assert defaults["noValue"], panel["title"]
+        if defaults["unit"] == "none":
+            words = {value: (word["text"], word["color"]) for mapping in defaults["mappings"]
+                     if mapping["type"] == "value" for value, word in mapping["options"].items()}
+            assert words.keys() == {"0", "1"}
+            assert all(map(all, words.values()))
+
+
+def test_states_are_those_of_now():
+    """A router that has gone has no last word."""
+    assert all(target["instant"] and not target["range"] for panel in PANELS if panel["type"] != "timeseries"
+               for target in panel["targets"])
+
+
+def test_links_lead_to_runbooks():
+    """Each to the page of the variable, with the heading of an alert that there is."""
+    links = [link["url"] for owner in (DASHBOARD, *PANELS) for link in (
+        *owner.get("links", ()), *owner.get("fieldConfig", {}).get("defaults", {}).get("links", ()))]
+    headings = {name.lower() for name in re.findall(
+        r"^## (\w+)$", (FOLDER.parents[1] / "alerts.md").read_text(), re.MULTILINE)}
+    pages, anchors = zip(*(url.partition("#")[::2] for url in links), strict=True)
+    assert set(pages) == {"${runbooks}"}
+    assert set(anchors) - {""} <= headings
+    assert len(set(anchors)) > 12
