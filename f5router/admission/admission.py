@@ -12,7 +12,35 @@ from f5router.admission import certificates, route_options, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import OPAQUE, TLS_SECRET, Key, PodAuthority, Route, Secret, is_object_name
-from f5router.model.hostnames import quote
+from f5router.model.hostnames import expanded, quote, within
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How a Route without a host, or every Route, gets its Host."""
+
+    domain: str = ""
+    """Domain of Routes with spec.subdomain; "" for none."""
+    template: str = ""
+    """Valid template for `expanded`; "" for none."""
+    override: bool = False
+    """True if the template overrides spec.host."""
+    override_domains: frozenset[str] = frozenset()
+    """Domains in which the template overrides spec.host in any case."""
+
+    def host(self, route: Route) -> tuple[str, str]:
+        """Return the Host of a Route, "" for none, and its source: a field or the setting.
+
+        A template has the name of the object that claims the Host: of a virtual Route never its own.
+        """
+        host, source = route.host, "spec.host"
+        if not host and route.subdomain and self.domain:
+            host, source = f"{route.subdomain}.{self.domain}", "spec.subdomain"
+        if self.template and (self.override or not host or within(host, self.override_domains)):
+            claimant = route.claimant
+            return expanded(self.template, claimant.name, claimant.namespace), "--hostname-template"
+        return host, source
+
 
 NO_HOST = "NoHostValue"
 INVALID_HOST = "InvalidHost"
@@ -35,7 +63,7 @@ class AdmissionPolicy:
 
     ownership: bool = True
     """A host belongs to the namespace of its oldest Route, with all paths."""
-    naming: hostnames.Naming = field(default_factory=hostnames.Naming)
+    naming: Naming = field(default_factory=Naming)
     allowed: frozenset[str] = frozenset()
     """Domains that are admitted; empty for all."""
     denied: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.model import http_edge, names
+from f5router.model import http_edge, objects
 from f5router.model.cluster import Key, Route
 
 Measure = Callable[[Route], tuple[str, int]]
@@ -130,4 +130,4 @@ class NamespaceLimit:
     def _count(self, route: Route) -> CountedRoute | None:
         """Return the part of a Route that counts; None if nothing counts."""
         text, size = self._measure(route)
-        return CountedRoute(route.age, route.key, names.digest(text, 32), size) if size else None
+        return CountedRoute(route.age, route.key, objects.digest(text, 32), size) if size else None

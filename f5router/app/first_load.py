@@ -1,14 +1,28 @@
-"""Progress of the first load."""
+"""Progress of what takes long after the start: the lists of the cluster, and the first load."""
 
 import logging
+import threading
 from collections.abc import Callable
 
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.cluster import Key
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 
 log = logging.getLogger(__name__)
+
+SYNC_S, REFUSED_S = 60.0, 5.0
+"""How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
+
+
+def wait_synced(cluster: ClusterWatcher, timeout_s: float, *, refused_s: float,
+                stop: threading.Event | None = None) -> bool:
+    """Wait for the cluster's lists, and show it. Args: see ClusterWatcher.wait_synced."""
+    with Progress.logged(log, "reading the cluster") as progress:
+        return cluster.wait_synced(
+            timeout_s, refused_s=refused_s, stop=stop, look=lambda: progress.update(
+                lambda: Figures(fields={"missing": "; ".join(cluster.missing())})))
 
 
 class FirstLoad:

@@ -5,15 +5,11 @@ import math
 import threading
 
 from f5router.app.controller import Controller
+from f5router.app.first_load import REFUSED_S, SYNC_S, wait_synced
 from f5router.app.timing import DEFAULT, Timing
-from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.logs.progress import Figures, Progress
 from f5router.model.errors import UNCERTAIN_ERRORS, AuthFailed, BigIPError, Standby, Unsupported
 
 log = logging.getLogger(__name__)
-
-SYNC_S, REFUSED_S = 60.0, 5.0
-"""How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
 
 TRIES = 5
 EVENTS_S = 10.0
@@ -45,15 +41,6 @@ def converge(
     if problem := controller.reporter.flush_all(flush_s, events_s=EVENTS_S):
         reasons.append(problem)
     return reasons
-
-
-def wait_synced(cluster: ClusterWatcher, timeout_s: float, *, refused_s: float,
-                stop: threading.Event | None = None) -> bool:
-    """Wait for the cluster's lists, and show it. Args: see ClusterWatcher.wait_synced."""
-    with Progress.logged(log, "reading the cluster") as progress:
-        return cluster.wait_synced(
-            timeout_s, refused_s=refused_s, stop=stop, look=lambda: progress.update(
-                lambda: Figures(fields={"missing": "; ".join(cluster.missing())})))
 
 
 def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) -> str:

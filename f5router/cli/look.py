@@ -15,7 +15,7 @@ import yaml
 from rich.console import Console
 from rich.text import Text
 
-from f5router.app.once import REFUSED_S
+from f5router.app.first_load import REFUSED_S
 from f5router.cli import terminal
 from f5router.cli.survey import Survey, begin
 from f5router.config.config import Config

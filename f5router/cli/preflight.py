@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from f5router.admission.condition import DEVICE_PENDING
-from f5router.app.once import REFUSED_S
+from f5router.app.first_load import REFUSED_S
 from f5router.cli import survey, terminal
 from f5router.cli.survey import begin
 from f5router.config.config import Config

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
-from f5router.app import once
+from f5router.app import first_load
 from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
@@ -59,9 +59,9 @@ class Survey:
         self.error: BigIPError | None = None
         """Why the BIG-IP could not be read; None if it could, or was not asked."""
 
-    def read_cluster(self, refused_s: float = once.REFUSED_S) -> None:
+    def read_cluster(self, refused_s: float = first_load.REFUSED_S) -> None:
         """Wait for the cluster's lists. Args: refused_s: see ClusterWatcher.wait_synced."""
-        self.knows_cluster = once.wait_synced(self.cluster, once.SYNC_S, refused_s=refused_s)
+        self.knows_cluster = first_load.wait_synced(self.cluster, first_load.SYNC_S, refused_s=refused_s)
         if self.knows_cluster:
             self.reconciler.apply(self.cluster.drain())
 

@@ -26,7 +26,7 @@ from f5router.config.reader import Reader
 from f5router.config.tls_files import TLS, TLSPaths, load_metrics_tls, load_tls_files
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, StatusSettings, WatchSettings
-from f5router.model import health_checks, hostnames, route_options
+from f5router.model import health_checks, route_options
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge, UniqueID
@@ -310,7 +310,7 @@ def _admission(reader: Reader) -> admission.AdmissionPolicy:
             reader.problem("it requires a template", name, "hostname-template")
     return admission.AdmissionPolicy(
         ownership=not reader.value("disable-namespace-ownership-check"),
-        naming=hostnames.Naming(
+        naming=admission.Naming(
             domain=reader.value("router-domain"), template=template, override=override,
             override_domains=domains or frozenset(),
         ),

@@ -14,7 +14,7 @@ from typing import Protocol
 from cryptography import x509
 
 from f5router.admission import pem
-from f5router.desired import client_tls, edge, irules, pool_options, pools
+from f5router.desired import client_tls, edge, irules, pool_options
 from f5router.desired.cluster_state import ClusterState
 from f5router.model import hostnames, names, route_options, tls_names, tmos
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
@@ -96,7 +96,7 @@ PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
 
-class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientTLSSettings,
+class BaselineSettings(vxlan.VxlanSettings, pool_options.PoolConfig, client_tls.ClientTLSSettings,
                        edge.HeaderSettings, StrictSettings, Protocol):
     """The part of config.Config that is used here."""
 

@@ -14,9 +14,9 @@ from f5router.admission.certificates import CheckQueue
 from f5router.admission.host_claims import ClaimIndex, ClaimResult
 from f5router.admission.namespace_limits import NamespaceLimits
 from f5router.desired import baseline, route_objects
-from f5router.desired.cluster_state import ClusterState
+from f5router.desired.cluster_state import ClusterState, PodPlaces
 from f5router.desired.contributions import Contributions, HostObjects
-from f5router.desired.node_ways import NodeWays, PodPlaces
+from f5router.desired.node_ways import NodeWays
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.service_pools import DroppedPools, WantedPools
 from f5router.model import names

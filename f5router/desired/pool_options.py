@@ -14,10 +14,17 @@ from typing import Protocol
 from f5router.admission.route_options import HAPROXY, ROUTER
 from f5router.desired import irules
 from f5router.model import names, route_options
-from f5router.model.health_checks import HealthCheck, HealthMonitor, HTTPMonitor, HTTPSMonitor, TCPMonitor
+from f5router.model.health_checks import (
+    HealthCheck,
+    HealthMonitor,
+    HTTPMonitor,
+    HTTPSMonitor,
+    TCPMonitor,
+)
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
+from f5router.network import node_ports
 
 
 class MonitorSettings(Protocol):
@@ -175,3 +182,17 @@ def limits_irule(folder: str, virtual: str) -> list[Object]:
         IRule(path, irules.limits_irule(folder), extra_dependencies=frozenset({group.ref})),
         Attachment(virtual, "rules", path, IRule.KIND),
     ]
+
+
+class PoolConfig(MonitorSettings, Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def nodeport(self) -> node_ports.NodePortConfig | None:
+        """None: pods are the pool members, not Nodes."""
+
+    @property
+    def max_pool_members(self) -> int: ...
+
+    @property
+    def balancing(self) -> route_options.BalancingDefaults: ...

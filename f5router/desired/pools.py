@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from f5router.desired import pool_options
+from f5router.desired.pool_options import PoolConfig
 from f5router.model import health_checks, names, route_options, texts, tls_names
 from f5router.model.cluster import Backend, Key, Route
 from f5router.model.health_checks import HealthCheck, interval_s
@@ -18,20 +19,6 @@ from f5router.network.pool_members import Choice, LeftOut, ServiceEndpoints
 QUEUE_MS = 5000
 """How long a connection waits for a pod that is at its limit, in milliseconds. Source: openshift/router: as
 long as for a connection to a pod, 5 s by default (HAProxy, timeout queue)."""
-
-
-class PoolConfig(pool_options.MonitorSettings, Protocol):
-    """The part of config.Config that is used here."""
-
-    @property
-    def nodeport(self) -> node_ports.NodePortConfig | None:
-        """None: pods are the pool members, not Nodes."""
-
-    @property
-    def max_pool_members(self) -> int: ...
-
-    @property
-    def balancing(self) -> route_options.BalancingDefaults: ...
 
 
 class Target(NamedTuple):

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute
 from f5router.desired import pools
-from f5router.desired.cluster_state import ClusterState
-from f5router.desired.node_ways import PodPlaces
-from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share, Target
-from f5router.model import names, tls_names
+from f5router.desired.cluster_state import ClusterState, PodPlaces
+from f5router.desired.pool_options import PoolConfig
+from f5router.desired.pools import BuiltPool, PoolKey, PoolSettings, Share, Target
+from f5router.model import names, objects, tls_names
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import Doubt
 from f5router.model.ltm import Object, Pool, PoolMember
@@ -323,7 +323,8 @@ class DroppedPools:
         for evaluated in routes:
             namespace, name = evaluated.route.key
             if namespace in namespaces:
-                own_keys = [key._replace(route=name) for key in keys.get((namespace, names.digest(name)), ())]
+                own_keys = [key._replace(route=name)
+                            for key in keys.get((namespace, objects.digest(name)), ())]
                 for key in (*own_keys, *_present_keys(evaluated)):
                     self._put_recognised(key, evaluated, unknown)
 

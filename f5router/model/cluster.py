@@ -10,13 +10,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from f5router.model.json_types import JSON
+from f5router.model.net import VXLAN_PORT
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
-VXLAN_PORT = 4789
-"""UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork without one."""
 OVN_SUBNETS = "k8s.ovn.org/node-subnets"
 """Annotation of a Node under OVN-Kubernetes: the networks of its pods, as JSON."""
 OVN_HOST_ADDRESSES = ("k8s.ovn.org/host-cidrs", "k8s.ovn.org/host-addresses")

@@ -6,9 +6,6 @@ openshift/router, RouterSelection.RouteUpdate and hostInDomainList; Go's os.Expa
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
-
-from f5router.model.cluster import Route
 
 MOST = 253
 """Longest Host, in characters."""
@@ -22,33 +19,6 @@ IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+))?")
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """How a Route without a host, or every Route, gets its Host."""
-
-    domain: str = ""
-    """Domain of Routes with spec.subdomain; "" for none."""
-    template: str = ""
-    """Valid template for `expanded`; "" for none."""
-    override: bool = False
-    """True if the template overrides spec.host."""
-    override_domains: frozenset[str] = frozenset()
-    """Domains in which the template overrides spec.host in any case."""
-
-    def host(self, route: Route) -> tuple[str, str]:
-        """Return the Host of a Route, "" for none, and its source: a field or the setting.
-
-        A template has the name of the object that claims the Host: of a virtual Route never its own.
-        """
-        host, source = route.host, "spec.host"
-        if not host and route.subdomain and self.domain:
-            host, source = f"{route.subdomain}.{self.domain}", "spec.subdomain"
-        if self.template and (self.override or not host or within(host, self.override_domains)):
-            claimant = route.claimant
-            return expanded(self.template, claimant.name, claimant.namespace), "--hostname-template"
-        return host, source
 
 
 def problem(host: str) -> str:

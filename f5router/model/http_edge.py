@@ -14,7 +14,7 @@ nothing in it has a meaning to tmsh or Tcl.
 import re
 from dataclasses import dataclass
 
-from f5router.model import header_actions, names
+from f5router.model import header_actions, objects
 from f5router.model.hostnames import quote
 from f5router.model.route_options import RouteOptions
 
@@ -178,4 +178,4 @@ def encode_options(options: RouteOptions, *, secure: bool, forwarded: str, path:
 
 def options_record_name(data: str) -> str:
     """Return the name of the record with these data."""
-    return names.digest(data, 32)
+    return objects.digest(data, 32)

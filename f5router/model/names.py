@@ -6,7 +6,6 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 ".", and none ends in ".": so "_" separates, and "._" occurs only in a name that was shortened.
 """
 
-import hashlib
 import ipaddress
 from collections.abc import Iterable
 
@@ -17,7 +16,7 @@ from f5router.model.ltm import (
     Record,
     record_ref,
 )
-from f5router.model.objects import Ref
+from f5router.model.objects import Ref, digest
 
 INSECURE_POLICY = "openshift_insecure_routes"
 SECURE_POLICY = "openshift_secure_routes"
@@ -97,11 +96,6 @@ NODE_DESCRIPTION = "made by f5router for pool members"
 STEM_LIMIT = 150
 """Longest stem: the characters of a name that come from the cluster. With folder and suffix a full path stays
 below the device's 255 (bigip-behaviour.md B10, inferred there)."""
-
-
-def digest(text: str, digits: int = 16) -> str:
-    """Return hexadecimal digits of the SHA-256 digest of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 def service_numbers(services: Iterable[str]) -> dict[str, int]:

@@ -7,8 +7,10 @@ Names and fields of the VxLAN are the original router's
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from f5router.model.cluster import VXLAN_PORT
 from f5router.model.objects import BigIPObject, NamedObject, Ref
+
+VXLAN_PORT = 4789
+"""UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork without one."""
 
 
 @dataclass(frozen=True, slots=True)

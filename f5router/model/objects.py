@@ -1,6 +1,7 @@
-"""Identity and dependencies of a BIG-IP object."""
+"""Identity and dependencies of a BIG-IP object, and digests for names."""
 
 import functools
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -79,3 +80,8 @@ def common_path(folder: str, name: str) -> str:
 def shared(refs: frozenset[Ref]) -> frozenset[Ref]:
     """Return an equal set, so that objects with equal dependencies share one set in memory."""
     return refs
+
+
+def digest(text: str, digits: int = 16) -> str:
+    """Return hexadecimal digits of the SHA-256 digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]

@@ -10,6 +10,7 @@ difference, and a device that returns another text is not written to again.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeGuard
 
 from f5router.model import names, original_names, tls_names
 from f5router.model.health_checks import MONITOR_TYPES, TCPMonitor
@@ -212,3 +213,9 @@ def _use(folder: str, obj: Object) -> str:
     if isinstance(obj, ClientSSL) and obj.server_name:
         return f"host {obj.server_name}"
     return ""
+
+
+def is_passthrough(obj: Object) -> TypeGuard[Record]:
+    """True for a record that leads TLS of a Host to pods."""
+    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
+            and obj.data != names.EXCLUSION)

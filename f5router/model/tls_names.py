@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from f5router.model import names
+from f5router.model import names, objects
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key, Route
-from f5router.model.names import HEX, STEM, digest, full_path, rule_namespace, server_name, shorten
+from f5router.model.names import HEX, STEM, full_path, rule_namespace, server_name, shorten
+from f5router.model.objects import digest
 
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 DEFAULT_CLIENTSSL = "openshift_default-client-ssl-profile"
@@ -101,39 +102,39 @@ def certificate_key(route: Route) -> Key:
 
 def cert_file(folder: str, key: Key, content: str) -> str:
     """Return the full path of a Route's certificate file."""
-    return names.full_path(folder, f"{names.route(key)}-https-cert-{names.digest(content)}.crt")
+    return names.full_path(folder, f"{names.route(key)}-https-cert-{objects.digest(content)}.crt")
 
 
 def key_file(folder: str, key: Key, public: str) -> str:
     """Return the full path of a Route's key file, named after the public key to reveal no secret."""
-    return names.full_path(folder, f"{names.route(key)}-https-key-{names.digest(public)}.key")
+    return names.full_path(folder, f"{names.route(key)}-https-key-{objects.digest(public)}.key")
 
 
 def client_ca_file(folder: str, content: str) -> str:
     """Return the full path of the file with the authorities for client certificates."""
-    return names.full_path(folder, f"openshift_client-https-cabundle-{names.digest(content)}.crt")
+    return names.full_path(folder, f"openshift_client-https-cabundle-{objects.digest(content)}.crt")
 
 
 def crl_file(folder: str, content: str) -> str:
     """Return the full path of the file with the lists of revoked client certificates."""
-    return names.full_path(folder, f"openshift_client-https-crl-{names.digest(content)}.crl")
+    return names.full_path(folder, f"openshift_client-https-crl-{objects.digest(content)}.crl")
 
 
 def default_files(folder: str, pair: TLSKeyPair) -> tuple[str, str, str]:
     """Return the full paths of certificate, key and chain of the default certificate."""
-    return (names.full_path(folder, f"{DEFAULT_STEM}-https-cert-{names.digest(pair.certificate)}.crt"),
-            names.full_path(folder, f"{DEFAULT_STEM}-https-key-{names.digest(pair.public)}.key"),
-            names.full_path(folder, f"{DEFAULT_STEM}-https-chain-{names.digest(pair.chain)}.crt"))
+    return (names.full_path(folder, f"{DEFAULT_STEM}-https-cert-{objects.digest(pair.certificate)}.crt"),
+            names.full_path(folder, f"{DEFAULT_STEM}-https-key-{objects.digest(pair.public)}.key"),
+            names.full_path(folder, f"{DEFAULT_STEM}-https-chain-{objects.digest(pair.chain)}.crt"))
 
 
 def chain_file(folder: str, key: Key, content: str) -> str:
     """Return the full path of the file with the rest of a Route's certificate chain."""
-    return names.full_path(folder, f"{names.route(key)}-https-chain-{names.digest(content)}.crt")
+    return names.full_path(folder, f"{names.route(key)}-https-chain-{objects.digest(content)}.crt")
 
 
 def destination_ca_file(folder: str, content: str) -> str:
     """Return the full path of a CA file for pods; Routes with one CA share it."""
-    return names.full_path(folder, f"openshift_tls-https-cabundle-{names.digest(content)}.crt")
+    return names.full_path(folder, f"openshift_tls-https-cabundle-{objects.digest(content)}.crt")
 
 
 _UPLOADED = re.compile(

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from f5router.model import names, tmos
-from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
+from f5router.model.cluster import ClusterNetwork, HostSubnet, Key, Node
 from f5router.model.device_facts import DeviceFacts, TunnelFacts, VirtualFacts
 from f5router.model.errors import BigIPError
 from f5router.model.ltm import Object
-from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.model.net import VXLAN_PORT, FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
 from f5router.network import node_ports

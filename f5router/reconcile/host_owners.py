@@ -6,7 +6,7 @@ from f5router.desired.engine import Engine
 from f5router.model import hostnames, names
 from f5router.model.cluster import Key
 from f5router.model.ltm import Object, Rule
-from f5router.reconcile.successors import is_passthrough
+from f5router.model.ownership import is_passthrough
 
 
 class HostOwners:

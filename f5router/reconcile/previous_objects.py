@@ -27,9 +27,10 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
+from f5router.model.ownership import is_passthrough
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
 from f5router.reconcile.host_owners import HostOwners
-from f5router.reconcile.successors import Successors, is_passthrough
+from f5router.reconcile.successors import Successors
 
 
 def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],

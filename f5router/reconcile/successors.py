@@ -7,8 +7,9 @@ from typing import TypeGuard
 from f5router.desired.engine import Engine
 from f5router.model import names, ownership
 from f5router.model.cluster import Key
-from f5router.model.ltm import BigIPState, Foreign, Object, Record, Rule
+from f5router.model.ltm import BigIPState, Foreign, Object, Rule
 from f5router.model.objects import Ref
+from f5router.model.ownership import is_passthrough
 from f5router.sources import contour_entries
 
 Place = tuple[str, frozenset[str]]
@@ -101,12 +102,6 @@ def rule_paths(rule: Rule) -> frozenset[str]:
         return frozenset()
     return frozenset(value.rstrip("/") for condition in rule.conditions if condition.selector == "path"
                      for value in condition.values)
-
-
-def is_passthrough(obj: Object) -> TypeGuard[Record]:
-    """True for a record that leads TLS of a Host to pods."""
-    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
-            and obj.data != names.EXCLUSION)
 
 
 def _by_stem(engine: Engine) -> Mapping[str, list[Key]]:

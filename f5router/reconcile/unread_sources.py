@@ -25,8 +25,8 @@ from f5router.model.ltm import (
     record_ref,
 )
 from f5router.model.objects import Ref
+from f5router.model.ownership import is_passthrough
 from f5router.plan.change import Plan
-from f5router.reconcile.successors import is_passthrough
 
 ROUTE = "Route"
 

@@ -21,7 +21,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import SSH_FOLDER
 from f5router.icontrol.uploads.rest_upload import FAILURES, PARTIAL, RESTUploader, list_folder, remove_file
 from f5router.logs.log_output import PersistentLog
-from f5router.model import names
+from f5router.model import objects
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
 from f5router.model.tls_names import UploadedFile, formerly_uploaded
 
@@ -69,14 +69,14 @@ class UploadOrigin:
     def new_name(self, suffix: str) -> str:
         """Return a unique name for an upload."""
         return str(UploadedFile(
-            names.digest(self.folder), names.digest(self.host), self.process, int(self.wall()),
+            objects.digest(self.folder), objects.digest(self.host), self.process, int(self.wall()),
             secrets.token_hex(4), suffix))
 
     def has_left(self, file: UploadedFile) -> bool:
         """True if nobody needs this file, which this process does not use."""
-        if file.folder != names.digest(self.folder):
+        if file.folder != objects.digest(self.folder):
             return False
-        here = file.host == names.digest(self.host)
+        here = file.host == objects.digest(self.host)
         if here and (file.process == self.process or not self.is_running(file.process)):
             return True
         # In either direction: a clock that was wrong must not keep a key for years.

@@ -27,7 +27,6 @@ from f5router.model.cluster import (
     OVN_SUBNETS,
     TLS_CRT,
     TLS_SECRET,
-    VXLAN_PORT,
     Backend,
     ClusterNetwork,
     EndpointPort,
@@ -44,6 +43,7 @@ from f5router.model.cluster import (
     ServicePort,
 )
 from f5router.model.json_types import JSON
+from f5router.model.net import VXLAN_PORT
 
 SERVICE_LABEL = "kubernetes.io/service-name"
 IDLED_AT = "idling.alpha.openshift.io/idled-at"

@@ -18,9 +18,9 @@ from f5router.admission.admission import (
     INVALID_HOST,
     NO_HOST,
     NOT_ADMITTED,
+    Naming,
 )
 from f5router.model.cluster import Backend, Key, PathMatch, Route, RouteTLS
-from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import identity, route
 from tests.rows import rows

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.admission import admission, host_claims
-from f5router.admission.admission import AdmissionPolicy
-from f5router.model.hostnames import Naming
+from f5router.admission.admission import AdmissionPolicy, Naming
 from tests.builders import route
 from tests.unit.admission.test_host_claims import MINE, OWN, THEIRS, WILD
 

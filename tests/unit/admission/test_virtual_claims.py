@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from f5router.admission import admission, host_claims
-from f5router.admission.admission import AdmissionPolicy
+from f5router.admission.admission import AdmissionPolicy, Naming
 from f5router.kube.api import decode_ingress
 from f5router.model import names
 from f5router.model.cluster import Key, PathMatch, RouteTLS
-from f5router.model.hostnames import Naming
 from f5router.model.ingress import TERMINATION
 from f5router.sources import ingress_conversion
 from tests import manifests

@@ -10,8 +10,8 @@ from f5router.desired.engine import Engine
 from f5router.model import names
 from f5router.model.cluster import Key, RouteTLS
 from f5router.model.ltm import Rule
+from f5router.model.ownership import is_passthrough
 from f5router.reconcile.reconciler import Reconciler
-from f5router.reconcile.successors import is_passthrough
 from tests import strategies
 from tests.builders import Settings, endpoints, identity, route, secret, service, virtual
 from tests.unit.desired.test_engine import delta
