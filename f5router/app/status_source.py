@@ -19,7 +19,7 @@ from f5router.icontrol import statistics
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.model.limits import Steps
-from f5router.views import nodes, records, routes
+from f5router.views import nodes, routes, snapshots
 from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
 from f5router.views.records import ChangeView, Known, NodeRecord, RouteRecord
 from f5router.views.routes import Health, RouteSummary, RouteView
@@ -134,13 +134,13 @@ class StatusSource:
     def routes(self, keys: Collection[Key]) -> list[RouteView]:
         """Return the views of a page of Routes, without health. Raises: Unanswered."""
         taken: tuple[RouteRecord, ...] = self._ask(
-            lambda: records.routes(self._controller.reconciler, keys, self._history.known))
+            lambda: snapshots.routes(self._controller.reconciler, keys, self._history.known))
         return [routes.view(record, self._now()) for record in taken]
 
     def route(self, key: Key) -> RouteView | None:
         """Return a Route with the health of its members and their Nodes. Raises: Unanswered."""
         taken: tuple[RouteRecord, ...] = self._ask(
-            lambda: records.routes(self._controller.reconciler, [key], self._history.known))
+            lambda: snapshots.routes(self._controller.reconciler, [key], self._history.known))
         if not taken:
             return None
         (record,) = taken
@@ -150,7 +150,7 @@ class StatusSource:
     def nodes(self) -> tuple[NodeView, ...]:
         """Return all Nodes by name. Raises: Unanswered."""
         def make() -> tuple[NodeView, ...]:
-            taken: tuple[NodeRecord, ...] = self._ask(lambda: records.nodes(self._controller.reconciler))
+            taken: tuple[NodeRecord, ...] = self._ask(lambda: snapshots.nodes(self._controller.reconciler))
             return tuple(map(nodes.view, taken))
 
         value: tuple[NodeView, ...] = self._keep("nodes", make)

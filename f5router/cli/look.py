@@ -25,7 +25,7 @@ from f5router.model.errors import BigIPError, ConfigError
 from f5router.model.limits import finish
 from f5router.model.objects import Ref
 from f5router.model.texts import hanging, printable
-from f5router.views import chain, nodes, records, requests, routes
+from f5router.views import chain, nodes, requests, routes, snapshots
 from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import RouteRecord
@@ -79,13 +79,13 @@ class Views:
         self._reconciler, self._pools_left = survey.reconciler, pools_asked
         self._health: dict[str, Health] = {}
         self._connections: dict[str, Connections | None] = {}
-        self.nodes = [nodes.view(record) for record in finish(records.nodes(survey.reconciler))]
+        self.nodes = [nodes.view(record) for record in finish(snapshots.nodes(survey.reconciler))]
         self._locator, self._now = Locator(self.nodes), datetime.now(UTC)
 
     def routes(self, chooses: Chooses = lambda route: True) -> list[RouteView]:
         """Return the Routes that are chosen, by namespace and name."""
         known = self._reconciler.engine.routes()
-        collected = (records.route(self._reconciler, key)
+        collected = (snapshots.route(self._reconciler, key)
                      for key in sorted(known, key=lambda key: routes.place(known[key].route)))
         chosen = [record for record in collected if record is not None and chooses(self._view(record))]
         return [self._view(record, self.health(record.pool), self._connections_of(record.pool))
@@ -93,7 +93,7 @@ class Views:
 
     def route(self, key: Key) -> RouteView | None:
         """Return a Route; None if there is none."""
-        record = records.route(self._reconciler, key)
+        record = snapshots.route(self._reconciler, key)
         return None if record is None else self._view(record)
 
     def _view(self, record: RouteRecord, health: Health | None = None,

@@ -15,7 +15,7 @@ from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
 from f5router.network.vxlan import VxlanConfig
-from f5router.views import certificates, nodes, records, routes
+from f5router.views import certificates, nodes, records, routes, snapshots
 from f5router.views.nodes import Locator
 from f5router.views.records import Known
 from f5router.views.requests import State
@@ -31,8 +31,8 @@ VXLAN = Settings(vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),))
 
 
 def view(bench: Bench, key: Key = A, known: Known | None = None, health=None, *, now=NOW):
-    located = Locator(map(nodes.view, finish(records.nodes(bench))))
-    return routes.view(records.route(bench, key, known), now, located, health)
+    located = Locator(map(nodes.view, finish(snapshots.nodes(bench))))
+    return routes.view(snapshots.route(bench, key, known), now, located, health)
 
 
 def test_all_of_a_served_route():
@@ -142,9 +142,9 @@ def test_a_route_that_waits():
 def test_known_verdicts_are_taken_and_gone_routes_left_out():
     bench = Bench(route("a"), route("b", path="/b"), *PODS)
     known = {A: Known(Verdict(False, "Word", "text"), 1.0)}
-    taken = finish(records.routes(bench, [A, Key("shop", "b"), Key("shop", "gone")], known))
+    taken = finish(snapshots.routes(bench, [A, Key("shop", "b"), Key("shop", "gone")], known))
     assert [routes.view(record, NOW).status for record in taken] == [Status.REJECTED, Status.PENDING]
-    assert records.route(bench, Key("shop", "gone")) is None
+    assert snapshots.route(bench, Key("shop", "gone")) is None
 
 
 def test_options_have_words_and_no_values_of_headers():
