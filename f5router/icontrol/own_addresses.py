@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.writers.tunnels import default_route_domain
+from f5router.icontrol.rest.wire import item_path
 from f5router.model.device_facts import Doubt
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.json_types import JSON
@@ -222,3 +222,9 @@ class PeerAddresses:
             return False
         self._failures, self._due_at = 0, self._clock() + REFRESH_S
         return self._known != before
+
+
+def default_route_domain(client: Client, folder: str) -> int:
+    """Read the default route domain of our partition, which our self IP and pool members get."""
+    partition = client.get(item_path("auth/partition", folder.split("/")[1]))
+    return int(partition.get("defaultRouteDomain") or 0)

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from f5router.icontrol.codec import ltm_codec, net_codec
+from f5router.icontrol.own_addresses import default_route_domain
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import texts
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.icontrol.writers.tunnels import default_route_domain
 from f5router.model import original_names, ownership
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
 from f5router.model.json_types import JSON

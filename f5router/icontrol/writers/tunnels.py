@@ -13,6 +13,7 @@ from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.observation import Observation
+from f5router.icontrol.own_addresses import default_route_domain
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results, SingleWriter, bisect, delete
@@ -187,12 +188,6 @@ def _facts(
     # Automap goes by the family of a pool member, and the cluster network has IPv4.
     return {"tunnels": tuple(facts), "floating_addresses": tuple(sorted(
         cidr.partition("/")[0] for cidr in near if cidr and ":" not in cidr))}
-
-
-def default_route_domain(client: Client, folder: str) -> int:
-    """Read the default route domain of our partition, which our self IP and pool members get."""
-    partition = client.get(item_path("auth/partition", folder.split("/")[1]))
-    return int(partition.get("defaultRouteDomain") or 0)
 
 
 def _readable(client: Client, kind: str) -> list[tuple[JSON, Any]]:
