@@ -11,9 +11,9 @@ from f5router.app.controller import Controller
 from f5router.app.debounce import EventSignal
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.monitor import build_monitor
-from f5router.app.serving import serve
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
+from f5router.app.status_source import serve
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import (
     build_campaign,

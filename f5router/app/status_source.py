@@ -2,23 +2,30 @@
 
 The loop answers with records that it collects in steps of a millisecond (`inquiries`), and only when somebody
 asks. The thread that asks makes the expensive parts of these records, and keeps them until something changes.
+The page is served over HTTP, with health and metrics, as long as the controller runs.
 """
 
 import datetime
+import ipaddress
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import f5router
 from f5router.admission.admission import EvaluatedRoute
 from f5router.app.controller import Controller
+from f5router.config.config import Config
 from f5router.icontrol import statistics
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.model.limits import Steps
+from f5router.monitoring.connections import Contexts, Listeners
+from f5router.monitoring.http_server import Pages, Server
+from f5router.monitoring.status_api import StatusAPI
 from f5router.views import nodes, routes, snapshots
 from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
 from f5router.views.records import ChangeView, Known, NodeRecord, RouteRecord
@@ -202,3 +209,36 @@ class StatusSource:
 
     def _now(self) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(self._wall(), datetime.UTC)
+
+
+@contextmanager
+def serve(config: Config, controller: Controller, stop: threading.Event) -> Iterator[Server | None]:
+    """Serve inside a `with`, if the settings ask for it.
+
+    Raises: ConfigError: the address, or a file of the certificate, cannot be used.
+    """
+    if config.listen is None:
+        yield None
+        return
+    health, monitor = controller.monitor.health, controller.monitor
+    health.stopping = stop.is_set
+    source = StatusSource(controller)
+    listeners = Listeners(lambda: source.revision)
+    monitor.history.on_change = listeners.wake
+    pages = Pages(live=health.live, ready=health.ready, metrics=monitor.metrics.page,
+                  login=config.metrics_login, status=StatusAPI(source, listeners),
+                  local=is_loopback(config.listen.host))
+    contexts = Contexts(config.metrics_tls) if config.metrics_tls else None
+    with Server(config.listen, pages, contexts) as server:
+        try:
+            yield server
+        finally:
+            listeners.close()
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine can connect to an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -19,7 +19,7 @@ from pathlib import Path
 import requests
 from click.testing import CliRunner
 
-from f5router.app import launch, serving
+from f5router.app import launch, status_source
 from f5router.cli.main import main as f5router
 from f5router.config import config
 from f5router.monitoring.http_server import Server
@@ -128,7 +128,7 @@ class Reader:
         controller = launch.build_controller(settings, stack, timing=lab.timing)
         stop = threading.Event()
         loop = threading.Thread(target=controller.run, args=(stop,))
-        server = stack.enter_context(serving.serve(settings, controller, stop))
+        server = stack.enter_context(status_source.serve(settings, controller, stop))
         stack.callback(loop.join, DEADLINE_S)
         stack.callback(stop.set)
         loop.start()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import requests
 
-from f5router.app import launch, serving
+from f5router.app import launch, status_source
 from tests import manifests
 from tests.builders import identity
 from tests.feature import sdn
@@ -55,7 +55,7 @@ class StatusSite:
         self.controller = launch.build_controller(config, stack, timing=self.lab.timing)
         stop = threading.Event()
         loop = threading.Thread(target=self.controller.run, args=(stop,))
-        self.server = stack.enter_context(serving.serve(config, self.controller, stop))
+        self.server = stack.enter_context(status_source.serve(config, self.controller, stop))
         stack.callback(loop.join, DEADLINE_S)
         stack.callback(stop.set)
         loop.start()

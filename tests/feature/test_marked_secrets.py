@@ -15,7 +15,7 @@ import pytest
 import requests
 from click.testing import CliRunner
 
-from f5router.app import launch, serving
+from f5router.app import launch, status_source
 from f5router.cli.main import main
 from f5router.logs import log_output
 from tests import manifests
@@ -120,7 +120,7 @@ class Site:
         controller = launch.build_controller(config, stack, timing=self.lab.timing)
         stop = threading.Event()
         loop = threading.Thread(target=controller.run, args=(stop,))
-        with serving.serve(config, controller, stop) as server:
+        with status_source.serve(config, controller, stop) as server:
             loop.start()
             try:
                 until(lambda: self.lab.admitted("shop", "named").get("status"))

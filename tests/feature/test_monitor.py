@@ -7,7 +7,7 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from f5router.app import launch, serving
+from f5router.app import launch, status_source
 from f5router.model.errors import ConfigError
 from f5router.monitoring.http_server import Server
 from tests import manifests, pump
@@ -24,7 +24,7 @@ class Served:
         self.config = lab.config(listen_addr="127.0.0.1:0", **flags)
         self.router = launch.build_controller(self.config, stack, timing=lab.timing)
         self.stop = threading.Event()
-        self.server: Server = stack.enter_context(serving.serve(self.config, self.router, self.stop))
+        self.server: Server = stack.enter_context(status_source.serve(self.config, self.router, self.stop))
 
     def get(self, path: str, **options) -> requests.Response:
         with requests.Session() as session:
