@@ -25,7 +25,7 @@ RouterError
      |   +- PartitionMissing   the partition of --f5-partition-path
      +- Standby            not the active unit of its pair: nothing is written to it
      +- NotLeader          nothing was sent: another replica writes
-     +- Stopped            the router is stopping; the rest of the Plan is not written
+     +- Stopped            the router is stopping: nothing is sent any more
      +- Refused            the device understood and said no
      |   +- NotFound       404
      |   +- Conflict       409
@@ -232,7 +232,7 @@ class NotLeader(BigIPError):
 
 
 class Stopped(BigIPError):
-    """The router is stopping; the rest of the Plan is not written."""
+    """The router is stopping: nothing is sent any more."""
 
 
 class Refused(BigIPError):

@@ -32,6 +32,7 @@ from f5router.model.errors import (
     LoginRefused,
     NotReady,
     Refused,
+    Stopped,
     error_for,
 )
 from f5router.model.json_types import JSON
@@ -202,7 +203,7 @@ class Session:
         return self._by_token
 
     def close(self) -> None:
-        """Delete the token if the device allows it; later calls of send raise RuntimeError."""
+        """Delete the token if the device allows it; later calls of send raise Stopped."""
         with self._lock:
             token, self._token, self._closed = self._token, None, True
         if token:
@@ -215,7 +216,7 @@ class Session:
             return token
         with self._lock:
             if self._closed:
-                raise RuntimeError("the client is closed")
+                raise Stopped(text="the router is stopping")
             self._take(login)
             # A thread that waited while another one's login failed reports the same failure.
             waited = self._attempts != attempts

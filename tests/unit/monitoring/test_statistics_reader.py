@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from f5router.model.errors import NotFound, Refused, Unreachable
+from f5router.model.errors import NotFound, Refused, Stopped, Unreachable
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.growth import Rates
 from f5router.monitoring.metrics import Metrics
@@ -124,6 +124,14 @@ def test_a_device_that_fails(bench, error):
     assert bench.read() is None
     bench.error = None
     assert bench.read() is not None
+
+
+def test_the_end_of_the_router_is_no_fault(caplog):
+    """A reading of many members may be under way then."""
+    bench = Bench(most_members=5)
+    bench.error = Stopped(text="the router is stopping")
+    assert bench.read() is None
+    assert caplog.records == []
 
 
 def test_a_refusal_is_logged_once(bench, caplog):
