@@ -28,6 +28,8 @@ WELL = {
     'f5router_certificates{expires="within_7_days"}': f"0{HOUR}",
     'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"1000000{HOUR}",
     'f5router_kube_watch_failures_total{resource="routes"}': "0x30 1x30",
+    'f5router_statistics_readings_total{result="success"}': f"0+1{HOUR}",
+    'f5router_statistics_readings_total{result="failure"}': "0x30 1x30",
     "f5router_deletes_held_back": f"0{HOUR}", "f5router_status_contended": f"0{HOUR}",
     'f5router_queue_length{queue="status"}': f"50{HOUR}",
     'f5router_status_writes_total{result="written"}': f"0+100{HOUR}",
@@ -90,6 +92,9 @@ def test_each_alert_has_its_entry():
      {"F5RouterCertificatesExpiring"}),
     ({'f5router_kube_watch_failures_total{resource="routes"}': f"0+1{HOUR}"}, {"F5RouterWatchesFail"}),
     ({'f5router_pools_down{unit="big-1"}': f"2{HOUR}"}, {"F5RouterPoolsDown"}),
+    ({'f5router_statistics_readings_total{result="success"}': "0+1x30 30x30",
+      'f5router_statistics_readings_total{result="failure"}': f"0+1{HOUR}"}, {"F5RouterStatisticsNotRead"}),
+    ({'f5router_statistics_readings_total{result="success"}': "0+1x30 30x30"}, set()),  # nothing is read
     ({"f5router_deletes_held_back": f"3{HOUR}"}, {"F5RouterDeletesHeldBack"}),
     ({"f5router_status_contended": f"3{HOUR}"}, {"F5RouterStatusesContended"}),
     ({'f5router_status_writes_total{result="written"}': f"7{HOUR}"}, {"F5RouterStatusesNotWritten"}),
