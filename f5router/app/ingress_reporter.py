@@ -13,6 +13,7 @@ from typing import NamedTuple
 from f5router.admission import condition, host_claims
 from f5router.admission.admission import CLAIMED, Rejection
 from f5router.desired.engine import Engine
+from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
@@ -21,7 +22,6 @@ from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.json_types import JSON
 from f5router.model.texts import SECRET_NOT_READ, WARNING, WARNINGS, Problem, printable
-from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.contour_entries import KIND
 from f5router.sources.delegation_graph import INVALID, VALID, GraphStatus, StatusCounts
@@ -145,10 +145,10 @@ class _Share(NamedTuple):
 class IngressReporter:
     """Reports results of passes. The thread that makes the passes uses it; other threads write."""
 
-    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: ObjectStatusWriter,
-                 events: EventWriter, *, hostname: str = ""):
+    def __init__(self, cluster: ClusterWatcher, engine: Engine, device: Device,
+                 statuses: ObjectStatusWriter, events: EventWriter, *, hostname: str = ""):
         """Args: hostname: the router's canonical name; "" for the addresses of the virtual servers."""
-        self._cluster, self._reconciler, self._hostname = cluster, reconciler, hostname
+        self._cluster, self._engine, self._device, self._hostname = cluster, engine, device, hostname
         self.statuses, self._events = statuses, ObjectEvents(events)
         self._shares: dict[Key, dict[Key | None, _Share]] = {}
         """By Ingress and by virtual Route; that of the Ingress itself under None."""
@@ -201,7 +201,7 @@ class IngressReporter:
         self._events.reported.clear()
 
     def _route(self, key: Key) -> Route | None:
-        route = self._reconciler.engine.route(key)
+        route = self._engine.route(key)
         return route if route is not None and route.origin and route.origin.kind == INGRESS else None
 
     def _put(self, ingress: Key, key: Key | None, share: _Share) -> None:
@@ -242,7 +242,7 @@ class IngressReporter:
 
     def _entries(self) -> list[JSON]:
         """Return status.loadBalancer.ingress of a served Ingress."""
-        return load_balancer_entries(self._hostname, self._reconciler.device.facts)
+        return load_balancer_entries(self._hostname, self._device.facts)
 
 
 class IngressRouteReporter:

@@ -60,7 +60,7 @@ def build_controller(
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)
     load_balancers = build_load_balancers(config, connection, cluster, timing=timing)
-    ingresses = IngressReporter(cluster, reconciler, load_balancers, events,
+    ingresses = IngressReporter(cluster, reconciler.engine, device, load_balancers, events,
                                 hostname=config.status.canonical_hostname)
     ingress_routes = build_ingress_routes(
         config, connection, cluster, reconciler.engine, events, stack, timing=timing)

@@ -26,11 +26,11 @@ def site():
                      "routes_of.return_value": {PAGE.key}})
     cluster = Mock(**{"objects.return_value": source, "ingress.return_value": SimpleNamespace(
         uid="u", resource_version="1", load_balancer=(ENTRY,))})
-    reconciler = Mock(**{"engine.route.return_value": PAGE})
+    engine = Mock(**{"route.return_value": PAGE})
     statuses, events = Mock(), Mock()
     return SimpleNamespace(
         cluster=cluster, source=source, statuses=statuses, events=events,
-        reporter=IngressReporter(cluster, reconciler, statuses, events, hostname=ENTRY["hostname"]))
+        reporter=IngressReporter(cluster, engine, Mock(), statuses, events, hostname=ENTRY["hostname"]))
 
 
 def passed(site, verdict=None):
