@@ -7,16 +7,7 @@ from typing import Protocol, Self
 from f5router.admission import admission, validation
 from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED, EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import (
-    baseline,
-    client_tls,
-    edge,
-    option_objects,
-    pools,
-    protection,
-    route_tls,
-    rules,
-)
+from f5router.desired import baseline, client_tls, edge, option_objects, pools, protection, route_tls, rules
 from f5router.desired.contributions import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import names, tls_names

@@ -14,14 +14,7 @@ from f5router.kube.watch import kind_states, single_reads
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.single_reads import ServiceReading
-from f5router.kube.watch.sources import (
-    INGRESSES,
-    NODES,
-    POD_NETWORKS,
-    ROUTES,
-    SERVED,
-    Source,
-)
+from f5router.kube.watch.sources import INGRESSES, NODES, POD_NETWORKS, ROUTES, SERVED, Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, KnownStatus, Route
 from f5router.model.delta import Delta

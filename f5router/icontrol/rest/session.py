@@ -1,10 +1,9 @@
 """Requests with credentials: one token for all threads, renewed in time.
 
-The token lives as long as the device says, 1200 s by default, counted on our clock from before the
-login. It is not extended by PATCH: a minute before its end a new login replaces it, and the old
-one is deleted. A user has 100 tokens at most (bigip-behaviour.md A4); a router that is killed again and
-again leaves one each time, and those must die soon by themselves: extended to the possible ten
-hours they would fill the list.
+The token lives as long as the device says, 1200 s by default, counted on our clock from before the login. It
+is not extended by PATCH: a minute before its end a new login replaces it, and the old one is deleted. A user
+has 100 tokens at most (bigip-behaviour.md A4); a router that is killed again and again leaves one each time,
+and those must die soon by themselves: extended to the possible ten hours they would fill the list.
 
 User name and password may change while the router runs, on the device before or after the files. Changed ones
 are tried with the next request; while the device refuses them, the last ones that it accepted are used.
@@ -26,15 +25,7 @@ from f5router.icontrol.rest.transport import Transport, hide_token
 from f5router.icontrol.rest.wire import Reply
 from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
 from f5router.logs.log_output import hide
-from f5router.model.errors import (
-    AuthFailed,
-    BigIPError,
-    LoginRefused,
-    NotReady,
-    Refused,
-    Stopped,
-    error_for,
-)
+from f5router.model.errors import AuthFailed, BigIPError, LoginRefused, NotReady, Refused, Stopped, error_for
 from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
 
@@ -66,14 +57,11 @@ _TOKEN = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A login token.
-
-    Attributes:
-        renew_at: second of the clock from which on it is replaced.
-    """
+    """A login token."""
 
     value: str = field(repr=False)
     renew_at: float
+    """Second of the clock from which on it is replaced."""
 
     @property
     def headers(self) -> dict[str, str]:
