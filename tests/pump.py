@@ -58,8 +58,7 @@ def next_retry(reconciler: Reconciler) -> float | None:
     """Return the time of the next attempt; -infinity if something is due, None if nothing is."""
     if not reconciler.is_idle:
         return -math.inf
-    times = (reconciler.table.next_due(), reconciler.retention.deferred.next_due())
-    return min((time for time in times if time is not None), default=None)
+    return reconciler.table.next_due()
 
 
 def take_events(router: Controller) -> None:

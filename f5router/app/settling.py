@@ -10,7 +10,7 @@ from f5router.app.timing import Timing
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job
 from f5router.model.errors import BigIPError
-from f5router.reconcile.table import BACKOFF
+from f5router.reconcile.row import BACKOFF
 from f5router.reconcile.timers import Timers
 
 log = logging.getLogger(__name__)

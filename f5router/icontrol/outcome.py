@@ -1,10 +1,8 @@
 """Result of carrying out a Plan."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from f5router.model.errors import BigIPError, InUse
-from f5router.model.ltm import Object
 from f5router.model.objects import Ref
 from f5router.plan.change import AnyChange
 
@@ -28,7 +26,3 @@ class Outcome:
         self.failed |= later.failed
         self.deferred_deletes += later.deferred_deletes
         self.in_use |= later.in_use
-
-
-RetentionTest = Callable[[Object], bool]
-"""True for an object that is to be deleted and must stay."""

@@ -8,7 +8,8 @@ import bisect
 from collections.abc import Callable
 
 from f5router.model.objects import Ref
-from f5router.reconcile.table import RowState, Table
+from f5router.reconcile.row import RowState
+from f5router.reconcile.table import Table
 
 BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
 """Upper bounds of the buckets, in seconds: from a change of endpoints to the load of a large cluster."""

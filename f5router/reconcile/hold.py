@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class HoldReason(Enum):
+class Wait(Enum):
     """Reasons for which a Change is not made now."""
 
     UNCONFIRMED = "a second list of the cluster must confirm that the pool loses all members"
@@ -16,6 +16,6 @@ class HoldReason(Enum):
 class Hold:
     """A Change that must wait."""
 
-    reason: HoldReason
+    reason: Wait
     until: float = math.inf
     """Monotonic seconds; infinite if an event ends it, not the time."""

@@ -20,7 +20,7 @@ from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan import diff
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
-from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.hold import Hold, Wait
 from f5router.reconcile.retention import Retention
 from f5router.reconcile.table import Table
 
@@ -70,7 +70,7 @@ class Members:
                 continue
             new = self._desired(ref, old) if isinstance(old, Pool) else None
             if self._is_held(ref) or new is None or (new == old and ref not in self._device.unconfirmed):
-                self._settle(ref)
+                table.leave_members(ref)
                 continue
             if not new.members and ref in table.queue:
                 continue  # a Plan decides first whether it may go
@@ -103,14 +103,6 @@ class Members:
     def _counts(self) -> Counter[str]:
         """Return how many pools of each namespace are being written."""
         return Counter(names.pool_namespace(ref.path) for ref in self._table.sent if ref.kind == Pool.KIND)
-
-    def _settle(self, ref: Ref) -> None:
-        """Take a pool out that has nothing to write beside a rollout."""
-        self._table.members.pop(ref, None)
-        if ref not in self._table.queue:
-            self._table.rest(ref)
-            if ref not in self._device.observed:
-                self._table.touch([ref])
 
     def newest(self, change: AnyChange) -> AnyChange | None:
         """Return the Change of a pool with its present members; None if nothing is to be written now.
@@ -162,10 +154,10 @@ class Members:
             waiting = {*table.sent, *table.members, *chain.from_iterable(self._lacking.values())}
             used = any(ref in self._device.observed[pool].dependencies for pool in waiting
                        if pool.kind == Pool.KIND and pool in self._device.observed)
-            return Hold(HoldReason.WRITTEN_BESIDE) if used else None
+            return Hold(Wait.WRITTEN_BESIDE) if used else None
         if change.verb != UPDATE or ref.kind != Pool.KIND:
             return None
-        return Hold(HoldReason.WRITTEN_BESIDE, math.inf)
+        return Hold(Wait.WRITTEN_BESIDE, math.inf)
 
     def lacks_only_monitors(self, ref: Ref) -> bool:
         """True for a pool of the device with nothing to write but monitors that are not there yet."""

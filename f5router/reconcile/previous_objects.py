@@ -30,34 +30,46 @@ from f5router.model.objects import Ref
 from f5router.model.ownership import is_passthrough
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
 from f5router.reconcile.host_owners import HostOwners
+from f5router.reconcile.row import HoldReason
 from f5router.reconcile.successors import Successors
 
 
 def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
-                  draining: Collection[Key] = ()) -> Callable[[Object], bool]:
-    """Return a function that is True if a delete must be postponed.
+                  draining: Collection[Key] = ()) -> Callable[[Object], HoldReason | None]:
+    """Return a function that returns why a delete must be postponed; None if it may be made.
 
     Args:
         failed: objects that were refused.
         draining: Routes that have just become passthrough.
     """
     if not failed and not draining:
-        return lambda obj: False
+        return lambda obj: None
     no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
     stems = {names.route(key) for key in draining}
     successors, owners = Successors(engine, observed, failed), HostOwners(engine)
 
-    def serves(obj: Object) -> bool:
-        return (_is_draining(obj, stems) or successors.are_awaited(obj) or successors.cover(obj)) and (
-            not owners.serves_foreign_namespace(obj))
+    def serves(obj: Object) -> HoldReason | None:
+        if _is_draining(obj, stems):
+            reason = HoldReason.DRAINING
+        elif successors.are_awaited(obj) or successors.cover(obj):
+            reason = HoldReason.SUCCESSOR
+        else:
+            return None
+        return None if owners.serves_foreign_namespace(obj) else reason
 
     @functools.cache
     def rules() -> Mapping[str, list[Rule]]:
         return _secure_rules(observed)
 
-    return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or serves(obj) or (
-        _is_active_exclusion(obj, observed) and any(
-            rule.ref in engine.objects or serves(rule) for rule in rules().get(obj.name, ())))
+    def reason(obj: Object) -> HoldReason | None:
+        if no_gateway and isinstance(obj, SelfIP):
+            return HoldReason.SUCCESSOR
+        if _is_active_exclusion(obj, observed) and any(
+                rule.ref in engine.objects or serves(rule) for rule in rules().get(obj.name, ())):
+            return HoldReason.NEEDED
+        return serves(obj)
+
+    return reason
 
 
 def _is_active_exclusion(obj: Object, observed: BigIPState) -> TypeGuard[Record]:

@@ -32,7 +32,8 @@ from f5router.reconcile.members import Members
 from f5router.reconcile.report import ChangedRoutes, Report
 from f5router.reconcile.retention import OF_NODES, Retention
 from f5router.reconcile.rollouts import PATIENCE_S, Rollouts, weakly
-from f5router.reconcile.table import ObjectRow, Table
+from f5router.reconcile.row import ObjectRow
+from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
 from f5router.reconcile.whole_reading import DeviceReader
@@ -68,7 +69,8 @@ class Reconciler:
         """Changes that wait for the first facts; None once these are known, or cannot be read."""
         self.table = Table(lambda: (engine.objects, device.observed), self.timers, clock)
         self.table.on_retry = weakly(self._note_retry)
-        self.retention = Retention(engine, device, folder=folder, guard=self.guard, drain_s=drain_s)
+        self.retention = Retention(engine, device, self.table, folder=folder, guard=self.guard,
+                                   drain_s=drain_s)
         self.members = Members(engine, device, self.table, self.retention)
         self.reader = DeviceReader(device, clock=clock, on_facts=weakly(self.take_facts),
                              on_end=weakly(self._reading_ended))
@@ -80,8 +82,7 @@ class Reconciler:
         self.rollouts.on_begin, self.rollouts.on_end = map(weakly, (self._begin, self._end))
         self.times, self.drift = ChangeTimes(self.table, clock), DriftCounts(clock)
         self.certificates = CertificateWarnings(engine, clock=clock)
-        self.verdicts = Verdicts(engine, device, self.table, self.retention.deferred,
-                                 certificates=self.certificates)
+        self.verdicts = Verdicts(engine, device, self.table, certificates=self.certificates)
         self._routes = ChangedRoutes(engine, device, self.table)
         self._removed: dict[Key, Route] = {}
         self.follows = False
@@ -450,4 +451,4 @@ class Reconciler:
         changes = diff(self.engine.objects, self.device.observed, self.retention.owns,
                        ordinals=self.device.ordinals)
         return all(change.verb == DELETE or change.ref in self.failures
-                   for change in self.retention.determine(changes))
+                   for change in self.retention.determine(changes).plan)

@@ -1,22 +1,15 @@
-"""Decides what may not be deleted, or touched, yet: one object for each reason to wait.
-
-- DeferredDeletes: the device still uses the object, or the object serves while its successor is refused.
-- Draining: the Route has just become passthrough.
-- Undetermined: a Secret that decides about the object, or the source that it belongs to, is not read yet.
-- DeleteGuard: the deletes are so many that a second list of the cluster must confirm them.
-"""
+"""Decides what may not be deleted, or touched, yet, and why; the table of rows keeps it."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 
 from f5router.desired import baseline
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
-from f5router.icontrol.outcome import RetentionTest
 from f5router.model import ownership
 from f5router.model.cluster import Key, Route
-from f5router.model.errors import BigIPError
 from f5router.model.ltm import Object, Pool, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
@@ -26,60 +19,17 @@ from f5router.plan.rule_order import leaves
 from f5router.reconcile import delete_guard, previous_objects
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
-from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.hold import Hold, Wait
 from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.placeholders import is_placeholder, with_placeholders
-from f5router.reconcile.table import BACKOFF
+from f5router.reconcile.rollout import RetentionTest
+from f5router.reconcile.row import UNREAD, HoldReason
+from f5router.reconcile.table import Table
 from f5router.reconcile.undetermined import Undetermined
 from f5router.reconcile.unread_sources import UnreadSources
 
 OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
 """Kinds of the objects that the device has for each Node."""
-
-
-class DeferredDeletes:
-    """Deletes that wait, with one back-off for all of them."""
-
-    def __init__(self) -> None:
-        self.refs: set[Ref] = set()
-        self.in_use: Mapping[Ref, BigIPError] = {}
-        """Those that the device refused, with its words."""
-        self._due = 0.0
-        self._attempts = 0
-
-    def due(self, now: float) -> set[Ref]:
-        """Return the deletes to try now."""
-        return self.refs if self._due <= now else set()
-
-    def next_due(self) -> float | None:
-        """Return when they are tried again; None if there are none."""
-        return self._due if self.refs else None
-
-    def retry(self) -> None:
-        """Let them be tried at once."""
-        self._due = 0.0
-
-    def record(self, deferred: Set[Ref], ended: Set[Ref], in_use: Mapping[Ref, BigIPError], now: float, *,
-               is_going: Callable[[Ref], bool], recovered: bool) -> None:
-        """Record what a pass did about deletes.
-
-        Args:
-            deferred: deletes of the pass that wait.
-            ended: objects that the pass wrote or that were refused.
-            in_use: those of `deferred` that the device refused.
-            is_going: True for an object that is on the device and not wanted.
-            recovered: True if a refused object recovered: its previous objects may go.
-        """
-        self.refs = {ref for ref in (self.refs - ended) | deferred if is_going(ref)}
-        refused = {ref: error for ref, error in self.in_use.items() if ref not in ended} | dict(in_use)
-        self.in_use = {ref: error for ref, error in refused.items() if ref in self.refs}
-        if not self.refs:
-            self._attempts = 0
-        elif recovered:
-            self._due = now
-        elif deferred or self._due <= now:
-            self._attempts += 1
-            self._due = now + BACKOFF.delay_s(self._attempts)
 
 
 class Draining:
@@ -108,22 +58,37 @@ class Draining:
         """Return the Routes that drain."""
         return self._ends.keys()
 
+    def next_end(self) -> float:
+        """Return when the time of the next Route is over; infinite if none drains."""
+        return min(self._ends.values(), default=math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Determined:
+    """A Plan, sorted by what is known."""
+
+    plan: Plan
+    """The Changes that may be made."""
+    waiting: Mapping[Ref, HoldReason] = field(default_factory=dict)
+    """The objects of the others, and why they wait. If one is in `plan`, this is another Change of it."""
+    absent: frozenset[Ref] = frozenset()
+    """Objects that are neither wanted so far, nor there: what needs them waits, as do its predecessors."""
+
 
 class Retention:
     """Joins these reasons, for one engine and one device."""
 
-    def __init__(self, engine: Engine, device: Device, *, folder: str,
+    def __init__(self, engine: Engine, device: Device, table: Table, *, folder: str,
                  guard: DeleteGuard, drain_s: float):
-        self._engine, self._device, self._folder = engine, device, folder
+        self._engine, self._device, self._table, self._folder = engine, device, table, folder
         self.guard = guard
-        self.deferred = DeferredDeletes()
         self.draining = Draining(drain_s)
-        self.awaiting_secret: frozenset[Ref] = frozenset()
-        """Objects that were left out of the last Plan, until Secrets or sources are read."""
-        self.of_unread: frozenset[Ref] = frozenset()
-        """Those of them whose source is not read."""
-        self._undetermined = Undetermined()
         self._unread = UnreadSources(engine)
+
+    @property
+    def of_unread(self) -> Collection[Ref]:
+        """Objects that stay as their source is not read."""
+        return self._table.held[HoldReason.SOURCE].keys()
 
     @property
     def unread_kinds(self) -> frozenset[str]:
@@ -156,36 +121,43 @@ class Retention:
 
     # --- deletes that wait for Secrets, refusals or connections -----------------------------
 
-    def determine(self, plan: Plan) -> Plan:
-        """Return the Changes of a Plan that wait for nothing to be read; the others are `awaiting_secret`."""
+    def determine(self, plan: Plan) -> Determined:
+        """Take out the Changes of a Plan that wait for something to be read."""
         observed = self._device.observed
-        self.of_unread = self._unread.held(
-            observed, (change.ref for change in plan if change.verb == DELETE))
-        undetermined = self._engine.undetermined() | self.of_unread
-        foreign = previous_objects.foreign_objects(self._engine, observed, undetermined)
-        self._undetermined = Undetermined.of(undetermined, self._engine.objects, observed, foreign,
-                                             waiting=self._unread.lacks_owners(observed, plan))
-        possible, self.awaiting_secret = self._undetermined.split(plan, observed)
-        if not self.awaiting_secret:
-            return possible
+        of_unread = self._unread.held(observed, (change.ref for change in plan if change.verb == DELETE))
+        unknown = self._engine.undetermined() | of_unread
+        foreign = previous_objects.foreign_objects(self._engine, observed, unknown)
+        undetermined = Undetermined.of(unknown, self._engine.objects, observed, foreign,
+                                       waiting=self._unread.lacks_owners(observed, plan))
+        possible, held = undetermined.split(plan, observed)
+        if not held:
+            return Determined(possible, absent=undetermined.absent)
         # A Rule whose update waits may have lost its Host to another namespace.
         owners = HostOwners(self._engine)
         lost = [Change(DELETE, change.old, None) for change in of_kind(plan, Rule)
-                if change.ref in self.awaiting_secret and change.old is not None and leaves(change)
+                if change.ref in held and change.old is not None and leaves(change)
                 and (is_placeholder(change.old) or owners.serves_foreign_namespace(change.old))]
         nowhere = baseline.nowhere(self._folder, self._device.facts)
-        possible = with_placeholders(plan, self.awaiting_secret, self._engine, observed, nowhere)
-        return with_early_deletes(possible, lost)
+        possible = with_placeholders(plan, held, self._engine, observed, nowhere)
+        waiting = {ref: HoldReason.SOURCE if ref in of_unread else HoldReason.SECRET for ref in held}
+        return Determined(with_early_deletes(possible, lost), waiting, undetermined.absent)
+
+    def unread(self) -> Collection[Ref]:
+        """Return the objects that wait for something to be read: each Plan examines them again."""
+        return [ref for ref in self._table.held_for(*UNREAD) if self._table.is_asleep(ref)]
 
     def should_retain(self, failed: Collection[Ref]) -> RetentionTest:
-        """Return the function that decides which previous objects stay. Args: failed: refused objects."""
-        draining = {key for key in self.draining.routes() if self._engine.rejection(key) is None}
-        return previous_objects.should_retain(
-            self._engine, self._device.observed, {*failed, *self._undetermined.absent}, draining)
+        """Return the function that decides which previous objects stay.
 
-    def corrections(self, failed: Collection[Ref]) -> Plan:
-        """Return the Changes of objects that stay which cannot wait. Args: failed: refused objects."""
-        staying = {*failed, *self.deferred.refs, *self.awaiting_secret, *self.guard.held}
+        Args: failed: objects that were refused, or are not known yet.
+        """
+        draining = {key for key in self.draining.routes() if self._engine.rejection(key) is None}
+        return previous_objects.should_retain(self._engine, self._device.observed, {*failed}, draining)
+
+    def corrections(self) -> Plan:
+        """Return the Changes of objects that stay which cannot wait."""
+        table = self._table
+        staying = {*table.failures, *table.held_for(*HoldReason), *self.guard.held}
         return previous_objects.corrections(self._engine, self._device.observed, staying)
 
     # --- deletes and members that a second list must confirm ---------------------------------
@@ -237,7 +209,7 @@ class Retention:
         """
         held = (ref in self.guard.emptied | self.guard.held and self._is_emptied(ref)) or (
             ref in self.guard.ways and self.is_going(ref))
-        return Hold(HoldReason.UNCONFIRMED, math.inf) if held else None
+        return Hold(Wait.UNCONFIRMED, math.inf) if held else None
 
     def _is_emptied(self, ref: Ref) -> bool:
         """True for a pool that shall have no members, wanted or still used."""

@@ -14,17 +14,18 @@ from itertools import groupby
 
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job, Lane
-from f5router.icontrol.outcome import Outcome, RetentionTest
+from f5router.icontrol.outcome import Outcome
 from f5router.model import ownership
-from f5router.model.errors import BigIPError, InUse, Refused, Unconfirmed
+from f5router.model.errors import BigIPError, Refused, Unconfirmed
 from f5router.model.health_checks import MONITOR_TYPES
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Object, Pool
 from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
 from f5router.plan import diff
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
+from f5router.reconcile.row import HoldReason
 
 
 class Drain:
@@ -64,6 +65,9 @@ class Drain:
 
 POLL_S = 1.0
 
+RetentionTest = Callable[[Object], HoldReason | None]
+"""Returns why an object that is to be deleted must stay; None if it may go."""
+
 UNDER_WAY = Unconfirmed(text="the BIG-IP has not replied so far to the write of an object that it needs")
 
 
@@ -75,7 +79,7 @@ class Obstacles:
     """Objects that were refused before, or get no reply, and are not in the Plan."""
     staying: Collection[Ref] = frozenset()
     """Objects that are not deleted now, or were refused; what they need stays with them."""
-    should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: False
+    should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: None
     """Returns which previous objects must stay, given what failed."""
     newest: Callable[[AnyChange], AnyChange | None] = lambda change: change
     """Returns the current Change of a pool just before it is sent; None if nothing is left to do."""
@@ -107,6 +111,10 @@ class Rollout:
         """Objects that were not sent, why, and the object that they wait for; the owner takes them out."""
         self.skipped: list[Ref] = []
         """Objects of which nothing was left to write, likewise."""
+        self.held: list[tuple[Ref, HoldReason]] = []
+        """Objects that are not deleted now, and why, likewise."""
+        self.postponed: list[Ref] = []
+        """Objects that are not deleted now, as their members are being written, likewise."""
         self.paused_until = -math.inf
         """Nothing is sent before: requests that were just routed have time to connect."""
         self._stages = deque((deleting, stage, list(group)) for (deleting, stage), group in groupby(
@@ -196,7 +204,7 @@ class Rollout:
         if self._obstacles.is_sent(change.ref):
             if change.verb == DELETE:
                 self.outcome.deferred_deletes.append(change)
-                self.outcome.in_use[change.ref] = InUse(text="its members are being written")
+                self.postponed.append(change.ref)
             return []
         current = self._obstacles.newest(change) if change.ref.kind == Pool.KIND else change
         if current is None:
@@ -257,8 +265,9 @@ class Rollout:
         needed = ownership.stays_with(staying, self._device.observed)
         possible = []
         for change in changes:
-            if change.ref in needed or retained(change.obj):
+            if reason := retained(change.obj) or (HoldReason.NEEDED if change.ref in needed else None):
                 outcome.deferred_deletes.append(change)
+                self.held.append((change.ref, reason))
             else:
                 possible.append(change)
         return possible

@@ -6,6 +6,7 @@ Nothing here waits: `advance` sends what may be sent now, and the end of each re
 import math
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 
 from f5router.desired.engine import Engine
@@ -13,16 +14,17 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, Unconfirmed
+from f5router.model.errors import UNCERTAIN_ERRORS, Busy, InUse, NotFound, Unconfirmed
 from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
-from f5router.plan.change import UPDATE, AnyChange, Plan
+from f5router.plan.change import DELETE, UPDATE, AnyChange, Plan
 from f5router.plan.diff import diff
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.members import Members
-from f5router.reconcile.retention import Retention
+from f5router.reconcile.retention import Determined, Retention
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
-from f5router.reconcile.table import RowState, Table, errors
+from f5router.reconcile.row import FOR_SERVING, HoldReason, RowState
+from f5router.reconcile.table import Table, errors
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.whole_reading import DeviceReader
 
@@ -81,15 +83,13 @@ class Rollouts:
         """True if a Plan is due whatever is in the queue."""
         self._groups: dict[str, Ref] = {}
         """Groups that are being written, each with an object of it."""
-        self._recovered = False
-        """True if an object has recovered since the last rollout."""
         self.is_asking = self._has_asked = False
         """True while the units of a pair are asked, and once they were: a rollout may begin."""
 
     @property
     def is_due(self) -> bool:
         """True if a Plan is due."""
-        return bool(self.is_demanded or self._table.queue or self._retention.deferred.due(self._clock()))
+        return bool(self.is_demanded or self._table.queue)
 
     def advance(self, *, may_begin: bool) -> None:
         """Begin a rollout if one is due, send what may be sent of it, and end it.
@@ -138,12 +138,12 @@ class Rollouts:
         self._groups.clear()
 
     def retry_deferred(self) -> None:
-        """Let deletes that wait be tried at once."""
-        self._retention.deferred.retry()
-        self.is_demanded = self.is_demanded or bool(self._retention.deferred.refs)
+        """Try deletes at once that wait for others, and examine what waits for something to be read."""
+        self._table.release(*FOR_SERVING)
+        self.is_demanded = self.is_demanded or bool(self._retention.unread())
 
     def _note_recovery(self) -> None:
-        self._recovered = True
+        self._table.release(*FOR_SERVING)
 
     def _may_begin(self) -> bool:
         """True unless the units of a pair are to be asked first which of them is active."""
@@ -165,17 +165,18 @@ class Rollouts:
         self.is_demanded = False
         self._device.unit.is_enough = False
         self._retention.draining.expire(now)
-        plan = self.plan(self.portion())
-        self.current = self._rollout(plan, now)
+        self.current = self._rollout(self._plan(self.portion()), now)
 
-    def _rollout(self, plan: Plan, now: float) -> Rollout:
-        waiting = errors(self._table.failures, {change.ref for change in plan})
+    def _rollout(self, determined: Determined, now: float) -> Rollout:
+        plan, absent, table = determined.plan, determined.absent, self._table
+        waiting = errors(table.failures, {change.ref for change in plan})
         waiting |= dict.fromkeys(self._table.hanging(PATIENCE_S), UNDER_WAY)
         return Rollout(plan, self._device, Obstacles(
             errors={ref: error for ref, error in waiting.items() if ref in self._engine.objects},
-            staying={*self._retention.deferred.refs, *waiting},
+            staying={*table.held_for(*HoldReason), *waiting},
             should_retain=lambda outcome: self._retention.should_retain(
-                {ref for ref, error in (*outcome.failed.items(), *waiting.items()) if not is_usable(error)}),
+                {*absent, *(ref for ref, error in (*outcome.failed.items(), *waiting.items())
+                            if not is_usable(error) and not isinstance(error, InUse))}),
             newest=self._members.newest, is_recent=self._table.is_recent, is_sent=self._table.is_sent,
             group_under_way=lambda change: self._groups.get(self._device.unit.sender.group(change)),
             pools_under_way=self._members.under_way), now=now, patience_s=PATIENCE_S)
@@ -187,20 +188,30 @@ class Rollouts:
             most: objects, roughly; None for all.
             with_members: include pools of the device, which are else written beside a rollout.
         """
+        return self._plan(most, with_members=with_members).plan
+
+    def _plan(self, most: int | None, *, with_members: bool = False) -> Determined:
         desired, observed, table = self._engine.objects, self._device.observed, self._table
         self._rebuild()
-        also = self._retention.deferred.due(self._clock()) | self._retention.awaiting_secret
+        also = set(self._retention.unread())
         self._hold_deletes(also)
         portion = table.queue.portion(desired, observed, most, also - self._guard.held) - self._guard.held
         portion = (portion | table.members.keys() if with_members else portion) - table.sent.keys()
         changes = diff(desired, observed, self._retention.owns, portion, self._device.ordinals)
-        changes = self._retention.determine(changes)
-        plan = tuple(change for change in changes if self._retention.hold_emptied(change.ref) is None
+        determined = self._retention.determine(changes)
+        plan = tuple(change for change in determined.plan
+                     if self._retention.hold_emptied(change.ref) is None
                      and (with_members or self._members.hold(change) is None))
-        table.touch_members(change.ref for change in changes if change.verb == UPDATE)
-        for ref in portion - {change.ref for change in plan}:
+        table.touch_members(change.ref for change in determined.plan if change.verb == UPDATE)
+        planned, waiting = {change.ref for change in plan}, determined.waiting
+        for ref in planned:
+            table.plan(ref, waiting.get(ref))
+        for ref, reason in waiting.items():
+            if ref not in planned:
+                table.hold(ref, reason)
+        for ref in portion - planned - waiting.keys():
             table.leave_queue(ref)
-        return plan
+        return replace(determined, plan=plan)
 
     def _hold_deletes(self, also: set[Ref]) -> None:
         """Take deletes out of the queue that must be confirmed; put back those that need not be any more.
@@ -245,6 +256,12 @@ class Rollouts:
         skipped, rollout.skipped = rollout.skipped, []
         for ref in skipped:
             self._table.rest(ref)
+        held, rollout.held = rollout.held, []
+        for ref, reason in held:
+            self._table.hold(ref, reason, self._retention.draining.next_end()
+                             if reason is HoldReason.DRAINING else math.inf)
+        postponed, rollout.postponed = rollout.postponed, []
+        self._table.queue_up(postponed)  # in flight: again afterwards
 
     def _hangs(self, rollout: Rollout, now: float) -> bool:
         """True if nothing of a rollout may be sent before a request ends that has had no reply for long."""
@@ -277,17 +294,16 @@ class Rollouts:
             trouble = self._device.settle(job.result, self._confirmed, outcome)
         corrects = rollout is not None and rollout.corrects
         is_current = rollout is not None and rollout is self.current
+        errors = {**outcome.failed, **outcome.in_use}
         done = {change.ref for change in outcome.done}
         for change in changes:
             ref = change.ref
             if ref in done:
                 self._table.confirm(ref, corrects=corrects)
-            elif ref in outcome.in_use and is_current:
-                self._table.rest(ref)  # the end of the rollout records that it waits
-            elif ref not in outcome.failed:
+            elif ref not in errors:
                 self._table.not_sent(ref)
-            elif not corrects or isinstance(outcome.failed[ref], UNCERTAIN_ERRORS):
-                self._table.refuse(ref, outcome.failed[ref])
+            elif not corrects or isinstance(errors[ref], UNCERTAIN_ERRORS):
+                self._table.refuse(ref, errors[ref])
             else:
                 self._table.confirm(ref, corrects=True)
         (rollout.outcome if rollout is not None and is_current else self.outcome).add(outcome)
@@ -313,16 +329,8 @@ class Rollouts:
         outcome, now = rollout.outcome, self._clock()
         self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
         self._guard.record_pass(outcome.done, now)
-        deferred = {change.ref for change in outcome.deferred_deletes}
-        for ref in deferred:
-            self._table.leave_queue(ref)
-        if not rollout.corrects:
-            recovered, self._recovered = self._recovered, False
-            ended = {change.ref for change in outcome.done} | outcome.failed.keys()
-            self._retention.deferred.record(deferred, ended, outcome.in_use, now,
-                                            is_going=self._retention.is_going, recovered=recovered)
-            if (due := self._retention.deferred.next_due()) is not None:
-                self._timers.at(due, "deferred deletes", lambda: None)
+        if any(change.verb == DELETE for change in outcome.done):
+            self._table.release(HoldReason.NEEDED)
         self.outcome.add(outcome)
         if outcome.done and self._device.facts.original.reencrypt and not self._table.queue:
             self._reader.must_read("what was there only until the original's Rules were ours goes now")
@@ -331,7 +339,7 @@ class Rollouts:
             self.on_end()
             return
         # Dependents of these may be gone, or have changed, since the Plan was made: one more finds out.
-        left_alone = any(ref not in self._engine.objects for ref in self._retention.awaiting_secret)
+        left_alone = any(ref not in self._engine.objects for ref in self._retention.unread())
         self.is_demanded = self.is_demanded or bool(outcome.done and left_alone)
         if plan := self._corrections():
             self.current = Rollout(plan, self._device, Obstacles(is_sent=self._table.is_sent), now=now,
@@ -347,6 +355,6 @@ class Rollouts:
         """
         waiting = {ref for ref, row in self._table.failures.items()
                    if row.state is RowState.DUE or isinstance(row.error, UNCERTAIN_ERRORS)}
-        return tuple(change for change in self._retention.corrections(self._table.failures.keys())
+        return tuple(change for change in self._retention.corrections()
                      if change.ref not in waiting and self._retention.hold_emptied(change.ref) is None
                      and not self._table.is_sent(change.ref))

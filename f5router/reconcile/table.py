@@ -1,62 +1,23 @@
 """The table of objects that are not at rest: one row holds what becomes of an object.
 
 An object is at rest if it is on the device as it is wanted, and nothing of it was refused: then it has no
-row. So memory at rest is that of Desired and Observed. Each row has a wake: its turn, a reply, a timer, or
-the row that it waits for.
+row. So memory at rest is that of Desired and Observed. Each row has a wake: its turn, a reply, a timer, the
+row that it waits for, or the end of the reason for which it is held.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
 
-from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError, Conflict, NotFound, Refused, Unconfirmed
-from f5router.model.limits import Backoff
+from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.ltm import BigIPState, Pool
 from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.row import BACKOFF, FOR_SERVING, UNREAD, HoldReason, ObjectRow, RowState
 from f5router.reconcile.timers import Timers
-
-RETRY_FIRST_S, RETRY_MOST_S = 5.0, 300.0
-BACKOFF = Backoff(RETRY_FIRST_S, RETRY_MOST_S)
 
 OVERTAKEN_AFTER = 3
 """Attempts without a usable reply after which less specific Rules wait for an object no longer."""
-
-
-class RowState(Enum):
-    """State of a row, with the event that ends it."""
-
-    DUE = "its turn"
-    SENT = "the reply of the BIG-IP"
-    REFUSED = "the end of its back-off"
-    BLOCKED = "an object that it needs"
-
-
-@dataclass(slots=True)
-class ObjectRow:
-    """The fate of an object that is not at rest."""
-
-    state: RowState = RowState.DUE
-    again: bool = False
-    """SENT, and an event has touched the object since."""
-    error: BigIPError | None = None
-    """Why its last write was not done, or that of the object that it needs; None if that is over."""
-    attempts: int = 0
-    """Attempts that failed in a row."""
-    until: float = 0.0
-    """Monotonic seconds of the next attempt, while REFUSED."""
-    on: Ref | None = None
-    """The object that it waits for, while BLOCKED."""
-    sent_at: float = 0.0
-    """Monotonic seconds when its request began, while SENT."""
-    since: float | None = None
-    """When the oldest event came that is not written yet; None if no event is the reason."""
-
-    @property
-    def blocked(self) -> bool:
-        """True if it was not sent, because an object that it needs was refused, or gets no reply."""
-        return self.on is not None and self.error is not None
 
 
 class Table:
@@ -79,6 +40,8 @@ class Table:
         """Objects that the first reading found to be written, and that no attempt has ended of since."""
         self.waiting: dict[Ref, set[Ref]] = {}
         """BLOCKED rows by the object that they wait for."""
+        self.held: dict[HoldReason, dict[Ref, None]] = {reason: {} for reason in HoldReason}
+        """Rows with a hold, by reason; they are HELD, unless their members are written."""
         self._changed: set[Ref] = set()
         self.on_retry: Callable[[Ref], None] = lambda ref: None
         """Called when the back-off of an object has ended that is not tried before the device was read:
@@ -96,6 +59,11 @@ class Table:
         """True for an object whose back-off has not ended, or that waits for another one."""
         row = self.rows.get(ref)
         return row is not None and row.state in (RowState.REFUSED, RowState.BLOCKED)
+
+    def is_asleep(self, ref: Ref) -> bool:
+        """True for an object that is HELD, and of which nothing else is to be done."""
+        row = self.rows.get(ref)
+        return row is not None and row.state is RowState.HELD
 
     def is_waiting(self, ref: Ref) -> bool:
         """True for an object that is to be written, or is being written."""
@@ -126,9 +94,13 @@ class Table:
         return error
 
     def next_due(self) -> float | None:
-        """Return when the next back-off ends; None if time alone brings no attempt."""
-        return min((row.until for row in self.failures.values() if row.state is RowState.REFUSED),
-                   default=None)
+        """Return when time brings the next attempt; None if time alone brings none."""
+        return min((row.until for row in self.rows.values()
+                    if row.state in (RowState.REFUSED, RowState.HELD) and row.until < math.inf), default=None)
+
+    def held_for(self, *reasons: HoldReason) -> set[Ref]:
+        """Return the objects that are held for one of these reasons."""
+        return {ref for reason in reasons for ref in self.held[reason]}
 
     # --- transitions -----------------------------------------------------------------------
 
@@ -144,6 +116,8 @@ class Table:
                 if desired.get(ref) == observed.get(ref):
                     continue
                 row = self.rows[ref] = ObjectRow()
+            if row.is_in_use and ref in desired:
+                self._recover(ref, row)
             row.since = row.since if row.since is not None else since
             if first:
                 self.first[ref] = None
@@ -201,6 +175,61 @@ class Table:
             row.again = False
             self.retry(ref)
 
+    def hold(self, ref: Ref, reason: HoldReason, until: float = math.inf) -> None:
+        """Record that the Change of an object is not made, for this reason.
+
+        Args: until: monotonic seconds; reasons FOR_SERVING end after a back-off at the latest.
+        """
+        row = self.rows.setdefault(ref, ObjectRow())
+        self.queue.remove([ref])
+        self.first.pop(ref, None)
+        if row.state is RowState.SENT or ref in self.members:
+            self._set_hold(ref, row, reason)
+            return
+        self._leave(ref, row)
+        self._recover(ref, row)
+        self._set_hold(ref, row, reason)
+        row.state, row.since, row.until = RowState.HELD, None, until
+        if reason in FOR_SERVING:
+            row.attempts += 1
+            row.until = min(until, self._clock() + BACKOFF.delay_s(row.attempts))
+        self._set_timer(ref, row)
+
+    def release(self, *reasons: HoldReason) -> None:
+        """Make all objects due that are held for one of these reasons."""
+        for ref in sorted(self.held_for(*reasons)):
+            row = self.rows[ref]
+            self._end_hold(ref, row)
+            if row.state not in (RowState.REFUSED, RowState.BLOCKED):
+                self.queue_up([ref])
+
+    def plan(self, ref: Ref, waits: HoldReason | None = None) -> None:
+        """Record that a Change of an object is in a Plan: it is due until it is sent.
+
+        Args: waits: why the Change is not the one that is wanted, for which the object waits afterwards.
+        """
+        if (row := self.rows.get(ref)) is None:
+            return
+        if waits is not None:
+            self._set_hold(ref, row, waits)
+        elif row.hold in UNREAD:
+            self._end_hold(ref, row)
+        if row.state is RowState.HELD:
+            self.queue_up([ref])
+
+    def leave_members(self, ref: Ref) -> None:
+        """Take a pool out that has no members to write beside a rollout."""
+        self.members.pop(ref, None)
+        row = self.rows.get(ref)
+        if row is None or row.state is not RowState.DUE or ref in self.queue:
+            return
+        if self._goes_on_waiting(ref, row):
+            self._wait_on(ref, row)
+            return
+        self.rest(ref)
+        if not self.is_present_pool(ref):
+            self.touch([ref])
+
     def block(self, ref: Ref, error: BigIPError, on: Ref) -> None:
         """Record that an object waits for another one that was refused, or gets no reply."""
         row = self._fail(ref, error)
@@ -223,26 +252,26 @@ class Table:
         if row is None:
             return
         self._leave(ref, row)
+        self._end_hold(ref, row)
         self.first.pop(ref, None)
-        if self.failures.pop(ref, None) is not None:
-            self._changed.add(ref)
-            self.on_recovery()
+        self._recover(ref, row)
         self.wake(ref)
 
     def confirm(self, ref: Ref, *, corrects: bool = False) -> None:
         """Record that an object was written: it is at rest if it is as it is wanted by now.
 
+        An object that is held, or in use, goes on waiting: only the members of the pool were written.
+
         Args: corrects: it was only corrected while its refusal goes on.
         """
         row = self.rows.get(ref)
-        if corrects and row is not None and row.error is not None:
-            again, now = row.again, self._clock()
-            self._leave(ref, row)
-            row.state, row.again = RowState.REFUSED, False
-            row.until = row.until if row.until > now else now + BACKOFF.delay_s(row.attempts)
-            self._set_timer(ref, row)
+        if row is not None and not corrects and not row.is_in_use:
+            self._recover(ref, row)
+        if row is not None and ((corrects and row.error is not None) or self._goes_on_waiting(ref, row)):
+            again, row.again = row.again, False
+            self._wait_on(ref, row)
             if again:
-                self.retry(ref)
+                self.queue_up([ref])
             return
         self.rest(ref)
         self.touch([ref])
@@ -251,7 +280,7 @@ class Table:
         """Take an object out of the queue: nothing is to be written, or something else will wake it."""
         self.queue.remove([ref])
         row = self.rows.get(ref)
-        if row is not None and row.state is RowState.DUE and ref not in self.members:
+        if row is not None and row.state in (RowState.DUE, RowState.HELD) and ref not in self.members:
             self.rest(ref)
 
     def keep(self, refs: Collection[Ref]) -> None:
@@ -264,8 +293,11 @@ class Table:
         """Drop all rows: what is in flight is for a unit that is not used any more."""
         for ref, row in list(self.rows.items()):
             self._leave(ref, row)
-        for index in (self.rows, self.failures, self.first, self.waiting):
-            index.clear()
+            self._end_hold(ref, row)
+        self.rows.clear()
+        self.failures.clear()
+        self.first.clear()
+        self.waiting.clear()
 
     def take_changed(self) -> set[Ref]:
         """Return the objects whose refusal has begun, changed or ended since the last call."""
@@ -274,7 +306,7 @@ class Table:
 
     def retry(self, ref: Ref) -> None:
         """End the back-off of an object."""
-        if (row := self.rows.get(ref)) is None or row.state not in (RowState.REFUSED, RowState.BLOCKED):
+        if (row := self.rows.get(ref)) is None or row.state in (RowState.DUE, RowState.SENT):
             return
         self.queue_up([ref])
 
@@ -299,21 +331,56 @@ class Table:
                 self.queue_up([ref])
 
     def clear(self) -> None:
-        """Drop what is due: another router writes."""
+        """Drop what is due or held: another router writes."""
         for ref, row in list(self.rows.items()):
-            if row.state is RowState.DUE:
+            if row.state in (RowState.DUE, RowState.HELD):
                 self.rest(ref)
 
     # --- indexes ---------------------------------------------------------------------------
 
     def _set_timer(self, ref: Ref, row: ObjectRow) -> None:
-        self.timers.at(row.until, ref, lambda: self._end_back_off(ref))
+        if row.until < math.inf:
+            self.timers.at(row.until, ref, lambda: self._end_back_off(ref))
 
     def _end_back_off(self, ref: Ref) -> None:
-        if _needs_reading(self.error(ref)):
+        row = self.rows[ref]
+        if row.state is RowState.REFUSED and row.needs_reading:
             self.on_retry(ref)
         else:
             self.retry(ref)
+
+    def _goes_on_waiting(self, ref: Ref, row: ObjectRow) -> bool:
+        """True for an object that is held, or in use, and not as it is wanted."""
+        desired, observed = self._states()
+        return desired.get(ref) != observed.get(ref) and (
+            row.hold is not None or (row.is_in_use and ref not in desired))
+
+    def _wait_on(self, ref: Ref, row: ObjectRow) -> None:
+        """Let an object wait as before, for the end of its hold or of its back-off."""
+        self._leave(ref, row)
+        row.state, now = RowState.HELD if row.error is None else RowState.REFUSED, self._clock()
+        if row.state is RowState.HELD and row.hold not in FOR_SERVING:
+            row.until = math.inf
+        elif row.until <= now:
+            row.until = now + BACKOFF.delay_s(max(1, row.attempts))
+        self._set_timer(ref, row)
+
+    def _set_hold(self, ref: Ref, row: ObjectRow, reason: HoldReason) -> None:
+        if row.hold is not reason:
+            self._end_hold(ref, row)
+            row.hold, self.held[reason][ref] = reason, None
+
+    def _end_hold(self, ref: Ref, row: ObjectRow) -> None:
+        if row.hold is not None:
+            self.held[row.hold].pop(ref, None)
+            row.hold = None
+
+    def _recover(self, ref: Ref, row: ObjectRow) -> None:
+        """Record that an object is refused no longer."""
+        if self.failures.pop(ref, None) is not None:
+            row.error, row.attempts = None, 0
+            self._changed.add(ref)
+            self.on_recovery()
 
     def _fail(self, ref: Ref, error: BigIPError) -> ObjectRow:
         row = self.rows.setdefault(ref, ObjectRow())
@@ -339,7 +406,7 @@ class Table:
         self.queue.add([ref], desired, observed)
 
     def _unblock(self, ref: Ref, row: ObjectRow) -> None:
-        if row.state is RowState.REFUSED:
+        if row.state in (RowState.REFUSED, RowState.HELD):
             self.timers.cancel(ref)
         if row.on is not None:
             self.waiting.get(row.on, set()).discard(ref)
@@ -353,16 +420,6 @@ class Table:
             self.members.pop(ref, None)
         elif row.state is RowState.SENT:
             self.sent.pop(ref, None)
-
-
-def _needs_reading(error: BigIPError) -> bool:
-    """True if another attempt is of use only if something else is there than the router knows.
-
-    The last one may have been carried out, late too. Somebody else may have made the object, or deleted
-    it. Or nothing was sent, as something is missing.
-    """
-    return isinstance(error, Conflict | NotFound | Unconfirmed) or (
-        isinstance(error, Refused) and not error.status)
 
 
 def errors(failures: Mapping[Ref, ObjectRow], without: Collection[Ref]) -> dict[Ref, BigIPError]:

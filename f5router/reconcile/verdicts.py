@@ -17,17 +17,15 @@ from f5router.network import static_routes, vxlan
 from f5router.plan.change import Stage, stage
 from f5router.plan.changes import GroupedProblem, grouped
 from f5router.reconcile.certificate_warnings import CertificateWarnings
-from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.table import Table
 
 
 class Verdicts:
     """Reads engine, device and refusals; changes nothing."""
 
-    def __init__(self, engine: Engine, device: Device, table: Table, deferred: DeferredDeletes, *,
-                 certificates: CertificateWarnings):
+    def __init__(self, engine: Engine, device: Device, table: Table, *, certificates: CertificateWarnings):
         self._engine, self._device, self._table = engine, device, table
-        self._deferred, self._certificates = deferred, certificates
+        self._certificates = certificates
 
     def verdict(self, key: Key) -> Verdict | None:
         """Return the verdict for a Route's status; None while it is not yet known."""
@@ -150,9 +148,8 @@ class Verdicts:
 
         A right that is missing is one cause, whatever the objects on which it is.
         """
-        errors = {**self._deferred.in_use, **{
-            ref: self._table.error(ref) for ref in self._table.failures
-            if ref.kind not in (*vxlan.KINDS, StaticRoute.KIND)}}
+        errors = {ref: self._table.error(ref) for ref, row in self._table.failures.items()
+                  if row.is_in_use or ref.kind not in (*vxlan.KINDS, StaticRoute.KIND)}
         texts, denied = {}, ""
         for ref in sorted(errors, key=lambda ref: (self._stage(ref), ref)):
             text = errors[ref].text if ref in self._engine.objects else f"not deleted: {errors[ref].text}"
@@ -171,7 +168,7 @@ class Verdicts:
 
     def network_findings(self) -> Findings:
         """Return what keeps the BIG-IP from reaching pods, and network objects that it refused."""
-        failures = self._table.failures
+        failures = {ref for ref, row in self._table.failures.items() if not row.is_in_use}
         refused: dict[BigIPError, Ref] = {}
         # An object that needs a refused one has the same error: report the first in the order of writes.
         for ref in sorted((ref for ref in failures if ref.kind in vxlan.KINDS),

@@ -20,7 +20,7 @@ from f5router.app.timing import Timing
 from f5router.config import config
 from f5router.model.cluster import Key
 from f5router.model.limits import Backoff
-from f5router.reconcile.table import RETRY_MOST_S
+from f5router.reconcile.row import RETRY_MOST_S
 from mocks.bigip import FakeBigIP
 from mocks.bigip.server import State
 from mocks.bigip.store import DiskFile

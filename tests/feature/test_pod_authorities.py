@@ -142,7 +142,7 @@ def test_each_state_of_the_secrets(shop):
     lab.kube.inject("503", method="list", path="secrets", times=None)
     for edited in (site("ca"), graph("ca")):
         lab.apply(edited)
-        until(lambda: router.reconcile_once() and len(router.reconciler.retention.awaiting_secret) > 0)
+        until(lambda: router.reconcile_once() and len(router.reconciler.retention.unread()) > 0)
     assert shop.served() == [THEIRS] * len(PROBES)
     lab.kube.clear_faults()
     becomes(OURS)

@@ -16,6 +16,7 @@ from f5router.model.cluster import EndpointSlice, Key, Route, Secret
 from f5router.model.delta import Delta
 from f5router.plan.rule_order import Ordinals
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.row import FOR_SERVING
 from mocks.bigip.traffic import Request, decide
 from tests import pump, strategies
 from tests.builders import endpoints, identity, route
@@ -324,7 +325,8 @@ def test_no_request_reaches_another_namespace(direct, batches):
                     assert bool(decision.server_ssl_profile) == wants_tls
         # In step, but for what waits for a Secret that nobody has read.
         reconciler = direct.reconciler
-        assert {change.ref for change in pump.whole_plan(reconciler)} <= reconciler.retention.deferred.refs
+        left = {change.ref for change in pump.whole_plan(reconciler)}
+        assert left <= reconciler.table.held_for(*FOR_SERVING)
         assert not reconciler.failures
 
 

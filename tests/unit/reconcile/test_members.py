@@ -14,9 +14,10 @@ from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
-from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.hold import Hold, Wait
 from f5router.reconcile.members import NAMESPACE_MOST, Members
-from f5router.reconcile.table import RowState, Table
+from f5router.reconcile.row import RowState
+from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from tests.builders import FACTS, Settings, endpoints, route, service
 from tests.unit.desired.test_engine import delta
@@ -52,7 +53,7 @@ class Bench:
         self.engine.take_changes()
 
     def hold_emptied(self, ref: Ref) -> Hold | None:
-        return Hold(HoldReason.UNCONFIRMED) if ref in self.emptied else None
+        return Hold(Wait.UNCONFIRMED) if ref in self.emptied else None
 
     def endpoints(self, *addresses: str, name: str = "s0", namespace: str = "shop") -> None:
         """Change endpoints, as an event does."""
@@ -304,7 +305,7 @@ def with_monitor(obj: Pool, monitor: TCPMonitor) -> Pool:
 def test_what_a_plan_leaves_to_the_writes_beside_it(verb, obj, beside):
     hold = Bench("s0").members.hold(Change(verb, None if verb == CREATE else obj,
                                            None if verb == DELETE else obj))
-    assert hold == (Hold(HoldReason.WRITTEN_BESIDE, math.inf) if beside else None)
+    assert hold == (Hold(Wait.WRITTEN_BESIDE, math.inf) if beside else None)
 
 
 class Monitored(Bench):
@@ -347,13 +348,13 @@ def test_the_monitor_of_a_pool_that_waits_for_another_stays():
     delete = Change(DELETE, OTHER, None)
     assert bench.members.hold(delete) is None
     bench.table.touch([bench.ref])
-    assert bench.members.hold(delete) == Hold(HoldReason.WRITTEN_BESIDE)
+    assert bench.members.hold(delete) == Hold(Wait.WRITTEN_BESIDE)
     assert bench.take() == []
-    assert bench.members.hold(delete) == Hold(HoldReason.WRITTEN_BESIDE)
+    assert bench.members.hold(delete) == Hold(Wait.WRITTEN_BESIDE)
     bench.device.observed[MONITOR.ref] = MONITOR
     bench.members.written(Change(CREATE, None, MONITOR))
     (change,) = bench.take()
-    assert bench.members.hold(delete) == Hold(HoldReason.WRITTEN_BESIDE)
+    assert bench.members.hold(delete) == Hold(Wait.WRITTEN_BESIDE)
     bench.written(change)
     assert bench.members.hold(delete) is None
     assert OTHER.ref in bench.table.queue

@@ -10,68 +10,22 @@ from f5router.desired.engine import Engine
 from f5router.model import names
 from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS
 from f5router.model.delta import Delta
-from f5router.model.errors import InUse
+from f5router.model.errors import Refused
 from f5router.model.ltm import Forward, Pool, PoolMember, Rule
 from f5router.model.net import StaticRoute
-from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.plan.diff import diff
 from f5router.reconcile.delete_guard import LEAST, DeleteGuard
-from f5router.reconcile.hold import HoldReason
-from f5router.reconcile.retention import DeferredDeletes, Draining, Retention
+from f5router.reconcile.hold import Wait
+from f5router.reconcile.retention import Draining, Retention
+from f5router.reconcile.row import HoldReason
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 from f5router.reconcile.undetermined import Undetermined
 from tests.builders import FACTS, Settings, endpoints, route, service, virtual
 from tests.unit.desired.test_engine import delta
 
-A, B = Ref("ltm/pool", "/Common/a"), Ref("ltm/pool", "/Common/b")
-USED = InUse(text="used", status=400)
 NOW = 1000.0
-
-
-def record(deletes: DeferredDeletes, deferred=(), ended=(), in_use=None, *,
-           now=NOW, gone=(), recovered=False):
-    deletes.record(set(deferred), set(ended), in_use or {}, now,
-                   is_going=lambda ref: ref not in gone, recovered=recovered)
-
-
-def test_deferred_deletes_back_off_together():
-    deletes, delays = DeferredDeletes(), []
-    assert deletes.next_due() is None
-    for _ in range(8):
-        record(deletes, {A})
-        delays.append(deletes.next_due() - NOW)
-    assert delays == [5, 10, 20, 40, 80, 160, 300, 300]
-    assert deletes.due(NOW) == set()
-    assert deletes.due(NOW + 300) == {A}
-    deletes.retry()
-    assert deletes.due(NOW) == {A}
-
-
-@pytest.mark.parametrize(("after", "refs", "in_use", "due"), [
-    pytest.param({}, {A, B}, {B}, NOW + 5, id="not tried: the time stays"),
-    pytest.param({"deferred": {B}, "ended": {A}, "now": NOW + 5}, {B}, {B}, NOW + 15, id="one is deleted"),
-    pytest.param({"ended": {A, B}}, set(), set(), None, id="all are deleted"),
-    pytest.param({"ended": {B}, "deferred": {B}}, {A, B}, set(), NOW + 10, id="no longer in use"),
-    pytest.param({"gone": {A}}, {B}, {B}, NOW + 5, id="wanted again, or gone"),
-    pytest.param({"gone": {B}}, {A}, set(), NOW + 5, id="the one in use is gone"),
-    pytest.param({"recovered": True}, {A, B}, {B}, NOW, id="a successor recovered"),
-    pytest.param({"now": NOW + 5}, {A, B}, {B}, NOW + 15, id="due and not tried"),
-])
-def test_deferred_deletes_after_a_pass(after, refs, in_use, due):
-    deletes = DeferredDeletes()
-    record(deletes, {A, B}, in_use={B: USED})
-    record(deletes, **after)
-    assert (deletes.refs, set(deletes.in_use), deletes.next_due()) == (refs, in_use, due)
-
-
-def test_the_back_off_begins_anew_when_nothing_was_deferred():
-    deletes = DeferredDeletes()
-    record(deletes, {A})
-    record(deletes, {A})
-    record(deletes, ended={A})
-    record(deletes, {B})
-    assert deletes.next_due() == NOW + 5
-
 
 EDGE, PASSED = route("r", kind="edge"), route("r", kind="passthrough")
 
@@ -150,7 +104,8 @@ class Bench:
         self.engine.set_facts(FACTS)
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed}, facts=FACTS)
-        self.retention = Retention(self.engine, self.device, folder="/Common",
+        self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: NOW)
+        self.retention = Retention(self.engine, self.device, self.table, folder="/Common",
                                    guard=DeleteGuard(), drain_s=30.0)
 
 
@@ -177,7 +132,7 @@ def test_many_pools_keep_their_members_until_it_is_confirmed():
     bench = Bench(*routes, *services, observed=there)
     bench.retention.hold_members(NOW)
     holds = [bench.retention.hold_emptied(pool.ref) for pool in there]
-    assert {hold.reason for hold in holds} == {HoldReason.UNCONFIRMED}
+    assert {hold.reason for hold in holds} == {Wait.UNCONFIRMED}
     bench.engine.apply(delta((endpoints("10.1.1.2", service="s0"), True)))
     kept = [bench.retention.hold_emptied(pool.ref) is not None for pool in there]
     assert kept == [False] + [True] * (LEAST - 1)
@@ -213,9 +168,10 @@ def test_previous_objects_stay_while_their_route_is_refused():
     bench.engine.apply(delta((route("r", kind="passthrough"), True)))
     (passed,) = (ref for ref in bench.engine.uses(edge.key) if ref.path.endswith("/www.example.com"))
     assert not bench.retention.should_retain(())(rule)
-    assert bench.retention.should_retain({passed})(rule)
+    assert bench.retention.should_retain({passed})(rule) is HoldReason.SUCCESSOR
     bench.retention.draining.note(edge.key, edge, route("r", kind="passthrough"), NOW)
-    assert bench.retention.should_retain(())(rule)
+    assert bench.retention.should_retain(())(rule) is HoldReason.DRAINING
+    assert bench.retention.draining.next_end() == NOW + 30.0
     bench.engine.apply(delta((edge, False), (route("r", kind="edge", namespace="bank"), True)))
     assert not bench.retention.should_retain({passed})(rule)
 
@@ -226,8 +182,9 @@ def test_a_pool_that_stays_loses_the_pods_that_left():
     there = Pool("/Common/openshift_shop_web", "/Common/tcp",
                  frozenset({PoolMember("10.1.1.1", 8080), PoolMember("10.1.1.2", 8080)}))
     bench.device.observed[there.ref] = there
-    assert not bench.retention.corrections(set())
-    (change,) = bench.retention.corrections({there.ref})
+    assert not bench.retention.corrections()
+    bench.table.refuse(there.ref, Refused(text="no", status=400))
+    (change,) = bench.retention.corrections()
     assert (change.verb, {member.address for member in change.new.members}) == (UPDATE, {"10.1.1.1"})
 
 
@@ -236,8 +193,8 @@ def test_owners_of_another_namespace_end_what_stays():
     old = Rule("/Common/openshift_insecure_routes", "openshift_route_shop_r", 1, frozenset(),
                Forward(POOL.path), hosts=frozenset({"www.example.com"}))
     bench.device.observed[old.ref] = old
-    assert [(change.verb, change.ref) for change in bench.retention.corrections({old.ref})] == [
-        (DELETE, old.ref)]
+    bench.table.hold(old.ref, HoldReason.SUCCESSOR)
+    assert [(change.verb, change.ref) for change in bench.retention.corrections()] == [(DELETE, old.ref)]
 
 
 @pytest.mark.parametrize("heir", [None, route("r", namespace="bank")], ids=["nobody", "another namespace"])
@@ -251,8 +208,10 @@ def test_a_rule_that_waits_goes_from_a_host_of_others_with_the_writes(heir):
                         and obj.name == names.rule(key, 0)) for key in (old.key, below.key))
     moved = replace(old, host="new.example.com", tls=RouteTLS("edge", "Allow"), tls_secret=Key("shop", "tls"))
     bench.engine.apply(delta((moved, True), (below, False), *([(heir, True)] if heir else [])))
-    plan = bench.retention.determine(diff(bench.engine.objects, bench.device.observed, lambda obj: True))
-    assert rule.ref in bench.retention.awaiting_secret
+    determined = bench.retention.determine(
+        diff(bench.engine.objects, bench.device.observed, lambda obj: True))
+    assert determined.waiting[rule.ref] is HoldReason.SECRET
+    plan = determined.plan
     gone = [change.ref for change in plan if change.verb == DELETE and change.ref in (rule.ref, other.ref)]
     assert gone == ([rule.ref, other.ref] if heir else [other.ref])
     assert [change.early for change in plan if change.ref == rule.ref] == ([True] if heir else [])
@@ -269,7 +228,7 @@ def test_a_rule_stays_for_a_refused_one_of_its_path_however_that_is_compared(pat
     heir = route("heir", path=path)
     bench.engine.apply(delta((gone, False), (heir, True)))
     refused = {ref for ref in bench.engine.uses(heir.key) if ref.kind == Rule.KIND}
-    assert bench.retention.should_retain(refused)(old) is stays
+    assert bench.retention.should_retain(refused)(old) is (HoldReason.SUCCESSOR if stays else None)
 
 
 def of_root(name: str, path: str, *, of: str = "root", namespace: str = "shop") -> Route:
@@ -303,7 +262,7 @@ def test_longer_paths_of_a_root_stay_with_a_shorter_one(below, before, after, st
     bench.engine.apply(delta((below, False), *((each, False) for each in before)))
     bench.engine.apply(delta(*((each, True) for each in after)))
     refused = {ref for each in after for ref in bench.engine.uses(each.key)}
-    assert bench.retention.should_retain(refused)(rule) is stays
+    assert bench.retention.should_retain(refused)(rule) is (HoldReason.SUCCESSOR if stays else None)
 
 
 @pytest.mark.parametrize("old", ["root", "route"])

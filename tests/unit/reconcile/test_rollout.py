@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.icontrol.outcome import Outcome
-from f5router.model.errors import InUse, Refused, Unconfirmed
+from f5router.model.errors import Refused, Unconfirmed
 from f5router.model.health_checks import TCPMonitor
 from f5router.model.ltm import DataGroup, Forward, Policy, Pool, PoolMember, Record, Rule
 from f5router.model.ltm_nodes import Incomplete
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
+from f5router.reconcile.row import HoldReason
 
 REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
 SECURE, INSECURE = "/Common/openshift_secure_routes", "/Common/openshift_insecure_routes"
@@ -239,15 +240,18 @@ def test_pools_are_sent_as_they_are_by_now():
 def test_a_pool_whose_members_are_being_written_is_not_deleted():
     bench = Bench(delete(A), delete(B), is_sent=lambda ref: ref == A.ref)
     assert bench.run() == [["-b"]]
-    outcome = bench.rollout.outcome
-    assert [change.ref for change in outcome.deferred_deletes] == [A.ref]
-    assert isinstance(outcome.in_use[A.ref], InUse)
+    assert bench.rollout.postponed == [A.ref]
+
+
+def retained(previous):
+    """Retain one object."""
+    return lambda obj: HoldReason.SUCCESSOR if obj == previous else None
 
 
 @pytest.mark.parametrize(("obstacles", "sent"), [
     pytest.param({}, ["-x", "-a", "-b"], id="nothing stays"),
-    pytest.param({"should_retain": lambda outcome: lambda obj: obj == rule("x", A)}, ["-b"], id="retained"),
-    pytest.param({"should_retain": lambda outcome: lambda obj: obj == B}, ["-x", "-a"], id="a pool"),
+    pytest.param({"should_retain": lambda outcome: retained(rule("x", A))}, ["-b"], id="retained"),
+    pytest.param({"should_retain": lambda outcome: retained(B)}, ["-x", "-a"], id="a pool"),
     pytest.param({"staying": {rule("y", B).ref}}, ["-x", "-a"], id="needed by what is not deleted now"),
 ])
 def test_deletes_that_wait(obstacles, sent):
@@ -256,6 +260,8 @@ def test_deletes_that_wait(obstacles, sent):
     assert [each for group in bench.run() for each in group] == sent
     deferred = {name(change) for change in bench.rollout.outcome.deferred_deletes}
     assert deferred == {"-x", "-a", "-b"} - set(sent)
+    assert {ref for ref, _ in bench.rollout.held} == {
+        change.ref for change in bench.rollout.outcome.deferred_deletes}
 
 
 def test_what_a_refused_object_needs_is_not_deleted():
@@ -271,7 +277,7 @@ def test_retention_is_asked_with_what_has_failed_so_far():
 
     def should_retain(outcome: Outcome):
         asked.append(set(outcome.failed))
-        return lambda obj: False
+        return lambda obj: None
 
     bench = Bench(create(A), delete(rule("x", B)), there=[B], should_retain=should_retain)
     bench.all()

@@ -1,18 +1,22 @@
 """Fates of objects that are not at rest, and the events that wake them."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.model.errors import Conflict, Forbidden, NotFound, Refused, Unconfirmed
+from f5router.model.errors import Conflict, Forbidden, InUse, NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, PoolMember, Redirect, Rule
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
-from f5router.reconcile.table import OVERTAKEN_AFTER, RETRY_FIRST_S, RowState, Table, errors
+from f5router.reconcile.row import FOR_SERVING, RETRY_FIRST_S, HoldReason, RowState
+from f5router.reconcile.table import OVERTAKEN_AFTER, Table, errors
 from f5router.reconcile.timers import Timers
 
-DUE, SENT, REFUSED_STATE, BLOCKED = RowState.DUE, RowState.SENT, RowState.REFUSED, RowState.BLOCKED
+DUE, SENT, REFUSED_STATE, BLOCKED, HELD = RowState
 REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
+IN_USE = InUse(text="used", status=400)
 GONE = NotFound(text="gone", status=404)
 
 
@@ -27,6 +31,7 @@ def rule(name: str, target: str = "https://x") -> Rule:
 
 
 P, Q, R, S = pool("p").ref, pool("q").ref, rule("r").ref, rule("s").ref
+SECRET, SUCCESSOR = HoldReason.SECRET, HoldReason.SUCCESSOR
 USABLE = Incomplete(REFUSED, pool("p", "10.1.1.1"))
 UNUSABLE = Incomplete(REFUSED, pool("p"))
 
@@ -39,6 +44,8 @@ def asleep(table: Table) -> list[Ref]:
         SENT: lambda ref, row: ref in table.sent,
         REFUSED_STATE: lambda ref, row: table.timers.when(ref) == row.until,
         BLOCKED: lambda ref, row: row.on in table.rows and waiting.get(ref) == row.on,
+        HELD: lambda ref, row: ref in table.held.get(row.hold, ()) and (
+            table.timers.when(ref) == row.until if row.hold in FOR_SERVING else row.until == math.inf),
     }
     lost = [ref for ref, row in table.rows.items() if not wakes[row.state](ref, row)]
     in_state = [(table.queue, {DUE}), (table.members, {DUE}), (table.sent, {SENT}), (waiting, {BLOCKED}),
@@ -46,7 +53,9 @@ def asleep(table: Table) -> list[Ref]:
     lost += [ref for index, states in in_state for ref in index
              if ref not in table.rows or table.rows[ref].state not in states]
     failed = {ref for ref, row in table.rows.items() if row.error is not None}
-    return lost + sorted(failed ^ table.failures.keys())
+    held = {(ref, row.hold) for ref, row in table.rows.items() if row.hold is not None}
+    held ^= {(ref, reason) for reason, refs in table.held.items() for ref in refs}
+    return lost + sorted(failed ^ table.failures.keys()) + sorted(ref for ref, _ in held)
 
 
 class Bench:
@@ -59,12 +68,16 @@ class Bench:
         self.observed: dict = {}
         self.table = Table(lambda: (self.desired, self.observed), self.timers, lambda: self.now)
         self.table.on_retry = self._read
-        self.table.on_recovery = lambda: self.told.append("recovery")
+        self.table.on_recovery = self._recover
 
     def _read(self, ref: Ref) -> None:
         """The device is read, and what is due is tried."""
         self.told.append("retry")
         self.table.retry_due()
+
+    def _recover(self) -> None:
+        self.told.append("recovery")
+        self.table.release(*FOR_SERVING)
 
     def take(self, *refs: Ref) -> None:
         """Let the device have objects as they are wanted."""
@@ -97,6 +110,8 @@ def in_state(state: RowState | None, bench: Bench, ref: Ref) -> None:
     elif state is BLOCKED:
         table.touch([Q])
         table.block(ref, REFUSED, Q)
+    elif state is HELD:
+        table.hold(ref, SECRET)
     assert bench.state(ref) is state
 
 
@@ -108,6 +123,10 @@ ACTIONS = {
     "send": lambda b: b.table.send(R),
     "refuse": lambda b: b.table.refuse(R, REFUSED),
     "block": lambda b: (b.table.touch([Q]), b.table.block(R, REFUSED, Q)),
+    "hold": lambda b: b.table.hold(R, SUCCESSOR),
+    "release": lambda b: b.table.release(SECRET),
+    "release others": lambda b: b.table.release(SUCCESSOR),
+    "plan": lambda b: b.table.plan(R),
     "not sent": lambda b: b.table.not_sent(R),
     "confirm": lambda b: (b.take(R), b.table.confirm(R)),
     "confirm an older one": lambda b: b.table.confirm(R),
@@ -118,24 +137,28 @@ ACTIONS = {
     "clear": lambda b: b.table.clear(),
     "start over": lambda b: b.table.start_over(),
 }
-# After each action, by the state before: at rest, due, sent, refused, blocked.
+# After each action, by the state before: at rest, due, sent, refused, blocked, held.
 AFTER = {
-    "touch": (DUE, DUE, SENT, DUE, DUE),
-    "found": (DUE, DUE, SENT, REFUSED_STATE, BLOCKED),
-    "queue up": (DUE, DUE, SENT, DUE, DUE),
-    "retry": (None, DUE, SENT, DUE, DUE),
-    "send": (SENT,) * 5,
-    "refuse": (REFUSED_STATE,) * 5,
-    "block": (BLOCKED,) * 5,
-    "not sent": (None, DUE, DUE, REFUSED_STATE, BLOCKED),
-    "confirm": (None,) * 5,
-    "confirm an older one": (DUE,) * 5,
-    "rest": (None,) * 5,
-    "leave the queue": (None, None, SENT, REFUSED_STATE, BLOCKED),
-    "keep it": (None, DUE, SENT, REFUSED_STATE, DUE),  # what it waits for is dropped
-    "keep others": (None, None, SENT, None, None),
-    "clear": (None, None, SENT, REFUSED_STATE, DUE),  # likewise
-    "start over": (None,) * 5,
+    "touch": (DUE, DUE, SENT, DUE, DUE, DUE),
+    "found": (DUE, DUE, SENT, REFUSED_STATE, BLOCKED, DUE),
+    "queue up": (DUE, DUE, SENT, DUE, DUE, DUE),
+    "retry": (None, DUE, SENT, DUE, DUE, DUE),
+    "send": (SENT,) * 6,
+    "refuse": (REFUSED_STATE,) * 6,
+    "block": (BLOCKED,) * 6,
+    "hold": (HELD, HELD, SENT, HELD, HELD, HELD),
+    "release": (None, DUE, SENT, REFUSED_STATE, BLOCKED, DUE),
+    "release others": (None, DUE, SENT, REFUSED_STATE, BLOCKED, HELD),
+    "plan": (None, DUE, SENT, REFUSED_STATE, BLOCKED, DUE),
+    "not sent": (None, DUE, DUE, REFUSED_STATE, BLOCKED, HELD),
+    "confirm": (None,) * 6,
+    "confirm an older one": (*(DUE,) * 5, HELD),
+    "rest": (None,) * 6,
+    "leave the queue": (None, None, SENT, REFUSED_STATE, BLOCKED, None),
+    "keep it": (None, DUE, SENT, REFUSED_STATE, DUE, HELD),  # what it waits for is dropped
+    "keep others": (None, None, SENT, None, None, None),
+    "clear": (None, None, SENT, REFUSED_STATE, DUE, None),  # likewise
+    "start over": (None,) * 6,
 }
 
 
@@ -230,6 +253,97 @@ def test_an_event_during_a_correction_counts(bench):
     assert bench.state(P) is DUE
 
 
+def going_pool(bench: Bench) -> None:
+    """Let a pool of the device be wanted no more."""
+    bench.observed[P] = pool("p", "10.9.9.9")
+    del bench.desired[P]
+
+
+def test_deletes_in_use_back_off_each_by_itself(bench):
+    going_pool(bench)
+    for ref, seconds in ((P, 5), (P, 10), (Q, 5), (P, 20)):
+        bench.table.send(ref)
+        bench.table.refuse(ref, IN_USE)
+        assert bench.table.rows[ref].until == bench.now + seconds
+
+
+def write_members(bench: Bench) -> None:
+    """Follow the pods of a pool, beside any rollout."""
+    bench.table.touch_members([P])
+    assert (list(bench.table.members), P in bench.table.queue) == ([P], False)
+    bench.pass_time(2)
+    bench.table.send(P)
+    bench.observed[P] = pool("p", "10.1.1.2")
+    bench.table.confirm(P)
+
+
+def test_members_of_a_pool_in_use_follow_its_pods(bench):
+    """That brings no new attempt to delete it."""
+    going_pool(bench)
+    bench.table.refuse(P, IN_USE)
+    until = bench.table.rows[P].until
+    write_members(bench)
+    row = bench.table.rows[P]
+    assert (row.state, row.until, row.attempts, row.error) == (REFUSED_STATE, until, 1, IN_USE)
+    bench.table.touch_members([P])
+    bench.table.leave_members(P)
+    assert (bench.state(P), row.until) == (REFUSED_STATE, until)
+    assert asleep(bench.table) == []
+
+
+@pytest.mark.parametrize("reason", HoldReason)
+def test_members_of_a_held_pool_follow_its_pods(bench, reason):
+    going_pool(bench)
+    bench.table.hold(P, reason)
+    until = bench.table.rows[P].until
+    write_members(bench)
+    assert (bench.state(P), bench.table.rows[P].until) == (HELD, until)
+    bench.table.touch_members([P])
+    bench.table.hold(P, reason)
+    assert (bench.state(P), list(bench.table.members)) == (DUE, [P])
+    bench.table.leave_members(P)
+    assert bench.state(P) is HELD
+    assert asleep(bench.table) == []
+
+
+def test_what_is_in_use_and_wanted_again_is_not_refused(bench):
+    going_pool(bench)
+    bench.table.refuse(P, IN_USE)
+    bench.desired[P] = pool("p", "10.1.1.1")
+    bench.table.touch([P])
+    assert (bench.table.failures, bench.state(P)) == ({}, DUE)
+
+
+def test_what_serves_for_a_refused_object_is_looked_at_again(bench):
+    """When a refusal ends; and after a while, ever more rarely."""
+    bench.table.touch([Q, R, S])
+    for seconds in (5, 10, 20):
+        bench.table.hold(R, SUCCESSOR)
+        assert bench.table.rows[R].until == bench.now + seconds
+        bench.pass_time(seconds)
+        assert bench.state(R) is DUE
+    bench.table.hold(R, SUCCESSOR)
+    bench.table.hold(S, HoldReason.DRAINING, bench.now + 1)
+    assert bench.table.rows[S].until == bench.now + 1
+    bench.table.refuse(Q, REFUSED)
+    bench.take(Q)
+    bench.table.confirm(Q)
+    assert [bench.state(ref) for ref in (R, S)] == [DUE, DUE]
+    assert bench.table.held_for(*HoldReason) == set()
+
+
+def test_a_placeholder_waits_on_when_it_is_written(bench):
+    """Its Rule waits for a Secret; what is on the device is not what is wanted."""
+    bench.table.touch([R])
+    bench.table.plan(R, SECRET)
+    bench.table.send(R)
+    bench.observed[R] = rule("r", "https://nowhere")
+    bench.table.confirm(R)
+    assert (bench.state(R), bench.table.held_for(SECRET)) == (HELD, {R})
+    bench.table.plan(R)
+    assert (bench.state(R), bench.table.held_for(SECRET)) == (DUE, set())
+
+
 def test_a_correction_leaves_a_refusal_as_it_is(bench):
     in_state(REFUSED_STATE, bench, R)
     until = bench.table.rows[R].until
@@ -317,7 +431,7 @@ def test_pools_of_the_device(bench):
     pytest.param(lambda b: b.table.refuse(R, REFUSED), set(), id="refused"),
     pytest.param(lambda b: (b.table.touch([Q]), b.table.block(R, REFUSED, Q)), set(), id="blocked"),
     pytest.param(lambda b: (b.table.send(R), b.table.not_sent(R)), {R}, id="not sent"),
-    pytest.param(lambda b: b.table.rest(R), set(), id="held elsewhere"),
+    pytest.param(lambda b: b.table.hold(R, SECRET), set(), id="held"),
     pytest.param(lambda b: b.table.start_over(), set(), id="another unit"),
 ])
 def test_the_first_load_ends_with_an_attempt_of_each(bench, ends, left):
@@ -393,7 +507,17 @@ def test_questions(bench):
 
 
 REFS = st.sampled_from([P, Q, R, S])
-ERRORS = st.sampled_from([REFUSED, UNCONFIRMED, GONE, USABLE, UNUSABLE])
+ERRORS = st.sampled_from([REFUSED, UNCONFIRMED, GONE, USABLE, UNUSABLE, IN_USE])
+REASONS = st.sampled_from(HoldReason)
+
+
+def plan(ref: Ref, waits: HoldReason | None):
+    """As a Plan does: of what is due, or waits for something to be read."""
+    def act(bench: Bench) -> None:
+        if bench.state(ref) in (DUE, HELD):
+            bench.table.plan(ref, waits)
+
+    return act
 
 
 def block(bench: Bench, ref: Ref, on: Ref, error) -> None:
@@ -433,6 +557,10 @@ TRANSITIONS = st.one_of(
     st.builds(lambda ref: lambda b: b.table.leave_queue(ref), REFS),
     st.builds(lambda refs: lambda b: b.table.keep(refs), st.sets(REFS)),
     st.builds(lambda ref: lambda b: b.table.retry(ref), REFS),
+    st.builds(lambda ref, reason: lambda b: b.table.hold(ref, reason), REFS, REASONS),
+    st.builds(lambda reasons: lambda b: b.table.release(*reasons), st.sets(REASONS)),
+    st.builds(lambda ref: lambda b: b.table.leave_members(ref), REFS),
+    st.builds(plan, REFS, st.none() | st.just(SECRET)),
     st.builds(lambda ref, *there: lambda b: change(b, ref, *there), REFS, st.booleans(), st.booleans()),
     st.builds(lambda seconds: lambda b: b.pass_time(seconds), st.sampled_from([0, 5, 300])),
     st.sampled_from([lambda b: b.table.retry_uncertain(), lambda b: b.table.clear(),

@@ -134,7 +134,7 @@ def test_what_an_earlier_release_left_stays_until_all_is_read():
     router.restart(PASSTHROUGH, FROM_INGRESS)
     without_owners(router)
     assert hosts(router.restart(PASSTHROUGH, unread=BOTH)) == {"p.example.com", "i.example.com"}
-    assert router.reconciler.retention.awaiting_secret
+    assert router.reconciler.retention.unread()
     assert hosts(router.apply(gone=[PASSTHROUGH], unread=BOTH)) == {"i.example.com"}
     assert hosts(router.apply(FROM_INGRESS)) == {"i.example.com"}
     assert router.apply() == router.wanted

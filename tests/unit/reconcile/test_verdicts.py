@@ -15,7 +15,6 @@ from f5router.model.ltm_nodes import Incomplete
 from f5router.model.net import StaticRoute, Tunnel
 from f5router.model.objects import Ref
 from f5router.reconcile.certificate_warnings import CertificateWarnings
-from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
@@ -36,9 +35,8 @@ class Bench:
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
-        self.deferred = DeferredDeletes()
         self.verdicts = Verdicts(
-            self.engine, self.device, self.table, self.deferred,
+            self.engine, self.device, self.table,
             certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
 
     def rule(self, key: Key) -> Ref:
@@ -145,8 +143,7 @@ def test_objects_that_no_route_needs_are_problems_too():
     bench = Bench()
     gone, used = Ref(Pool.KIND, "/Common/openshift_shop_gone"), Ref(Pool.KIND, "/Common/openshift_shop_used")
     bench.refuse(gone)
-    bench.deferred.record({used}, set(), {used: InUse(text="in use")}, 0.0, is_going=lambda ref: True,
-                          recovered=False)
+    bench.refuse(used, InUse(text="in use", status=400))
     assert [(problem.text, problem.objects) for problem in bench.verdicts.problems()] == [
         ("not deleted: in use", (used,)), ("not deleted: no", (gone,))]
 

@@ -7,7 +7,6 @@ from f5router.model.cluster import Key
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.reconcile.certificate_warnings import CertificateWarnings
-from f5router.reconcile.retention import DeferredDeletes
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
@@ -25,7 +24,7 @@ class Bench:
         self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
         self.verdicts = Verdicts(
-            self.engine, self.device, self.table, DeferredDeletes(),
+            self.engine, self.device, self.table,
             certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
         self.warnings = self.engine.warnings
         self.failures = self.table.failures
