@@ -135,7 +135,10 @@ class WorkQueue(Generic[K]):
         """
         self._clock = clock
         self._rate = RequestRate(rate_per_s if first_per_s is None else first_per_s, rate_per_s)
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed, self._returned, self._pace = (threading.Condition(lock) for _ in range(3))
+        """For workers without an item; for those who wait until all is finished; for requests that wait for
+        their turn. An item wakes one worker: to wake all costs more than most requests."""
         self._waiting: dict[K, tuple[int, WorkItem[K], float]] = {}
         """Number in the heap, item, and time when it is due, by key."""
         self._heap: list[tuple[float, int, K]] = []
@@ -175,7 +178,10 @@ class WorkQueue(Generic[K]):
                 if wait_s is not None and wait_s <= 0 and (key := self._due.pop()) is not None:
                     self._taken.add(key)
                     self._parked.discard(key)
-                    return self._waiting.pop(key)[1]
+                    item = self._waiting.pop(key)[1]
+                    if self._waiting:  # another worker must know when the next one is due
+                        self._changed.notify()
+                    return item
                 self._changed.wait(wait_s)
             return None
 
@@ -193,7 +199,7 @@ class WorkQueue(Generic[K]):
                 self._push(WorkItem(item.key, item.value, item.failures + 1), retry_after_s)
                 if parked:
                     self._parked.add(item.key)
-            self._changed.notify_all()
+            self._returned.notify_all()
 
     def make_room(self, namespace: str) -> bool:
         """Drop an item of the namespace with the most items; False if this one has as many."""
@@ -220,7 +226,7 @@ class WorkQueue(Generic[K]):
             self._limited = start > now
             self._next_spend = start + 1 / self._rate.per_s
             while not self._closed and (wait_s := start - self._clock()) > 0:
-                self._changed.wait(wait_s)
+                self._pace.wait(wait_s)
             return not self._closed
 
     def accepted(self) -> None:
@@ -248,13 +254,14 @@ class WorkQueue(Generic[K]):
             return not self._taken and bool(not len(self) or (unless and unless()))
 
         with self._changed:
-            return self._changed.wait_for(ended, timeout_s) and not len(self)
+            return self._returned.wait_for(ended, timeout_s) and not len(self)
 
     def close(self) -> None:
         """End all waiting."""
         with self._changed:
             self._closed = True
-            self._changed.notify_all()
+            for waiting in (self._changed, self._returned, self._pace):
+                waiting.notify_all()
 
     def _push(self, item: WorkItem[K], delay_s: float) -> None:
         number, due = next(self._number), self._clock() + delay_s
@@ -262,7 +269,7 @@ class WorkQueue(Generic[K]):
         self._parked.discard(item.key)
         self._waiting[item.key] = (number, item, due)
         heapq.heappush(self._heap, (due, number, item.key))
-        self._changed.notify_all()
+        self._changed.notify()
 
     def _until_due(self) -> float | None:
         """Return the seconds until an item may be taken; None without items."""
