@@ -208,6 +208,10 @@ class Engine:
         of_services = self._pools.warnings(route, pool, served=key in objects.uses) if route else ()
         return (*objects.warnings.get(key, ()), *of_services)
 
+    def own_warnings(self, key: Key) -> tuple[Problem, ...]:
+        """Return the warnings about a Route that are not about its Services."""
+        return self._objects_of(key).warnings.get(key, ())
+
     def network_findings(self) -> Findings:
         """Return the problems between settings, device, Nodes and cluster network."""
         if self._findings is None:

@@ -428,15 +428,15 @@ class Reconciler:
         """Judge the Routes that may have a new verdict: those with everything that they need behind them."""
         self._routes.add_users(self.table.take_changed())
         outcome, self.rollouts.outcome = self.rollouts.outcome, Outcome()
-        keys = self._routes.take(change.ref for change in (*outcome.done, *outcome.deferred_deletes))
-        self._report_due = bool(keys) and bool(self._routes)
-        full, self._reports_all = self._reports_all, False
-        removed, self._removed = self._removed, {}
         verdicts, warnings = {}, {}
-        for key in keys:
-            if (verdict := self.verdicts.verdict(key)) is not None:
+        for key, needed in self._routes.take(
+                change.ref for change in (*outcome.done, *outcome.deferred_deletes)):
+            if (verdict := self.verdicts.verdict(key, needed)) is not None:
                 verdicts[key] = verdict
             warnings[key] = self.warnings(key)
+        self._report_due = bool(warnings) and bool(self._routes)
+        full, self._reports_all = self._reports_all, False
+        removed, self._removed = self._removed, {}
         self.guard.kept = frozenset(self.engine.pools_of_pods())
         self.on_report(Report(outcome, full, verdicts, warnings, removed))
 

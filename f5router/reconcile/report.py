@@ -1,6 +1,6 @@
 """The report of a pass, and the choice of the Routes that are in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -73,8 +73,10 @@ class ChangedRoutes:
         """Forget all Routes."""
         self._keys.clear()
 
-    def take(self, portion: Iterable[Ref]) -> list[Key]:
-        """Return the Routes to report: those of a portion, and as many others as take no time.
+    def take(self, portion: Iterable[Ref]) -> Iterator[tuple[Key, set[Ref]]]:
+        """Yield the Routes to report, with all that each needs.
+
+        These are the Routes of a portion, and as many others as take no time.
 
         A Route that needs something which is to be written stays for a later report.
         """
@@ -82,22 +84,17 @@ class ChangedRoutes:
             key for host in self._hosts(portion) for key in self._engine.routes_of_host(host)
             if key in self._keys)
         chosen |= dict.fromkeys(islice(self._keys, OTHERS_MOST))
-        settled = []
         for key in chosen:
             del self._keys[key]
             if key in self._engine.routes():
-                if self._is_settled(key):
-                    settled.append(key)
+                needed = self._engine.closure(self._engine.uses(key))
+                if self._table.is_settled(needed):
+                    yield key, needed
                 else:
                     self._keys[key] = None  # behind the others
-        return settled
 
     def _hosts(self, refs: Iterable[Ref]) -> set[str]:
         """Return the Hosts of objects that lead requests, desired or observed."""
         states = (self._engine.objects, self._device.observed)
         return {host for ref in refs for state in states if ref in state
                 for host in hosts_of(state[ref], state)}
-
-    def _is_settled(self, key: Key) -> bool:
-        """True if nothing that a Route needs is to be written, or is being written by a rollout."""
-        return self._table.is_settled(self._engine.closure(self._engine.uses(key)))

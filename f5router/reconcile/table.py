@@ -76,7 +76,7 @@ class Table:
 
     def is_settled(self, refs: Iterable[Ref]) -> bool:
         """True if none of these objects is to be written or being written."""
-        return not any(map(self.is_waiting, refs))
+        return not any(map(self.is_waiting, self.rows.keys() & refs))
 
     def is_recent(self, ref: Ref) -> bool:
         """True while less specific Rules wait for an object, as it was not tried too often."""

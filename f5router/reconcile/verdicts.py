@@ -1,6 +1,6 @@
 """Verdicts on Routes, and the problems that keep Routes from being served."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 
 from f5router.admission.admission import DEVICE_REJECTED, EXTERNAL
 from f5router.admission.condition import PENDING, Verdict
@@ -27,14 +27,17 @@ class Verdicts:
         self._engine, self._device, self._table = engine, device, table
         self._certificates = certificates
 
-    def verdict(self, key: Key) -> Verdict | None:
-        """Return the verdict for a Route's status; None while it is not yet known."""
+    def verdict(self, key: Key, needed: Set[Ref] | None = None) -> Verdict | None:
+        """Return the verdict for a Route's status; None while it is not yet known.
+
+        Args: needed: all that the Route needs, if the caller knows it.
+        """
         engine = self._engine
         if rejection := engine.rejection(key):
             return Verdict(False, rejection.reason, rejection.message + self._left_open(engine.closing(key)))
         if fault := engine.fault_status(key):
             return Verdict(False, fault.reason, fault.message + self._left_open(engine.uses(key)))
-        needed = engine.closure(engine.uses(key))
+        needed = engine.closure(engine.uses(key)) if needed is None else needed
         if not self._device.unconfirmed.isdisjoint(needed):
             return PENDING  # the last write may have been done
         if (ref := self._refused_object(needed)) is not None:
@@ -42,7 +45,7 @@ class Verdicts:
             return PENDING if isinstance(error, Unconfirmed) else Verdict(
                 False, DEVICE_REJECTED, f"{ref}: {error.text}")
         profiles = (Ref(ServerSSL.KIND, path) for path in self._device.facts.missing_profiles)
-        if missing := sorted(needed.intersection(profiles)):
+        if missing := sorted(needed & set(profiles)):
             return Verdict(False, DEVICE_REJECTED, f"{missing[0]} is not there")  # nobody refused a write
         if (secret := engine.pending_secret(key)) is not None and secret.forbidden:
             return self._without_right(key, needed)
@@ -50,7 +53,7 @@ class Verdicts:
             return None
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
-        return Verdict(True, message=self._message(key)) if served else None
+        return Verdict(True, message=self._message(key, needed)) if served else None
 
     def _left_open(self, closing: Collection[Ref]) -> str:
         """Return what a Route's text adds while the BIG-IP refuses what keeps its requests from others."""
@@ -59,7 +62,7 @@ class Verdicts:
         return "" if error is None or isinstance(error, Unconfirmed) else (
             f"; others may get its requests, as the BIG-IP refuses {ref}: {error.text}")
 
-    def _without_right(self, key: Key, needed: set[Ref]) -> Verdict:
+    def _without_right(self, key: Key, needed: Set[Ref]) -> Verdict:
         """Return the verdict for a Route whose Secret may not be read: what was served before stays."""
         text = self._unread(key)
         if needed <= self._device.observed.keys():
@@ -67,19 +70,19 @@ class Verdicts:
         return Verdict(False, EXTERNAL, text)
 
     def _unread(self, key: Key) -> str:
-        return "; ".join(each.message for each in self._engine.warnings(key)
+        return "; ".join(each.message for each in self._engine.own_warnings(key)
                          if each.reason == SECRET_NOT_READ)
 
-    def _message(self, key: Key) -> str:
+    def _message(self, key: Key, needed: Set[Ref]) -> str:
         """Return what the status of an admitted Route has for its team; "" for nothing."""
-        texts = (*self._left_out(key).values(), self._engine.option_problems(key), self._unread(key),
+        texts = (*self._left_out(needed).values(), self._engine.option_problems(key), self._unread(key),
                  *(text for _, text in self._certificates.of(key)))
         return "; ".join(filter(None, texts))
 
-    def _left_out(self, key: Key) -> dict[Ref, str]:
+    def _left_out(self, needed: Set[Ref]) -> dict[Ref, str]:
         """Return the pools of a Route that the BIG-IP has without some of their members, and why."""
         texts = {}
-        for ref in sorted(self._engine.closure(self._engine.uses(key)) & self._table.failures.keys()):
+        for ref in sorted(needed & self._table.failures.keys()):
             error = self._table.error(ref)
             if isinstance(error, Incomplete) and ref == error.applied.ref:
                 texts[ref] = left_out(ref, self._engine.objects.get(ref), error)
@@ -91,7 +94,7 @@ class Verdicts:
             return f"Secret {secret.key.name} is not read yet"
         return "its certificates are not checked yet" if self._engine.pending(key) else ""
 
-    def _refused_object(self, needed: set[Ref]) -> Ref | None:
+    def _refused_object(self, needed: Set[Ref]) -> Ref | None:
         """Return the first object of a Route that was refused, not one that needs it; None if none was.
 
         A pool without some of its members does not count, unless previous objects stay because of it.
@@ -108,7 +111,8 @@ class Verdicts:
         """
         reasons = {}
         for key in self._engine.routes():
-            verdict, secret = self.verdict(key), self._engine.pending_secret(key)
+            needed = self._engine.closure(self._engine.uses(key))
+            verdict, secret = self.verdict(key, needed), self._engine.pending_secret(key)
             if secret is not None and secret.forbidden:
                 continue  # its team has the reason
             if waits_for := self.waits_for(key):
@@ -119,7 +123,7 @@ class Verdicts:
             elif not verdict.admitted and self._engine.rejection(key) is None:
                 reasons[key] = verdict.message
             elif verdict.admitted:
-                without = (text for ref, text in self._left_out(key).items() if self._is_empty(ref))
+                without = (text for ref, text in self._left_out(needed).items() if self._is_empty(ref))
                 reasons.update((key, text) for text in without)
         return reasons
 
