@@ -237,7 +237,8 @@ class Reconciler:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
         dirty, affected = self.engine.take_changes()
         self.members.note_endpoints(services, self._event_at)
-        self.table.touch(dirty, since=self._since())
+        if self.has_read or self.device.observed:  # else the first reading shows what differs
+            self.table.touch(dirty, since=self._since())
         if affected:
             self._routes.add(affected)
             self._report_due = True
@@ -392,7 +393,8 @@ class Reconciler:
         self.members.start_over(ref for ref in differing if self.table.is_present_pool(ref))
         first, self.has_read = not self._has_started, True
         self.table.keep(differing)
-        self.table.touch_differing((change.ref for change in changes), first=first)
+        self.table.touch_differing((change.ref for change in changes), first=first,
+                                   since=self.reader.read_at if first else None)
         self.table.retry_due()
         if first:
             self._has_started = True

@@ -140,12 +140,13 @@ class Table:
                 row.state = RowState.DUE
                 self.members[ref] = None
 
-    def touch_differing(self, refs: Iterable[Ref], *, first: bool = False) -> None:
+    def touch_differing(self, refs: Iterable[Ref], *, since: float | None = None,
+                        first: bool = False) -> None:
         """Make objects due that a reading has found to differ; what was refused waits as before.
 
-        Args: first: it is the first reading.
+        Args: since: monotonic seconds of the event that they were wanted by; first: it is the first reading.
         """
-        self.touch((ref for ref in refs if not self.is_held(ref)), first=first)
+        self.touch((ref for ref in refs if not self.is_held(ref)), since=since, first=first)
 
     def queue_up(self, refs: Iterable[Ref]) -> None:
         """Put objects into the queue whether they differ or not: something that they need has changed."""
