@@ -3,6 +3,11 @@
 The kubernetes package finds the server, the credentials and the TLS settings, and creates the connection
 pool, with a proxy from the environment if there is one. Requests and replies are plain JSON: its generated
 models would take several times the memory, and refuse objects that they do not know.
+
+Certificates are verified equally under every version of Python. Since Python 3.13, urllib3 sets
+VERIFY_X509_STRICT. It refuses certificates without key identifiers or key usage, as the authorities of many
+clusters have them. Sources: kubernetes-client/python, issue 2394; canonical/microk8s, pull request 5537.
+Signatures, dates and names are checked as ever.
 """
 
 import json
@@ -18,17 +23,42 @@ import urllib3
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import RESTClientObject
 from kubernetes.config import ConfigException
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
+from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
 from f5router import __version__
 from f5router.kube.api import api_errors
 from f5router.kube.api.counts import Outages, WatchCounts
 from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.api.documents import Document, Splitter, UnreadableDocument
-from f5router.kube.api.http_client import http_client
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnauthorized, KubeUnreachable
 from f5router.model.limits import ALWAYS, WHY_NOT, WritePermit
+
+
+class _Pool(HTTPSConnectionPool):
+    """Connections with the same TLS settings, read once: urllib3 does so for each connection."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        if self.ca_certs:  # else the public ones, which urllib3 loads into a context of its own
+            context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs), verify_flags=0)
+            context.load_verify_locations(self.ca_certs)
+            if self.cert_file:
+                context.load_cert_chain(self.cert_file, self.key_file)
+            self.conn_kw["ssl_context"] = context
+            self.cert_file = self.key_file = None
+            if self.proxy is None:  # else its certificate is verified, too
+                self.ca_certs = None
+
+
+def http_client(configuration: Configuration) -> RESTClientObject:
+    """Return a client with connections of its own."""
+    client = RESTClientObject(configuration)
+    client.pool_manager.pool_classes_by_scheme = {"http": HTTPConnectionPool, "https": _Pool}
+    return client
+
 
 log = logging.getLogger(__name__)
 
