@@ -1,16 +1,20 @@
-"""SSH connections to the BIG-IP: host keys, login and time-outs.
+"""SSH to the BIG-IP: host keys, login and time-outs; commands and files in sessions of a connection.
 
-No program is run and no local file is written: paramiko speaks SSH, so a pod with a random user id,
-without passwd entry and HOME, needs no privilege; the original router runs the
-programs ssh and scp (openshift/origin v3.11.0, pkg/router/f5/f5.go: buildSshArgs), for which OpenShift's
-documentation, "Using the F5 Router Plug-in", asks for the privileged SCC.
+No program is run and no local file is written: paramiko speaks SSH, so a pod with a random user id, without
+passwd entry and HOME, needs no privilege; the original router runs the programs ssh and scp (openshift/origin
+v3.11.0, pkg/router/f5/f5.go: buildSshArgs), for which OpenShift's documentation, "Using the F5 Router
+Plug-in", asks for the privileged SCC.
+
+The receiver of a file, `scp -t`, answers when it starts and after each record: with a zero byte, or a byte 1
+or 2 and a line of text. The record of a file is "C<mode> <size> <name>" and a new line; its bytes and a zero
+byte follow. Source: OpenSSH, scp.c: source(), sink() and response().
 """
 
 import io
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import paramiko
@@ -243,3 +247,74 @@ def words(exc: BaseException) -> str:
 def printable(text: str) -> str:
     """Shorten the device's words: one line of printable characters, key material redacted."""
     return " ".join("".join(c if c.isprintable() else " " for c in redact_keys(text)).split())[:EXCERPT]
+
+
+MODE = "0600"
+CHUNK = 16_384
+"""Bytes given to paramiko at once: it copies what it could not send yet."""
+
+_ACCEPTED, _REFUSED = b"\0", (b"\1", b"\2")
+
+
+def execute(transport: paramiko.Transport, command: str) -> None:
+    """Run a command. Raises: UploadError: it failed, with its output; EOFError: there is no exit status."""
+    with closing(transport.open_session()) as channel:
+        channel.set_combine_stderr(True)
+        channel.exec_command(command)
+        output = b""
+        while chunk := channel.recv(4096):
+            output = (output + chunk)[:EXCERPT]
+        _check_status(channel, command, output)
+
+
+def copy(transport: paramiko.Transport, path: str, data: bytes) -> None:
+    """Send a file of mode 0600 to `scp -t`, which keeps the mode of an existing one.
+
+    Args: path: has no character that a shell knows.
+    Raises: UploadError: the device refused it, with its words; EOFError: there is no exit status.
+    """
+    with closing(transport.open_session()) as channel:
+        channel.exec_command(f"scp -t {path}")
+        _check_answer(channel, path)
+        channel.sendall(f"C{MODE} {len(data)} {path.rpartition('/')[2]}\n".encode())
+        _check_answer(channel, path)
+        for start in range(0, len(data), CHUNK):
+            channel.sendall(data[start:start + CHUNK])
+        channel.sendall(_ACCEPTED)
+        _check_answer(channel, path)
+        with suppress(EOFError, OSError, paramiko.SSHException):  # the file is there
+            channel.shutdown_write()
+            channel.recv_exit_status()
+
+
+def _check_answer(channel: paramiko.Channel, path: str) -> None:
+    """Wait for the answer to a record. Raises: as copy()."""
+    answer = channel.recv(EXCERPT)
+    code, words = answer[:1], answer[1:]
+    if code == _ACCEPTED:
+        return
+    if not code:
+        errors = b""
+        while chunk := channel.recv_stderr(4096):
+            errors = (errors + chunk)[:EXCERPT]
+        _check_status(channel, f"scp -t {path}", errors)
+        raise UploadError(f"scp {path}: no answer")
+    if code not in _REFUSED:
+        raise UploadError(f"scp {path}: unexpected answer {_shown(answer)!r}; "
+                          "does the user have the Advanced Shell?")
+    while not words.endswith(b"\n") and len(words) < EXCERPT and (more := channel.recv(EXCERPT)):
+        words += more
+    raise UploadError(f"scp {path}: {_shown(words)}")
+
+
+def _check_status(channel: paramiko.Channel, command: str, output: bytes) -> None:
+    """Check the exit status. Raises: UploadError: the command failed; EOFError: there is no status."""
+    status = channel.recv_exit_status()
+    if status == -1:
+        raise EOFError(f"no exit status of {command}")
+    if status:
+        raise UploadError(f"{command}: exit status {status}: {_shown(output)}")
+
+
+def _shown(words: bytes) -> str:
+    return printable(words.decode(errors="replace"))

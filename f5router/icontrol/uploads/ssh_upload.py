@@ -17,7 +17,7 @@ import paramiko
 from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_after_attempt
 
 from f5router.icontrol.settings import SSH_FOLDER, SSHSettings
-from f5router.icontrol.uploads import sessions
+from f5router.icontrol.uploads import ssh
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import connect, fingerprints, within
 from f5router.model.errors import NotLeader, Standby, UploadError
@@ -272,10 +272,10 @@ class SSHUploader:
         self._delete(transport, path)
         with self._lock:
             self._present.add(path)
-        sessions.copy(transport, path, data)
+        ssh.copy(transport, path, data)
 
     def _delete(self, transport: paramiko.Transport, path: str) -> None:
-        sessions.execute(transport, f"rm -f {path}")
+        ssh.execute(transport, f"rm -f {path}")
         with self._lock:
             self._present.discard(path)
             self._leftovers.discard(path)

@@ -18,7 +18,7 @@ from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, delete_if_there
 from f5router.icontrol.rest.wire import item_path
-from f5router.icontrol.writers.pool_writes import PoolWrite
+from f5router.icontrol.writers.writer import PoolWrite
 from f5router.model import names
 from f5router.model.errors import AuthFailed, BigIPError, Conflict, InUse, NotFound, Refused
 from f5router.model.json_types import JSON

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.icontrol.uploads import sessions
+from f5router.icontrol.uploads import ssh
 from f5router.model.errors import EXCERPT, UploadError
 from tests.rows import rows
 
@@ -51,14 +51,14 @@ class Session:
 ])
 def test_a_file(data, sent):
     session = Session(b"\0", b"\0", b"\0")
-    sessions.copy(session, PATH, data)
+    ssh.copy(session, PATH, data)
     assert (session.command, session.sent) == (f"scp -t {PATH}", sent)
     assert session.ended
     assert session.closed
 
 
 def test_a_file_is_there_whatever_the_end_of_the_session():
-    sessions.copy(Session(b"\0", b"\0", b"\0", status=-1), PATH, b"data")
+    ssh.copy(Session(b"\0", b"\0", b"\0", status=-1), PATH, b"data")
 
 
 @rows(("answers", "sent", "words"), [
@@ -75,7 +75,7 @@ def test_a_file_is_there_whatever_the_end_of_the_session():
 def test_refused(answers, sent, words):
     session = Session(*answers)
     with pytest.raises(UploadError) as caught:
-        sessions.copy(session, PATH, b"data")
+        ssh.copy(session, PATH, b"data")
     assert str(caught.value) == words
     assert session.sent == sent
     assert session.closed
@@ -84,10 +84,10 @@ def test_refused(answers, sent, words):
 def test_no_scp():
     """The words of the shell."""
     with pytest.raises(UploadError, match=f"^scp -t {PATH}: exit status 127: bash: scp: command not found$"):
-        sessions.copy(Session(errors=b"bash: scp: command not found\n", status=127), PATH, b"data")
+        ssh.copy(Session(errors=b"bash: scp: command not found\n", status=127), PATH, b"data")
 
 
 def test_no_exit_status():
     """The connection broke: not a word of the device."""
     with pytest.raises(EOFError):
-        sessions.copy(Session(b"\0", status=-1), PATH, b"data")
+        ssh.copy(Session(b"\0", status=-1), PATH, b"data")

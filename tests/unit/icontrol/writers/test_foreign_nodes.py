@@ -7,7 +7,7 @@ import pytest
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.wire import item_path
-from f5router.icontrol.writers import ltm_nodes, pool_writes
+from f5router.icontrol.writers import ltm_nodes, writer
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.model.errors import Refused
 from f5router.model.ltm import Pool
@@ -197,7 +197,7 @@ def test_the_search_for_refused_members_ends(bench):
     with pytest.raises(Incomplete) as caught:
         NodeWriter(bench.client, own="/P", shared=None).write(pool(*many), None, picky)
     assert caught.value.applied == pool()
-    assert len(calls) <= pool_writes.MOST_WRITES + 2
+    assert len(calls) <= writer.MOST_WRITES + 2
 
 
 def test_an_account_that_may_not_read_nodes(bench):
