@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from mocks.bigip import (
     cm,
     files,
+    monitors,
     network,
     policies,
     pools,
@@ -55,7 +56,7 @@ def _ltm() -> list[Kind]:
         pools.Pool(),
         pools.Members(),
         pools.Node(),
-        *(pools.Monitor(url.rsplit("/", 1)[1]) for url in GROUPS["monitor"]),
+        *(monitors.Monitor(url.rsplit("/", 1)[1]) for url in GROUPS["monitor"]),
         policies.Policy(),
         policies.Rules(),
         policies.Parts(CONDITIONS, "policy condition"),

@@ -18,6 +18,7 @@ from mocks.bigip.dataplane import checks
 from mocks.bigip.dataplane.shared import Shared
 from mocks.bigip.kinds import find_in_group
 from mocks.bigip.matching import Unsupported
+from mocks.bigip.monitors import parse_monitor
 from mocks.bigip.store import Key
 
 AT_ONCE = 50
@@ -127,9 +128,9 @@ class Monitors:
         by_name = {}
         for member in store.children("ltm/pool/members", (pool,)).values() if item else ():
             own = member.fields.get("monitor", "default")
-            least, paths = pools.parse_monitor(item.fields.get("monitor") if own == "default" else own)
+            least, paths = parse_monitor(item.fields.get("monitor") if own == "default" else own)
             node, port = pools.node_and_port(member.name)
-            _, more = pools.parse_monitor(store.get("ltm/node", node).fields.get("monitor"))
+            _, more = parse_monitor(store.get("ltm/node", node).fields.get("monitor"))
             paths = [path for path in (*paths, *more) if path not in ("none", "default", "/Common/none")]
             if paths:
                 where = member.fields["address"], addresses.port_number(port)
