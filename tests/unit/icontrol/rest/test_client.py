@@ -1,4 +1,4 @@
-"""f5router.icontrol.rest.client: paths, what is repeated and what is not, uploads, and no secret anywhere."""
+"""f5router.icontrol.rest.client: what is repeated and what is not, counts, logs, and no secret anywhere."""
 
 import contextlib
 import json
@@ -6,23 +6,19 @@ import logging
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.rest.wire import encode_body, encode_list, item_path
+from f5router.icontrol.rest.wire import item_path
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
     Busy,
     Conflict,
     DeviceTimeout,
-    Forbidden,
     InUse,
     NotFound,
     NotReady,
     Refused,
-    Standby,
     Unreachable,
     Unsupported,
 )
@@ -34,7 +30,6 @@ from tests.unit.icontrol.scripted import (
     running,
     settings_for,
 )
-from tests.unit.icontrol.test_no_secrets import PEM, secrets_in
 
 RESTARTING = Answer(503, "<?xml version='1.0' encoding='ISO-8859-1'?><html><head><title>BIG-IP® - "
                     "Configuration Utility restarting...</title></head>".encode("latin-1"),
@@ -63,41 +58,6 @@ ELSEWHERE = {"redirect": Answer(302, b"", {"Location": "https://sso.example.com/
              "page": Answer(404, "<html><title>404 Not Found</title></html>")}
 
 
-@pytest.mark.parametrize(("parts", "path"), [
-    (["ltm/pool", "/Common/x"], "ltm/pool/~Common~x"),
-    (["/mgmt/tm/ltm/pool/", "/Common/a/b"], "/mgmt/tm/ltm/pool/~Common~a~b"),
-    (["ltm/pool", "/Common/x", "members"], "ltm/pool/~Common~x/members"),
-    (["ltm/pool", "/p/x", "members", "/p/10.1.1.1:80"], "ltm/pool/~p~x/members/~p~10.1.1.1:80"),
-    (["ltm/pool", "/p/x", "members", "/p/10.1.1.1%1:80"], "ltm/pool/~p~x/members/~p~10.1.1.1%251:80"),
-    (["ltm/pool", "/p/x", "members", "/p/fd00::1.80"], "ltm/pool/~p~x/members/~p~fd00::1.80"),
-    (["ltm/policy", "/p/x", "rules", '"match /buy"'], "ltm/policy/~p~x/rules/%22match%20~buy%22"),
-    (["net/self", "/Common/10.131.0.5/14"], "net/self/~Common~10.131.0.5~14"),
-    (["x", "/Common/a_b-c.d~e?f#g&h+ä"], "x/~Common~a_b-c.d~e%3Ff%23g%26h%2B%C3%A4"),
-])
-def test_item_path(parts, path):
-    """As the recordings spell it."""
-    assert item_path(*parts) == path
-
-
-@pytest.mark.parametrize(
-    "parts", [[""], ["/"], ["."], [".."], ["/Common/x", ""], ["/Common/x", "members", "/"]], ids=str)
-def test_item_path_of_nothing(parts):
-    """An empty name would address, and delete, the whole collection."""
-    with pytest.raises(ValueError, match="no name of an object"):
-        item_path("ltm/pool", *parts)
-
-
-@given(st.text(min_size=1).filter(lambda name: name.strip("/") and name not in (".", "..")))
-def test_item_path_is_one_segment(name):
-    """No name leaves its segment, starts a query or a fragment."""
-    name = name.encode(errors="ignore").decode() or "x"
-    if not name.strip("/"):
-        return
-    segment = item_path("c", name).removeprefix("c/")
-    assert not set(segment) & set("/?#& ")
-    assert segment.isascii()
-
-
 def test_path_arrives(caplog):
     """The library changes nothing of an encoded path; relative ones are below /mgmt/tm."""
     with connected(auth="basic") as (device, client, _):
@@ -112,23 +72,6 @@ def test_path_arrives(caplog):
         "&options=records%20add%20%7B%20%22a%26b%3Dc%22%20%7B%20data%20x%2By%2Fz%20%7D%20%7D",
         "/mgmt/tm/ltm/pool/x?options=a%20b",
     ]
-
-
-def test_encode():
-    """UTF-8 with nothing escaped that need not be."""
-    assert encode_body({"a": "<ä>&'\n"}) == '{"a": "<ä>&\'\\n"}'.encode()
-    for bad in ({"key": PEM + "\ud800"}, {"a": float("nan")}):
-        with pytest.raises(ValueError, match=r".") as caught:
-            encode_body(bad)
-        assert not secrets_in(caught.value)
-        assert type(caught.value) is ValueError
-
-
-def test_encode_a_list():
-    """As if it were encoded as a whole."""
-    items = [{"a": "ä"}, {"b": [1]}]
-    assert encode_list("rules", map(encode_body, items)) == encode_body({"rules": items})
-    assert encode_list("rules", []) == encode_body({"rules": []})
 
 
 def test_replies():
@@ -296,115 +239,6 @@ def test_something_else_that_answers_for_a_moment(answer):
         device.add(answer, path="/authn/login")
         client.get("ltm/pool")
         assert len(clock.waits) == 4
-
-
-WRITES = {
-    "POST": ("/ltm/pool", lambda client: client.post("ltm/pool", {})),
-    "PATCH": ("/ltm/pool", lambda client: client.patch("ltm/pool/x", {})),
-    "DELETE": ("/ltm/pool", lambda client: client.delete("ltm/pool/x")),
-    "upload": ("/file-transfer/", lambda client: client.upload("x", b"text")),
-    "save": ("/sys/config", lambda client: client.save()),
-}
-SECOND_ATTEMPTS = {
-    "a token that has ended": Answer(401, {"code": 401, "message": "X-F5-Auth-Token has expired."}),
-    "a sporadic 401": Answer(401, {"code": 401, "message": (
-        "Authorization failed: no user authentication header or token detected. Uri:x")}),
-    "a sporadic 403": Answer(403, {"code": 403, "message": "Forbidden"}),
-}
-
-
-@pytest.mark.parametrize("answer", SECOND_ATTEMPTS.values(), ids=SECOND_ATTEMPTS)
-@pytest.mark.parametrize(("path", "write"), WRITES.values(), ids=WRITES)
-def test_each_attempt_of_a_write_is_permitted(path, write, answer):
-    """The unit may be a standby by the time of the second one: then that is not sent."""
-    with connected() as (device, client, _):
-        asked = []
-
-        def check() -> None:
-            asked.append(len([r for r in device.sent(path=path) if r.method != "GET"]))
-            if len(asked) == limit:
-                raise Standby("GET", "/state", "the unit is STANDBY")
-
-        client.before_write, limit = check, 0
-        device.add(answer, path=path)
-        write(client)
-        assert asked == [0, 1]
-        device.add(answer, path=path)
-        asked.clear()
-        limit = 2
-        with pytest.raises(Standby):
-            write(client)
-        assert asked == [2, 3]
-        assert len(device.sent(path=path)) == 3
-
-
-def test_each_attempt_without_a_connection_is_permitted():
-    """A unit that restarts comes back as a standby."""
-    clock, asked = Clock(), []
-    settings = settings_for(f"https://127.0.0.1:{closed_port()}", auth="basic", retry_s=20)
-    with Client(settings, clock=clock, sleep=clock.sleep) as client:
-        client.before_write = lambda: asked.append(client.counts["POST"])
-        with pytest.raises(Unreachable):
-            client.post("ltm/pool", {})
-    assert len(asked) > 3
-    assert asked == list(range(len(asked)))
-
-
-def test_the_permission_comes_after_the_login():
-    """A login may take long: longer than an answer about the state is good for."""
-    with connected() as (device, client, _):
-        logins = []
-        client.before_write = lambda: logins.append(device.logins)
-        client.post("ltm/pool", {})
-        assert logins == [1]
-
-
-def test_no_permission_to_remove_an_uploaded_file():
-    """It is a private key, and goes from a standby too."""
-    with connected() as (device, client, _):
-        client.before_write = lambda: pytest.fail("asked")
-        client.run("unix-rm", "/var/config/rest/downloads/x")
-        assert len(device.sent("POST", "util/unix-rm")) == 1
-
-
-FORBIDS = Answer(403, {"code": 403, "message": "Forbidden"})
-FORBIDDEN_CALLS = pytest.mark.parametrize(("method", "call"), [
-    ("GET", lambda client: client.get("ltm/pool/x")),
-    ("PATCH", lambda client: client.patch("ltm/pool/x", {})),
-    ("POST", lambda client: client.post("ltm/pool/x", {})),
-    ("DELETE", lambda client: client.delete("ltm/pool/x")),
-], ids=["GET", "PATCH", "POST", "DELETE"])
-
-
-@FORBIDDEN_CALLS
-def test_a_single_403_is_repeated(method, call):
-    """Nothing was done, and the device answers a harmless read: once more."""
-    with connected() as (device, client, _):
-        device.add(FORBIDS, method=method, path="ltm/pool/x")
-        call(client)
-        assert len(device.sent(method, "ltm/pool/x")) == 2
-        assert len(device.sent("GET", "sys/version")) == 1
-
-
-@FORBIDDEN_CALLS
-def test_a_403_that_stays(method, call):
-    """Not repeated for ever; the error says that the device answers others."""
-    with connected() as (device, client, _):
-        device.add(*[FORBIDS] * 5, method=method, path="ltm/pool/x")
-        with pytest.raises(Forbidden, match="403 Forbidden"):
-            call(client)
-        assert len(device.sent(method, "ltm/pool/x")) == 2
-
-
-@FORBIDDEN_CALLS
-def test_a_403_of_everything(method, call):
-    """The credentials are to blame, and the request is not repeated."""
-    with connected() as (device, client, _):
-        device.add(*[FORBIDS] * 5, path="/mgmt/tm/")
-        with pytest.raises(AuthFailed) as caught:
-            call(client)
-        assert type(caught.value) is AuthFailed
-        assert len(device.sent(method, "ltm/pool/x")) == 1
 
 
 def test_quoted_error():
