@@ -63,7 +63,7 @@ def load_private_key(path: str) -> paramiko.PKey:
 def _parse_private_key(pem: bytes, name: str) -> paramiko.PKey:
     load = load_ssh_private_key if b"BEGIN OPENSSH PRIVATE KEY" in pem else load_pem_private_key
     try:
-        key = load(pem, password=None)
+        key = load(pem, password=None, unsafe_skip_rsa_key_validation=True)  # paramiko looks at it again
         # paramiko itself does not read PKCS#8; this form it reads for every kind of key.
         text = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
     except TypeError:
