@@ -13,16 +13,21 @@ DEADLINE_S = 240.0
 """After so long a wait fails; below the time-out that pytest has for a test."""
 
 POLL_S = 0.01
+SLOW_POLL_S = 0.1
+"""Pauses before a condition is looked at again: longer if it takes long to look at, so that what it waits for
+gets most of the machine."""
 
 Result = TypeVar("Result")
 
 
 def until(condition: Callable[[], Result], problem: Callable[[], object] | str = "not in time") -> Result:
     """Wait until a condition is true, and return its value. Args: problem: what the failure says."""
-    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
+    deadline, pause, begin = time.monotonic() + DEADLINE_S, threading.Event(), time.monotonic()
     while not (result := condition()):
-        assert time.monotonic() < deadline, problem() if callable(problem) else problem
-        pause.wait(POLL_S)
+        now = time.monotonic()
+        assert now < deadline, problem() if callable(problem) else problem
+        pause.wait(min(max(POLL_S, 4 * (now - begin)), SLOW_POLL_S))
+        begin = time.monotonic()
     return result
 
 

@@ -14,6 +14,8 @@ Result = TypeVar("Result")
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 60.0
 POLL_S = 0.03
+SLOW_POLL_S = 0.3
+"""Pause after a condition that takes long to look at: the processes get most of the machine."""
 
 
 class DemoError(Exception):
@@ -86,11 +88,14 @@ class Program:
 
 def wait_until(condition: Callable[[], Result], limit_s: float, problem: str) -> Result:
     """The first true result. Raises: DemoError: with the problem, after limit_s."""
-    deadline = time.monotonic() + limit_s
+    begin = time.monotonic()
+    deadline = begin + limit_s
     while not (result := condition()):
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise DemoError(f"{problem} after {limit_s:g} s")
-        time.sleep(POLL_S)
+        time.sleep(min(max(POLL_S, 4 * (now - begin)), SLOW_POLL_S))
+        begin = time.monotonic()
     return result
 
 

@@ -128,15 +128,30 @@ class Cluster:
     def of(self, *kinds: str, actions: tuple[str, ...] = ACTIONS) -> set[Case]:
         return {case for case in self.cases if case.kind in kinds and case.action in actions}
 
-    def all_edited(self, *kinds: str) -> bool:
-        return all(self.is_served(case, edited=True) for case in self.of(*kinds, actions=("edited",)))
+    def expect_served(self, served: set[Case], *kinds: str, edited: bool = False) -> None:
+        """Wait until exactly these objects are served on their first host.
+
+        Args: kinds: those that are looked at; none for all. edited: edited ones on their new host, too.
+        """
+        wanted = {(case, False): case in served for case in self.cases if case.kind in (kinds or KINDS)}
+        if edited:
+            wanted |= {(case, True): True for case in self.of(*kinds, actions=("edited",))}
+        others: list[tuple[Case, bool]] = []
+
+        def is_other(each: tuple[Case, bool]) -> bool:
+            return self.is_served(each[0], edited=each[1]) != wanted[each]
+
+        def as_wanted() -> bool:
+            """One that is not so is looked at alone, until it is."""
+            if not any(map(is_other, others[:1])):
+                others[:] = filter(is_other, wanted)
+            return not others
+
+        until(as_wanted, lambda: f"{kinds}: not as wanted: {others}")
 
     def expect(self, *kinds: str) -> None:
         """Wait until all objects of these kinds are as they should be."""
-        def as_wanted() -> bool:
-            return self.served(*kinds) == self.of(*kinds, actions=("left",)) and self.all_edited(*kinds)
-
-        until(as_wanted, f"{kinds}: not as wanted")
+        self.expect_served(self.of(*kinds, actions=("left",)), *kinds, edited=True)
 
     def expect_stays(self, *kinds: str) -> None:
         """All objects of these kinds are served as before."""
@@ -187,7 +202,7 @@ def start(cluster):
 def test_not_served(cluster, start, kinds, api, withdrawn):
     town = cluster(*kinds, api=api, withdrawn=withdrawn)
     start(town)
-    until(lambda: town.served() == town.of(*kinds), "not all are served")
+    town.expect_served(town.of(*kinds))
     town.change()
     town.expect(*kinds)
 
@@ -201,7 +216,7 @@ def test_forbidden_from_the_start(cluster, start, api):
     town.site.serve("gone", "10.1.1.3", port=8443, tls=PODS)
     town.site.apply(manifests.route("gone", host="gone.example.com", kind="passthrough", service="gone"))
     running = start(town)
-    until(lambda: town.served() == town.of("Route"), "not all Routes are served")
+    town.expect_served(town.of("Route"))
     until(lambda: "/Common/openshift_shop_gone" in town.site.pools())
     town.change()
     town.site.kube.delete("Route", "shop", "gone")
@@ -219,7 +234,7 @@ def test_not_readable(cluster, start, how, restarted):
     """Objects of a kind that cannot be read any more stay; all others change."""
     town = cluster()
     running, kube = start(town), town.site.kube
-    until(lambda: town.served() == town.of(*KINDS), "not all are served")
+    town.expect_served(town.of(*KINDS))
     if restarted:
         running.stop()
     for resource, group in GROUPS.items():
@@ -256,7 +271,7 @@ def test_forbidden_companions(cluster, start, restarted):
     """Classes that were read are remembered. After a restart the Ingresses that need one stay as they are."""
     town = cluster()
     running = start(town)
-    until(lambda: town.served() == town.of(*KINDS), "not all are served")
+    town.expect_served(town.of(*KINDS))
     if restarted:
         running.stop()
     for resource in COMPANIONS.values():
@@ -268,7 +283,7 @@ def test_forbidden_companions(cluster, start, restarted):
         town.site.kube.restart()
     town.expect("Route", "IngressRoute")
     if restarted:
-        until(lambda: town.served("Ingress") == town.of("Ingress", actions=("left", "edited")))
+        town.expect_served(town.of("Ingress", actions=("left", "edited")), "Ingress")
         assert not any(town.is_served(case, edited=True) for case in town.of("Ingress", actions=("edited",)))
         for resource in COMPANIONS.values():
             town.site.kube.allow(resource)

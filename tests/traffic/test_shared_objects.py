@@ -5,7 +5,6 @@ Each of them is refused, lost or late once: when the first Route is served, and 
 
 import contextlib
 import dataclasses
-import ssl
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -59,32 +58,29 @@ class Shop:
             return clients.several(self.site.http, sent)[0]
         return clients.several(self.site.https, sent, sni=host)[0]
 
-    def faults(self, *, whole: bool) -> list[str]:
-        """Return the faults of what pods got and answered.
+    def look(self, *, whole: bool) -> tuple[list[str], dict[str, bool]]:
+        """Return the faults of what pods got and answered, and which Routes are served.
 
         Args: whole: False if the settings before may count.
         """
-        wrongs = []
+        wrongs, served = [], {}
         for name, host, secure in (("plain", PLAIN, False), ("edge", EDGE, True), ("strict", STRICT, True)):
-            try:
+            served[name] = False
+            with contextlib.suppress(OSError, IndexError):  # ssl.SSLError too
                 seen = self.ask(host, secure=secure)
-            except (OSError, ssl.SSLError, IndexError):
-                continue
-            if seen.pod:
-                wrongs += [f"{name}: {fault}" for fault in _faults(seen, name, secure=secure, whole=whole)]
+                served[name] = bool(seen.pod)
+                if seen.pod:
+                    faults = _faults(seen, name, secure=secure, whole=whole)
+                    wrongs += [f"{name}: {fault}" for fault in faults]
         with contextlib.suppress(OSError, IndexError):
             wrongs += ["closed: a pod answers"] * bool(self.ask(CLOSED, secure=False).pod)
-        return wrongs
+        return wrongs, served
+
+    def faults(self, *, whole: bool) -> list[str]:
+        return self.look(whole=whole)[0]
 
     def served(self) -> dict[str, bool]:
-        hosts = {"plain": (PLAIN, False), "edge": (EDGE, True), "strict": (STRICT, True)}
-        return {name: self._is_served(*where) for name, where in hosts.items()}
-
-    def _is_served(self, host: str, secure: bool) -> bool:
-        try:
-            return bool(self.ask(host, secure=secure).pod)
-        except (OSError, ssl.SSLError, IndexError):
-            return False
+        return self.look(whole=False)[1]
 
 
 def _faults(seen: clients.Seen, name: str, *, secure: bool, whole: bool) -> list[str]:
@@ -146,8 +142,8 @@ def test_a_first_load(shop, what, fault):
     site.bigip.on_write = look
     router = site.router(**SETTINGS)
     reasons = site.converge(router)
-    assert shop.faults(whole=True) == []
-    served = shop.served()
+    faults, served = shop.look(whole=True)
+    assert faults == []
     if fault == "refused":
         assert reasons
         assert not all(served.values()) or what == "the iRule of clients"
@@ -172,8 +168,9 @@ def test_an_update(shop, what, fault):
     inject(site, what, fault, update=not created)
 
     def look(entry=None) -> None:
-        wrongs.extend(shop.faults(whole=False))
-        wrongs.extend(name for name, is_served in shop.served().items() if not is_served)
+        faults, served = shop.look(whole=False)
+        wrongs.extend(faults)
+        wrongs.extend(name for name, is_served in served.items() if not is_served)
         new = shop.ask(NEW, secure=True)
         if new.pod:
             wrongs.extend(f"new: {each}" for each in _faults(new, "new", secure=True, whole=True))
