@@ -12,6 +12,7 @@ from f5router.admission import certificates, route_options, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import OPAQUE, TLS_SECRET, Key, PodAuthority, Route, Secret, is_object_name
+from f5router.model.findings import EXTERNAL, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
 from f5router.model.hostnames import expanded, quote, within
 
 
@@ -41,15 +42,6 @@ class Naming:
             return expanded(self.template, claimant.name, claimant.namespace), "--hostname-template"
         return host, source
 
-
-NO_HOST = "NoHostValue"
-INVALID_HOST = "InvalidHost"
-CLAIMED = "HostAlreadyClaimed"
-NOT_ADMITTED = "RouteNotAdmitted"
-INVALID = "ExtendedValidationFailed"
-EXTERNAL = "ExternalCertificateValidationFailed"
-DEVICE_REJECTED = "DeviceRejected"
-"""The BIG-IP refuses an object of the Route, or has no virtual server for it."""
 
 LISTED_CLIENTS = 10_000
 """Entries of all lists of clients in a namespace; further Routes are refused. See namespace_limits.py."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from f5router.model.cluster import Route
+from f5router.model.findings import DEVICE_PENDING
 from f5router.model.json_types import JSON
 from f5router.model.texts import bounded
 
@@ -26,7 +27,6 @@ MESSAGE_BYTES = 32768
 Source: kubernetes/apimachinery, pkg/apis/meta/v1/types.go: Condition.
 """
 
-DEVICE_PENDING = "DevicePending"
 
 CANONICAL = "routerCanonicalHostname"
 """Field of an entry; left out when empty."""

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from f5router.admission import validation
-from f5router.admission.admission import CLAIMED, EvaluatedRoute, Rejection
+from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.validation import terminates
 from f5router.model import hostnames, names, small
 from f5router.model.cluster import Key, Origin, PathMatch, Route
+from f5router.model.findings import CLAIMED
 
 WON = ("", None)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from f5router.admission import condition, host_claims
-from f5router.admission.admission import CLAIMED, Rejection
+from f5router.admission.admission import Rejection
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -20,6 +20,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.findings import CLAIMED
 from f5router.model.json_types import JSON
 from f5router.model.texts import SECRET_NOT_READ, WARNING, WARNINGS, Problem, printable
 from f5router.reconcile.report import Report

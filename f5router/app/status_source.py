@@ -29,7 +29,7 @@ from f5router.monitoring.status_api import StatusAPI
 from f5router.views import nodes, routes, snapshots
 from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
 from f5router.views.records import ChangeView, Known, NodeRecord, RouteRecord
-from f5router.views.routes import Health, RouteSummary, RouteView
+from f5router.views.route_view import Health, RouteSummary, RouteView
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from f5router.sources import explanation
 from f5router.sources.delegation_graph import VALID
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import IngressRoutePolicy
-from f5router.views.routes import RouteView
+from f5router.views.route_view import RouteView
 
 INGRESS_ROUTE = "IngressRoute"
 LIST_TRIES = 3

@@ -25,12 +25,12 @@ from f5router.model.errors import BigIPError, ConfigError
 from f5router.model.limits import finish
 from f5router.model.objects import Ref
 from f5router.model.texts import hanging, printable
-from f5router.views import chain, nodes, requests, routes, snapshots
+from f5router.views import chain, findings, nodes, requests, routes, snapshots
 from f5router.views.chain import Step
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import RouteRecord
-from f5router.views.requests import Answer, Request
-from f5router.views.routes import DOWN, Connections, Health, RouteView, Status
+from f5router.views.requests import Answer, Lookup, Request
+from f5router.views.route_view import DOWN, Connections, Health, RouteView, Status
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +81,8 @@ class Views:
         self._connections: dict[str, Connections | None] = {}
         self.nodes = [nodes.view(record) for record in finish(snapshots.nodes(survey.reconciler))]
         self._locator, self._now = Locator(self.nodes), datetime.now(UTC)
+        device = survey.reconciler.device
+        self._lookup = Lookup(device.observed, device.facts, survey.config.folder)
 
     def routes(self, chooses: Chooses = lambda route: True) -> list[RouteView]:
         """Return the Routes that are chosen, by namespace and name."""
@@ -98,7 +100,8 @@ class Views:
 
     def _view(self, record: RouteRecord, health: Health | None = None,
               connections: Connections | None = None) -> RouteView:
-        return routes.view(record, self._now, self._locator, health, connections)
+        looked_up = findings.probes(record.evaluated, {each.ref for each in record.objects}, self._lookup)
+        return routes.view(record, self._now, self._locator, health, connections, looked_up)
 
     def _connections_of(self, pool: Ref | None) -> Connections | None:
         """Read the connections of a pool whose health was read; None if the BIG-IP does not report them."""
@@ -130,7 +133,7 @@ class Views:
 
 # --- get ---------------------------------------------------------------------------------
 
-COLUMNS = ("NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "BROKEN")
+COLUMNS = ("NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "WHY")
 MORE = ("SERVICES", "TERMINATION", "REASON", "POOL", "MEMBERS", "PROBLEM")
 
 
@@ -176,8 +179,9 @@ def _cell(text: str) -> Text:
 
 
 def _first_broken(view: RouteView) -> Text:
-    """Return the first broken link: a Route that is admitted may have no pod, or an expired certificate."""
-    return Text(view.problems[0].link.value, "red") if view.problems else Text("-")
+    """Return the code of what is wrong first: a Route that is admitted may have no pod, for example."""
+    first = next((each for each in view.problems if each.loses), next(iter(view.problems), None))
+    return Text("-") if first is None else Text(first.code, "red" if first.loses else "yellow")
 
 
 def _status(status: Status) -> Text:
@@ -204,7 +208,7 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, output: str =
         return BROKEN
     if output == DOT:
         print(chain.dot(views))
-        return BROKEN if any(view.problems for view in views) else WELL
+        return WELL if all(view.is_served for view in views) else BROKEN
     for number, view in enumerate(views):
         if number:
             console.print()
@@ -212,7 +216,7 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, output: str =
         print_chain(console, title, chain.steps(view), chain.to_do(view))
         for text in view.warnings:
             console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
-    return BROKEN if any(view.problems for view in views) else WELL
+    return WELL if all(view.is_served for view in views) else BROKEN
 
 
 def explain_route(config: Config, name: str, *, output: str = TEXT) -> int:
@@ -289,7 +293,8 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
         raise ConfigError([str(exc)]) from None
     try:
         with looked(config, refused_s) as survey:
-            answer = requests.answer(request, survey.device.observed, survey.device.facts, config.folder)
+            lookup = Lookup(survey.device.observed, survey.device.facts, config.folder)
+            answer = lookup.answer(request)
             owners = _owners(survey, answer)
             views = Views(survey, pools_asked=1)
             shown = [view for key in owners if (view := views.route(key)) is not None]
@@ -341,13 +346,15 @@ def print_chain(console: Console, title: str, steps: Sequence[Step], to_do: str)
     column = max(len(step.name) for step in steps)
     indent = column + 6
     for number, step in enumerate(steps):
-        mark, style = ("x", "bold red") if step.problems else ("+", "green")
+        mark, style = ("x", "bold red") if step.is_broken else ("!", "yellow") if step.problems else (
+            "+", "green")
         text = hanging(step.text, indent, console.width)
         line = Text("  ").append(mark, style).append(f" {step.name:<{column}}  {text}")
         console.print(line, soft_wrap=True)
         for problem in step.problems:
-            pointer = "first broken link: " if number == broken and problem is step.problems[0] else ""
-            text = hanging(f"{pointer}{problem}", indent, console.width)
+            is_first = step.is_broken and number == broken and problem is step.problems[0]
+            pointer = "first broken link: " if is_first else ""
+            text = hanging(f"{pointer}{problem.text}", indent, console.width)
             console.print(Text(f"{' ' * indent}{text}", "red"), soft_wrap=True)
     if to_do:
         console.print(Text(f"  {hanging(f'to do: {to_do}', 2, console.width)}", "bold"), soft_wrap=True)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from contextlib import ExitStack
 
-from f5router.admission.condition import DEVICE_PENDING
 from f5router.app.first_load import REFUSED_S
 from f5router.cli import survey, terminal
 from f5router.cli.survey import begin
@@ -15,6 +14,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model import names
 from f5router.model.cluster import Key
+from f5router.model.findings import DEVICE_PENDING
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Protocol, Self
 
 from f5router.admission import admission, validation
-from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED, EvaluatedRoute, Rejection
+from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, client_tls, edge, option_objects, pools, protection, route_tls, rules
 from f5router.desired.contributions import HostObjects
@@ -14,6 +14,7 @@ from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.findings import DEVICE_REJECTED, NOT_ADMITTED
 from f5router.model.limits import Steps
 from f5router.model.ltm import (
     Attachment,

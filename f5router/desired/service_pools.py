@@ -20,13 +20,14 @@ from f5router.model.objects import Ref
 from f5router.model.small import Groups
 from f5router.model.texts import (
     ADDRESSES_REFUSED,
+    ALL_WEIGHTS_ZERO,
     PODS_NOT_REACHED,
     SERVICE_NOT_FOUND,
     TOO_MANY_ENDPOINTS,
     UNSUPPORTED_PROTOCOL,
     Problem,
 )
-from f5router.network import node_ports, pool_members, static_routes
+from f5router.network import lacking_pods, node_ports, pool_members, static_routes
 from f5router.network.pool_members import LeftOut
 
 
@@ -215,6 +216,9 @@ class WantedPools:
         fields = {pools.Target(route.service, route.target_port): "spec.to.name"}
         for number, backend in enumerate(route.alternates):
             fields.setdefault(pools.target(route, backend), f"spec.alternateBackends[{number}].name")
+        if served and weights and not any(weights.values()):
+            yield Problem(ALL_WEIGHTS_ZERO, validation.field_of_origin(
+                route, "spec.to.weight: no Service has a weight above 0: clients get 503"))
         for target, field in fields.items():
             for reason, text in self._warnings_of(
                     route, target, field, shares, served=served, active=weights[target] > 0):
@@ -229,7 +233,7 @@ class WantedPools:
         elif self._config.nodeport:
             yield from node_ports.warnings(field, port, view) if served and active else ()
         elif active and not share.members and not share.left_out:
-            yield from pool_members.warnings(field, port, view, served=served)
+            yield from lacking_pods.warnings(field, port, view, served=served)
         clear = route.tls is None and not route.pods_speak_tls
         if served and active and (clear or (route.tls and route.tls.termination == "edge")):
             for text in pool_members.protocol_warnings(field, port, view):

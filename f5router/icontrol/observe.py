@@ -264,6 +264,7 @@ def virtual_facts(
         path,
         port=ltm_codec.destination_port(raw),
         address=ltm_codec.destination_address(raw),
+        enabled=raw.get("disabled") is not True,
         http=not read[HTTP].keys().isdisjoint(attached),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),

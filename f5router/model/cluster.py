@@ -305,6 +305,8 @@ class EndpointSlice:
     """Number of further ready addresses, beyond those that are kept."""
     draining: frozenset[str] = frozenset()
     """Addresses of pods that are ending but still serve, in canonical text form."""
+    unready: bool = False
+    """True if there are addresses of pods that are not ready."""
     idled: bool = False
     """As for a Service: OpenShift 3 notes it on the Endpoints object."""
     places: tuple[tuple[str, str], ...] = ()

@@ -21,6 +21,8 @@ class VirtualFacts:
     """Port of the destination; 0 for any."""
     address: str = field(default="", compare=False)
     """Address of the destination, without route domain; nothing on the device depends on it."""
+    enabled: bool = field(default=True, compare=False)
+    """False if somebody has disabled it; nothing that the router writes depends on it."""
     http: bool = True
     """True if it has an http profile."""
     client_ssl: tuple[str, ...] = ()

@@ -27,9 +27,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from f5router import __version__
-from f5router.admission.admission import DEVICE_REJECTED
 from f5router.admission.condition import Verdict
 from f5router.model.cluster import Key
+from f5router.model.findings import DEVICE_REJECTED
 from f5router.monitoring.collectors import IngressRouteCounts, ReadCounts, Sources
 from f5router.monitoring.traffic_counts import TrafficCounts
 from f5router.plan.change import AnyChange

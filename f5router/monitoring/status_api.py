@@ -27,7 +27,7 @@ from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Response
 from f5router.views.nodes import DeviceView, NodeView
 from f5router.views.records import ChangeView
-from f5router.views.routes import RouteSummary, RouteView, Status
+from f5router.views.route_view import RouteSummary, RouteView, Status
 
 MOST_PER_PAGE, PER_PAGE = 200, 50
 LONGEST_SEARCH = 253

@@ -7,13 +7,13 @@ API, ServiceSpec.
 
 import ipaddress
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 
 from f5router.model.cluster import Key, Node, Service, ServicePort
 from f5router.model.ltm import PoolMember
 from f5router.model.texts import NO_ENDPOINTS, NO_NODE_PORT, PORT_NOT_FOUND, WARNING, Findings, Problem
-from f5router.network import pool_members
+from f5router.network import lacking_pods, pool_members
 from f5router.network.pool_members import Candidate, Choice, ServiceEndpoints
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -212,12 +212,12 @@ def warnings(field: str, port: str, view: ServiceEndpoints) -> Iterator[Problem]
         return
     selected = ports(port, view)
     if not selected:
-        yield Problem(PORT_NOT_FOUND, f"spec.port.targetPort: Service {name} has no port {port}" if port else
-                      f"{field}: Service {name} has no TCP port")
+        text = lacking_pods.port_problem(port, replace(view, slices=()))
+        yield Problem(PORT_NOT_FOUND, f"{lacking_pods.PORT_FIELD if port else field}: {text}")
     elif without := [str(service_port.port) for service_port in selected if not service_port.node_port]:
         yield Problem(NO_NODE_PORT, f"{field}: port {', '.join(without)} of Service {name} has no nodePort")
     if view.listed and not places(view):
-        yield Problem(NO_ENDPOINTS, f"{field}: Service {name} has no ready endpoints")
+        yield Problem(NO_ENDPOINTS, f"{field}: {lacking_pods.no_pods(name, view)}")
     elif service.local and not view.listed:
         yield Problem(WARNING, (
             f"{field}: Service {name} has externalTrafficPolicy Local, and EndpointSlices may not be read: "

@@ -17,7 +17,7 @@ from f5router.model.cluster import EndpointSlice, Route, Service
 from f5router.model.device_facts import Doubt
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import LTMNode, NodeMap
-from f5router.model.texts import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Findings, Problem
+from f5router.model.texts import Findings
 from f5router.network import refused_addresses
 
 SHOWN = 3
@@ -202,28 +202,6 @@ def refusal_warning(field: str, name: str, refused: Mapping[str, str]) -> str:
     return f"{field}: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
 
 
-def warnings(field: str, port: str, view: ServiceEndpoints, *, served: bool) -> Iterator[Problem]:
-    """Yield why a Route to an existing Service has no pods.
-
-    Args:
-        field: the one that names the Service.
-        served: True if the Route is served at all.
-    """
-    if view.service is None:
-        return
-    name = view.service.key.name
-    if port and not _has_port(port, view):
-        yield Problem(PORT_NOT_FOUND, f"spec.port.targetPort: Service {name} has no port {port}")
-    elif served and (view.service.idled or any(slice_.idled for slice_ in view.slices)):
-        yield Problem(SERVICE_IDLED, (
-            f"{field}: Service {name} is idled, and requests through a BIG-IP do not wake its pods"))
-    elif served and view.service.type == "ExternalName":
-        yield Problem(EXTERNAL_NAME, (
-            f"{field}: Service {name} has the type ExternalName, whose host name is not looked up"))
-    elif served:
-        yield Problem(NO_ENDPOINTS, f"{field}: Service {name} has no ready endpoints")
-
-
 def protocol_warnings(field: str, port: str, view: ServiceEndpoints) -> Iterator[str]:
     """Yield that pods want another protocol than the BIG-IP speaks to them.
 
@@ -237,14 +215,6 @@ def protocol_warnings(field: str, port: str, view: ServiceEndpoints) -> Iterator
     if spoken := sorted(names & set(HTTP2)):
         yield (f"{field}: Service {view.service.key.name} has appProtocol {spoken[0]}; its pods get HTTP/1.1 "
                "all the same")
-
-
-def _has_port(wanted: str, view: ServiceEndpoints) -> bool:
-    """True if the endpoints have the port; without endpoints, if the Service has it."""
-    if pod_ports := [port for slice_ in view.slices for port in slice_.ports]:
-        return any(wanted in (port.name, str(port.port)) for port in pod_ports)
-    ports = view.service.ports if view.service else ()
-    return any(wanted in (port.name, port.target_port) for port in ports)
 
 
 Backing = TypeVar("Backing", bound=Hashable)

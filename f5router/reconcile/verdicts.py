@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Set
 
-from f5router.admission.admission import DEVICE_REJECTED, EXTERNAL
 from f5router.admission.condition import PENDING, Verdict
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, BigIPError, Unconfirmed
+from f5router.model.findings import DEVICE_REJECTED, EXTERNAL
 from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.net import StaticRoute

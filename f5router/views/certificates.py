@@ -10,6 +10,7 @@ from cryptography import x509
 from f5router.admission import pem
 from f5router.model.client_tls import LONGEST, timestamp
 from f5router.model.cluster import Route
+from f5router.model.findings import INVALID
 from f5router.model.route_options import DEFAULTS
 from f5router.model.texts import bounded
 
@@ -36,6 +37,8 @@ class CertificateView:
     """Whole days until it expires; below 0 once it has."""
     problem: str = ""
     """Why clients may refuse it; "" if nothing is wrong with it."""
+    code: str = ""
+    """Code of the problem."""
 
 
 def view(text: str, host: str, now: datetime.datetime) -> CertificateView:
@@ -43,14 +46,14 @@ def view(text: str, host: str, now: datetime.datetime) -> CertificateView:
     try:
         certificate = x509.load_pem_x509_certificate(text.encode())
     except Exception as exc:  # not only ValueError: InvalidVersion and others
-        return CertificateView(problem=f"it cannot be read ({type(exc).__name__})")
+        return CertificateView(problem=f"it cannot be read ({type(exc).__name__})", code=INVALID)
     subject, issuer = _shown(pem.name(certificate, "subject")), _shown(pem.name(certificate, "issuer"))
     if (validity := pem.validity(certificate)) is None:
-        return CertificateView(subject, issuer, problem="its dates or names cannot be read")
-    first = next((text for _, text in validity.problems(host, now)), "")
+        return CertificateView(subject, issuer, problem="its dates or names cannot be read", code=INVALID)
+    code, first = next(iter(validity.problems(host, now)), ("", ""))
     names = tuple(bounded(name, LONGEST) for name in validity.names[:MOST_NAMES])
     return CertificateView(subject, issuer, names, timestamp(validity.begin), timestamp(validity.end),
-                           (validity.end - now).days, first)
+                           (validity.end - now).days, first, code)
 
 
 def _shown(name: x509.Name | None) -> str:

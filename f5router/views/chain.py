@@ -7,44 +7,19 @@ is at https://graphviz.org/doc/info/lang.html; the status page draws the same (m
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from f5router.model import names
+from f5router.model import findings, names
 from f5router.model.cluster import PathMatch
+from f5router.model.findings import Finding, Link, finding, loses
 from f5router.model.texts import printable
 from f5router.views.nodes import NodeView
 from f5router.views.requests import State
-from f5router.views.routes import DOWN, Link, MemberView, PoolView, RouteView, RuleView, Status
+from f5router.views.route_view import DOWN, MemberView, PoolView, RouteView, RuleView, Status
 
 MOST_MEMBERS = 20
 """Maximum number of members that are listed; further members are counted."""
 
 NOWHERE = "503 on purpose: this Route is not served over HTTP"
 """Meaning of a Rule that shields a Route from redirects of other Routes of its host."""
-
-TO_DO = {
-    Link.ROUTE: "{remedy} (docs/routes.md#{anchor})",
-    Link.VIRTUAL_SERVER: "create it, or name another with --f5-http-vserver and --f5-https-vserver; "
-                         "`f5router doctor` checks it",
-    Link.CERTIFICATE: "renew the certificate, or use one that has {host} among its names",
-    Link.RULE: "a running router writes it within a minute; if it does not, see its log: kubectl logs "
-               "deployment/f5router",
-    Link.POOL: "oc get endpointslices -n {namespace}: the Service needs pods that are ready",
-    Link.MEMBER: "check the pod, its port, and the monitor of the pool",
-    Link.NODE: "`f5router explain node NAME` shows the way to the pods of the Node",
-}
-"""How to fix a broken link, in addition to its text."""
-
-REMEDIES = {
-    "NoHostValue": "set spec.host, or ask the administrator for --hostname-template",
-    "InvalidHost": "correct the field that is named",
-    "HostAlreadyClaimed": "use another host or path, or have the other Route removed",
-    "RouteNotAdmitted": "correct the field that is named, or ask the administrator to allow it",
-    "ExtendedValidationFailed": "correct the field that is named",
-    "ExternalCertificateValidationFailed": "create or correct the Secret that is named",
-    "DeviceRejected": "change what the BIG-IP refuses; `f5router doctor` checks everything outside the Route",
-    "DevicePending": "the router retries by itself; if it keeps failing, `f5router doctor` shows the cause",
-}
-"""How to fix a Route, by the reason in its status; docs/routes.md has more on each reason."""
-_ANY_REASON = "reasons-in-the-status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,34 +28,39 @@ class Step:
 
     name: str
     text: str
-    problems: tuple[str, ...] = ()
+    problems: tuple[Finding, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """True if requests are lost here."""
+        return loses(self.problems)
 
 
 def steps(route: RouteView) -> list[Step]:
     """Return the steps of a Route from the client to the pods, each with its problems."""
-    return [Step(name, text, tuple(problem.text for problem in route.problems
-                                   if problem.link in links and problem.text.startswith(subject)))
-            for name, text, subject, links in _parts(route)]
+    return [Step(name, text, tuple(problem for problem in route.problems
+                                   if problem.link in links and problem.at == at))
+            for name, text, at, links in _parts(route)]
 
 
 def to_do(route: RouteView) -> str:
-    """Return how to fix the first broken link; "" if no link is known to be broken."""
-    if not route.problems:
+    """Return how to fix what loses requests, else the first of what is wrong; "" if nothing is."""
+    first = next((each for each in route.problems if each.loses), next(iter(route.problems), None))
+    if first is None:
         return ""
-    first = route.problems[0]
-    known = route.reason in REMEDIES
-    return TO_DO[first.link].format(
-        namespace=route.namespace, host=route.host, anchor=route.reason.lower() if known else _ANY_REASON,
-        remedy=REMEDIES[route.reason] if known else "see the reason, and what to do about it")
+    how = first.to_do(namespace=route.namespace, name=route.name, host=route.host)
+    return f"{how} ({first.page})"
 
 
 def first_broken(chain: Iterable[Step]) -> int | None:
-    """Return the index of the first broken step; None without a broken step."""
-    return next((number for number, step in enumerate(chain) if step.problems), None)
+    """Return the index of the first step that loses requests, or has problems if none does; None without."""
+    steps = list(chain)
+    return next((number for number, step in enumerate(steps) if step.is_broken), next(
+        (number for number, step in enumerate(steps) if step.problems), None))
 
 
 _Part = tuple[str, str, str, tuple[Link, ...]]
-"""Name, text, prefix of the texts of its problems, and their links."""
+"""Name, text, the object that its problems are at, and their links."""
 
 
 def _parts(route: RouteView) -> Iterator[_Part]:
@@ -95,21 +75,26 @@ def _parts(route: RouteView) -> Iterator[_Part]:
         return
     for server in route.virtual_servers:
         where = f"{server.address or '*'} port {server.port or '*'}"
-        yield "virtual server", f"{server.path}, {where}", f"{server.path} ", (Link.VIRTUAL_SERVER,)
+        yield "virtual server", f"{server.path}, {where}", server.path, (Link.VIRTUAL_SERVER,)
     if (certificate := route.certificate) is not None:
         yield "certificate", f"{certificate.subject}, until {certificate.not_after}", "", (Link.CERTIFICATE,)
     for rule in route.rules:
         text = f"{rule.name} in {rule.container}: {rule.conditions or 'every request'} -> {rule.action}"
         nowhere = f", {NOWHERE}" if rule.action.endswith(f"/{names.NOWHERE_POOL}") else ""
-        yield "rule", f"{text}{nowhere}", f"{rule.name} in {rule.container}: ", (Link.RULE,)
+        yield "rule", f"{text}{nowhere}", f"{rule.name} in {rule.container}", (Link.RULE,)
+    faulty = {problem.at for problem in route.problems if problem.link is Link.RULE}
+    for at in sorted(faulty & {f"{obj.kind} {obj.path}" for obj in route.objects}):
+        yield "object", at, at, (Link.RULE,)
     if (pool := route.pool) is not None:
         members = f"{len(pool.members)} member{'' if len(pool.members) == 1 else 's'}"
         connections = "" if pool.connections is None else (
             f", {pool.connections:,} open connection{'' if pool.connections == 1 else 's'}, "
             f"{pool.opened:,} so far")
         yield ("pool", f"{pool.path}, {pool.load_balancing}, monitor {pool.monitor or 'none'}, {members}"
-               f"{connections}", "", (Link.POOL,))
+               f"{connections}", pool.path, (Link.POOL,))
         yield from _members(pool.members)
+    for request in route.requests:
+        yield "request", f"{request.url}: {request.outcome}", request.url, (Link.REQUEST,)
 
 
 def _paths(route: RouteView) -> str:
@@ -125,11 +110,11 @@ def _members(members: tuple[MemberView, ...]) -> Iterator[_Part]:
     """Yield the members, broken members first, and then the broken Nodes."""
     ordered = sorted(members, key=_is_well)
     for member in ordered[:MOST_MEMBERS]:
-        yield "member", _member(member), f"{member.address} port {member.port} ", (Link.MEMBER,)
+        yield "member", _member(member), f"{member.address} port {member.port}", (Link.MEMBER,)
     if len(ordered) > MOST_MEMBERS:
         yield "member", f"and {len(ordered) - MOST_MEMBERS} more", "", ()
     for node in sorted({member.node for member in members if member.node_problem}):
-        yield "Node", node, f"{node}: ", (Link.NODE,)
+        yield "Node", node, node, (Link.NODE,)
 
 
 def _is_well(member: MemberView) -> bool:
@@ -147,14 +132,19 @@ def of_node(node: NodeView) -> list[Step]:
     """Return the steps of a Node: its addresses, and each way to its pods."""
     ready = "ready" if node.ready else "not ready"
     chain = [Step("Node", f"{node.name}, {', '.join(node.addresses) or 'no address'}, {ready}",
-                  () if node.ready else ("it is not ready",)),
+                  () if node.ready else _of_a_node("it is not ready")),
              Step("pods", ", ".join(node.networks) or "no pod network is known")]
     chain += [Step(way.kind, f"{way.name} -> {way.target}, {way.state.value}",
-                   () if way.state == State.IN_PLACE else (way.problem or f"it {_verb(way.state)}",))
+                   () if way.state == State.IN_PLACE else _of_a_node(
+                       way.problem or f"it {_verb(way.state)}"))
               for way in node.ways]
     if not node.ways:
         chain.append(Step("way", "the router provides none: the BIG-IP has its own, or uses node ports"))
     return chain
+
+
+def _of_a_node(text: str) -> tuple[Finding, ...]:
+    return (finding(Link.NODE, findings.NODE_NOT_REACHED, text),)
 
 
 def _verb(state: State) -> str:
@@ -209,18 +199,18 @@ def boxes(route: RouteView) -> list[Box]:
     entry = len(drawn) - 1
     servers = range(len(drawn), len(drawn) + len(route.virtual_servers))
     drawn += [Box(("virtual server", server.path, f"{server.address or '*'} port {server.port or '*'}"),
-                  _problems(route, Link.VIRTUAL_SERVER, f"{server.path} "), (entry,))
+                  _problems(route, Link.VIRTUAL_SERVER, server.path), (entry,))
               for server in route.virtual_servers]
     rules = range(len(drawn), len(drawn) + len(route.rules))
     drawn += [Box(("rule", f"{rule.name} in {rule.container}", rule.conditions, rule.action),
-                  _problems(route, Link.RULE, f"{rule.name} in {rule.container}: "),
+                  _problems(route, Link.RULE, f"{rule.name} in {rule.container}"),
                   _server_of(rule, route, servers) or (entry,)) for rule in route.rules]
     if route.pool is None:
         return drawn
     leading = tuple(place for place, rule in zip(rules, route.rules, strict=True)
                     if rule.action == f"pool {route.pool.path}")
-    drawn.append(Box(("pool", route.pool.path, route.pool.load_balancing), _problems(route, Link.POOL),
-                     leading or (len(drawn) - 1,)))
+    drawn.append(Box(("pool", route.pool.path, route.pool.load_balancing),
+                     _problems(route, Link.POOL, route.pool.path), leading or (len(drawn) - 1,)))
     return drawn + _behind_pool(route, route.pool, len(drawn) - 1)
 
 
@@ -240,14 +230,14 @@ def _behind_pool(route: RouteView, pool: PoolView, place: int) -> list[Box]:
         words = (member.health, "" if member.session == "enabled" else member.session)
         name = f"{member.address} port {member.port}"
         drawn.append(Box(("member", name, ", ".join(filter(None, words))),
-                         _problems(route, Link.MEMBER, f"{name} "), (place,)))
+                         _problems(route, Link.MEMBER, name), (place,)))
         if member.node:
             nodes.setdefault(member.node, []).append(at)
     if len(members) > MOST_DRAWN:
         drawn.append(Box(("members", f"{len(members) - MOST_DRAWN} more"), (), (place,)))
     vteps = {member.node: member.vtep for member in shown}
     return drawn + [Box(("Node", node, f"by way of {vteps[node]}" if vteps[node] else ""),
-                        _problems(route, Link.NODE, f"{node}: "), tuple(parents))
+                        _problems(route, Link.NODE, node), tuple(parents))
                     for node, parents in nodes.items()]
 
 
@@ -255,9 +245,8 @@ def _is_drawn_well(member: MemberView) -> bool:
     return member.state == State.IN_PLACE and member.health != DOWN and not member.node_problem
 
 
-def _problems(route: RouteView, link: Link, subject: str = "") -> tuple[str, ...]:
-    return tuple(problem.text for problem in route.problems
-                 if problem.link == link and problem.text.startswith(subject))
+def _problems(route: RouteView, link: Link, at: str = "") -> tuple[str, ...]:
+    return tuple(problem.text for problem in route.problems if problem.link == link and problem.at == at)
 
 
 def _quoted(text: str) -> str:

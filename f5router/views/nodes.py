@@ -41,6 +41,8 @@ class NodeView:
     """None where the BIG-IP needs none: it reaches pods by its own routes, or by node ports."""
     problem: str = ""
     """Why its pods may not be reached; "" if nothing is known to be wrong."""
+    is_reached: bool = True
+    """False if the BIG-IP has no way to its pods; a Node that is not ready may still be reached."""
 
 
 class Locator:
@@ -80,7 +82,8 @@ def view(record: NodeRecord) -> NodeView:
     if broken is not None:
         problem = f"{broken.kind} {broken.name}: {broken.problem or broken.state.value}"
     return NodeView(node.key.name, node.internal_ips, node.ready, not node.unschedulable,
-                    vxlan.vtep(node, record.subnet), _networks(record), ways, problem)
+                    vxlan.vtep(node, record.subnet), _networks(record), ways, problem,
+                    is_reached=broken is None and not record.problem)
 
 
 def _networks(record: NodeRecord) -> tuple[str, ...]:

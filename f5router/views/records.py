@@ -19,6 +19,7 @@ from f5router.model.cluster import HostSubnet, Key, Node
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
+from f5router.model.texts import Problem
 from f5router.plan.change import AnyChange
 from f5router.plan.changes import cause
 from f5router.reconcile.report import Report
@@ -44,7 +45,7 @@ class RouteRecord:
     known: Known
     waits_for: str = ""
     """Reason why the objects of an admitted Route cannot be written yet; "" for none."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
     objects: tuple[NeededObject, ...] = ()
     """The objects that its requests need, in the order of their kinds and paths."""
     pool: Ref | None = None

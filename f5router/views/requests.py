@@ -8,6 +8,8 @@ health checks, are not looked at.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import merge
+from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -70,16 +72,96 @@ def parse(url: str) -> Request:
     return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", port)
 
 
-def answer(request: Request, objects: Mapping[Ref, Object], facts: DeviceFacts, folder: str) -> Answer:
-    """Evaluate the router's objects on the device for a request. Args: folder: the router's."""
-    virtual = facts.https if request.scheme == HTTPS else facts.http
-    if virtual is None or not virtual.exists:
-        which = virtual.path if virtual else f"for {request.scheme}"
-        return Answer((f"virtual server {which} is not there: nobody answers",))
-    steps = [f"virtual server {virtual.path}, {virtual.address or '*'} port {virtual.port or '*'}"]
-    if request.scheme == HTTPS and (passed := _passthrough(request, objects, folder, steps)):
-        return passed
-    return _by_policy(request, virtual, objects, steps)
+class Lookup:
+    """Answers to requests, by the router's objects on the device; each Rule is sorted in once."""
+
+    def __init__(self, objects: Mapping[Ref, Object], facts: DeviceFacts, folder: str):
+        """Args: folder: the router's."""
+        self._objects, self._facts, self._folder = objects, facts, folder
+        self._policies: dict[str, list[str]] = {}
+        """Full paths of the policies by virtual server, in order."""
+        rules: dict[str, list[Rule]] = {}
+        for obj in objects.values():
+            if isinstance(obj, Rule):
+                rules.setdefault(obj.policy, []).append(obj)
+            elif isinstance(obj, Attachment) and obj.target_kind == Policy.KIND:
+                self._policies.setdefault(obj.virtual, []).append(obj.target)
+        self._rules = {policy: _SortedRules(each) for policy, each in rules.items()}
+
+    def answer(self, request: Request) -> Answer:
+        """Return the outcome of a request."""
+        virtual = self._facts.https if request.scheme == HTTPS else self._facts.http
+        if virtual is None or not virtual.exists:
+            which = virtual.path if virtual else f"for {request.scheme}"
+            return Answer((f"virtual server {which} is not there: nobody answers",))
+        if not virtual.enabled:
+            return Answer((f"virtual server {virtual.path} is disabled: nobody answers",))
+        steps = [f"virtual server {virtual.path}, {virtual.address or '*'} port {virtual.port or '*'}"]
+        if request.scheme == HTTPS and (
+                passed := _passthrough(request, self._objects, self._folder, steps)):
+            return passed
+        return self._by_policy(request, virtual, steps)
+
+    def _by_policy(self, request: Request, virtual: VirtualFacts, steps: list[str]) -> Answer:
+        policies = sorted(self._policies.get(virtual.path, ()))
+        if not policies:
+            steps.append(f"no policy of the router is attached to {virtual.path}: its default pool answers, "
+                         "if there is one")
+            return Answer(tuple(steps))
+        doubts: list[str] = []
+        for policy in policies:
+            rules = self._rules.get(policy, _NO_RULES)
+            strategy = self._objects.get(Ref(Policy.KIND, policy))
+            if isinstance(strategy, Policy) and strategy.strategy != "first-match":
+                doubts.append(f"policy {policy} has the strategy {strategy.strategy}")
+            doubts += [f"rule {rule.name} of {policy} has a form that is not evaluated"
+                       for rule in rules.odd]
+            if (first := rules.first(request)) is not None:
+                number, rule = first
+                steps.append(f"policy {policy}, rule {number + 1} of {len(rules)}: {rule.name} matches")
+                return _carried_out(request, rule, self._objects, steps, "; ".join(doubts[:1]))
+            steps.append(f"policy {policy}: none of {len(rules)} rules matches")
+        steps.append(f"no Route has this host and path over {request.scheme.upper()}: the answer is 503, or "
+                     "the router's page for this")
+        return Answer(tuple(steps), doubt="; ".join(doubts[:1]))
+
+
+class _SortedRules:
+    """The Rules of a policy in their order, found by the Host that they name."""
+
+    def __init__(self, rules: Iterable[Rule]):
+        ordered = sorted(rules, key=lambda rule: rule.ordinal)
+        self.odd = [rule for rule in ordered if isinstance(rule.conditions, Foreign)]
+        """Rules of a form that is not evaluated."""
+        self._length = len(ordered)
+        self._by_host: dict[str, list[tuple[int, Rule]]] = {}
+        self._other: list[tuple[int, Rule]] = []
+        """Rules for more than one Host, such as those of wildcards."""
+        for number, rule in enumerate(ordered):
+            for host in _exact_hosts(rule) or ():
+                self._by_host.setdefault(host, []).append((number, rule))
+            if not _exact_hosts(rule):
+                self._other.append((number, rule))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def first(self, request: Request) -> tuple[int, Rule] | None:
+        """Return the first Rule that matches a request, with its number from 0."""
+        candidates = merge(self._by_host.get(request.host, ()), self._other, key=itemgetter(0))
+        return next(((number, rule) for number, rule in candidates
+                     if not isinstance(rule.conditions, Foreign)
+                     and all(_matches(condition, request) for condition in rule.conditions)), None)
+
+
+_NO_RULES = _SortedRules(())
+
+
+def _exact_hosts(rule: Rule) -> frozenset[str]:
+    """Return the Hosts, in lower case, that a condition of a Rule names in full; empty if none does."""
+    conditions = () if isinstance(rule.conditions, Foreign) else rule.conditions
+    return next((frozenset(value.lower() for value in condition.values) for condition in conditions
+                 if condition.selector == "host" and condition.operator == "equals"), frozenset())
 
 
 # --- passthrough -------------------------------------------------------------------------
@@ -104,38 +186,6 @@ def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str,
 
 
 # --- policies ----------------------------------------------------------------------------
-
-
-def _by_policy(request: Request, virtual: VirtualFacts, objects: Mapping[Ref, Object],
-               steps: list[str]) -> Answer:
-    policies = sorted(obj.target for obj in objects.values() if isinstance(obj, Attachment)
-                      and obj.virtual == virtual.path and obj.target_kind == Policy.KIND)
-    if not policies:
-        steps.append(f"no policy of the router is attached to {virtual.path}: its default pool answers, if "
-                     "there is one")
-        return Answer(tuple(steps))
-    doubts: list[str] = []
-    for policy in policies:
-        rules = sorted((obj for obj in objects.values() if isinstance(obj, Rule) and obj.policy == policy),
-                       key=lambda rule: rule.ordinal)
-        strategy = objects.get(Ref(Policy.KIND, policy))
-        if isinstance(strategy, Policy) and strategy.strategy != "first-match":
-            doubts.append(f"policy {policy} has the strategy {strategy.strategy}")
-        doubts += [f"rule {rule.name} of {policy} has a form that is not evaluated" for rule in rules
-                   if isinstance(rule.conditions, Foreign)]
-        if (rule := _first(request, rules)) is not None:
-            place = f"rule {rules.index(rule) + 1} of {len(rules)}"
-            steps.append(f"policy {policy}, {place}: {rule.name} matches")
-            return _carried_out(request, rule, objects, steps, "; ".join(doubts[:1]))
-        steps.append(f"policy {policy}: none of {len(rules)} rules matches")
-    steps.append(f"no Route has this host and path over {request.scheme.upper()}: the answer is 503, or the "
-                 "router's page for this")
-    return Answer(tuple(steps), doubt="; ".join(doubts[:1]))
-
-
-def _first(request: Request, rules: Iterable[Rule]) -> Rule | None:
-    return next((rule for rule in rules if not isinstance(rule.conditions, Foreign)
-                 and all(_matches(condition, request) for condition in rule.conditions)), None)
 
 
 def _matches(condition: Condition, request: Request) -> bool:
@@ -224,6 +274,8 @@ class NeededObject(NamedTuple):
     """None if it is not on the device."""
     refusal: str = ""
     """Why the device refused its last write; "" if it did not."""
+    left_out: bool = False
+    """True for a pool that is written but for the members that the device refused."""
 
     @property
     def state(self) -> State:

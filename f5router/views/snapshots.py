@@ -11,6 +11,7 @@ from f5router.model import tls_names
 from f5router.model.cluster import Key
 from f5router.model.limits import Steps
 from f5router.model.ltm import CertFile, ClientSSL
+from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.reconcile.reconciler import Reconciler
 from f5router.views.records import Known, NodeRecord, RouteRecord
@@ -29,7 +30,7 @@ def route(reconciler: Reconciler, key: Key, known: Known | None = None) -> Route
         return None
     return RouteRecord(
         evaluated, known or Known(reconciler.verdicts.verdict(key)), reconciler.verdicts.waits_for(key),
-        tuple(text for _, text in reconciler.warnings(key)),
+        reconciler.warnings(key),
         _needed(reconciler, sorted(engine.closure(engine.uses(key)))),
         engine.pool_of(key), _certificate(reconciler, evaluated), device.facts.http, device.facts.https)
 
@@ -67,7 +68,8 @@ def _needed(reconciler: Reconciler, refs: Iterable[Ref]) -> tuple[NeededObject, 
     desired, observed, failures = reconciler.engine.objects, reconciler.device.observed, reconciler.failures
     return tuple(
         NeededObject(ref, desired.get(ref), observed.get(ref),
-                     reconciler.table.error(ref).text if ref in failures else "")
+                     reconciler.table.error(ref).text if ref in failures else "",
+                     ref in failures and isinstance(reconciler.table.error(ref), Incomplete))
         for ref in refs)
 
 

@@ -22,17 +22,19 @@ from f5router.config.parsers import Address
 from f5router.kube.api import decode, documents
 from f5router.kube.api.fields import DecodeError
 from f5router.logs import log_output
+from f5router.model import findings
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
+from f5router.model.findings import Link, finding
 from f5router.model.ltm import DataGroup, IRule, Record, Rule
+from f5router.model.texts import NO_ENDPOINTS
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.plan import changes
 from f5router.plan.changes import Preview, RejectedRoute
-from f5router.views import chain, routes
-from f5router.views.certificates import CertificateView
-from f5router.views.routes import OptionView
+from f5router.views import chain, route_view
+from f5router.views.certificates import CertificateView, OptionView
 from tests import manifests
 from tests.feature.browser import chromium
 from tests.hostile import TEXTS
@@ -125,20 +127,21 @@ def test_nothing_becomes_tcl(bench):
     assert not any(isinstance(obj, DataGroup) and MARK in obj.path for obj in bench.engine.objects.values())
 
 
-def filled(given: Iterator[str], more: int = 1) -> routes.RouteView:
+def filled(given: Iterator[str], more: int = 1) -> route_view.RouteView:
     """A view with a text of its own in every field. Args: more: number of them in lists."""
     own = {field.name: next(given) for field in dataclasses.fields(ROUTE)
            if getattr(ROUTE, field.name) == "" or field.name in ("namespace", "id", "name", "host")}
     first, second, *others = itertools.islice(given, more + 2)
     return dataclasses.replace(
         ROUTE, **own, warnings=tuple(others),
-        services=(routes.ServiceView(first, second, 1),), options=(OptionView(first, second),),
-        virtual_servers=(routes.VirtualServerView(first, second, 80, exists=True),),
+        services=(route_view.ServiceView(first, second, 1),), options=(OptionView(first, second),),
+        virtual_servers=(route_view.VirtualServerView(first, second, 80, exists=True),),
         rules=(dataclasses.replace(ROUTE.rules[0], name=first, conditions=second, action=first),),
         pool=dataclasses.replace(ROUTE.pool, path=second, members=(
             dataclasses.replace(ROUTE.pool.members[0], address=first, node=second),)),
         certificate=CertificateView(first, second, tuple(others), first, second, 1, first),
-        problems=(routes.BrokenLink(routes.Link.ROUTE, first), routes.BrokenLink(routes.Link.POOL, second)))
+        requests=(route_view.RequestView(first, served=True, outcome=second),),
+        problems=(finding(Link.ROUTE, findings.CLAIMED, first), finding(Link.POOL, NO_ENDPOINTS, second)))
 
 
 def test_on_a_terminal(monkeypatch):
@@ -203,8 +206,9 @@ class Hostile(Stub):
 
 
 DETAILS = 20
-SUMMARY = routes.RouteSummary(
-    Key("", ""), "Route", "a", "a.com", "/", "web", "", routes.Status.PENDING, "", is_warned=False, text="")
+SUMMARY = route_view.RouteSummary(
+    Key("", ""), "Route", "a", "a.com", "/", "web", "", route_view.Status.PENDING, "", is_warned=False,
+    text="")
 FOREIGN = """
 return [...document.querySelectorAll('#view *')].map((each) => each.localName)
     .filter((name) => !arguments[0].includes(name))"""

@@ -62,14 +62,14 @@ def test_get_routes(site):
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines == [
-        ["NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "BROKEN"],
+        ["NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "WHY"],
         ["bank", "branch", "IngressRoute", "tree.com", "/bank", "admitted", "-"],
-        ["bank", "late", "Route", "www.example.com", "/", "rejected", "route"],
+        ["bank", "late", "Route", "www.example.com", "/", "rejected", "HostAlreadyClaimed"],
         ["shop", "a", "Route", "www.example.com", "/", "admitted", "-"],
         ["shop", "b", "Route", "www.example.com", "/api", "admitted", "-"],
         ["shop", "c", "Route", "c.com", "/", "admitted", "-"],
-        ["shop", "new", "Route", "new.com", "/", "pending", "rule"],
-        ["shop", "none", "Route", "idle.com", "/", "admitted", "pool"],
+        ["shop", "new", "Route", "new.com", "/", "pending", "RuleNotInPlace"],
+        ["shop", "none", "Route", "idle.com", "/", "admitted", "NoEndpoints"],
         ["shop", "root", "IngressRoute", "tree.com", "/", "admitted", "-"],
         ["shop", "site", "Ingress", "i.com", "/", "admitted", "-"]]
     assert not any(line.endswith(" ") for line in result.stdout.splitlines())
@@ -97,7 +97,7 @@ def test_explain_a_route_that_is_served(site):
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
         ["Route", "shop/a:"], ["+", "object"], ["+", "admission"], ["+", "options"], ["+", "virtual"],
-        ["+", "rule"], ["+", "pool"], ["+", "member"], ["+", "member"]]
+        ["+", "rule"], ["+", "pool"], ["+", "member"], ["+", "member"], ["+", "request"]]
     assert "member          10.1.1.1 port 8080, up, Node node-1, by way of 10.3.0.1\n" in result.stdout
     assert "2 members, 0 open connections, 0 so far\n" in " ".join(result.stdout.split(" "))
 
@@ -115,8 +115,8 @@ def test_a_route_as_a_graph(site):
                  "use another host or path", id="rejected"),
     pytest.param(("route", "shop/new"), "shop_new in /Common/openshift_insecure_routes: it is not on",
                  "a running router writes it", id="not yet written"),
-    pytest.param(("host", "IDLE.com."), "has no members: no pod of its Services is ready",
-                 "oc get endpointslices -n shop", id="no pods"),
+    pytest.param(("host", "IDLE.com."), "spec.to.name: Service idle has no ready endpoints",
+                 "see why the pods are not ready", id="no pods"),
 ])
 def test_the_first_broken_link(site, arguments, broken, to_do):
     result = invoke(site, "explain", *arguments)

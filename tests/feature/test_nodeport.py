@@ -236,7 +236,7 @@ def test_local(two):
     until(router, lambda known: not known.slices[web][slice_].nodes)
     assert members(two) == set()
     assert router.reporter.events.flush(waiting.DEADLINE_S)
-    assert "spec.to.name: Service web has no ready endpoints" in warned(two)
+    assert any("Service web has no ready endpoints: it has pods" in text for text in warned(two))
 
 
 def test_local_without_the_right_on_endpoints(two):

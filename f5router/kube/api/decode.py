@@ -214,7 +214,8 @@ def endpoint_slice(obj: JSON, *, placed: bool = False, located: bool = False) ->
     if not owner or obj.get("addressType") == "FQDN":
         return None
     ready, draining = [], []
-    for endpoint in fields.objects(obj.get("endpoints")):
+    endpoints = fields.objects(obj.get("endpoints"))
+    for endpoint in endpoints:
         conditions = fields.mapping(endpoint.get("conditions"))
         if conditions.get("ready") is not False:
             ready.append(endpoint)
@@ -226,7 +227,8 @@ def endpoint_slice(obj: JSON, *, placed: bool = False, located: bool = False) ->
     with_pods = (endpoint for endpoint in ready if placed and fields.items(endpoint.get("addresses")))
     return EndpointSlice(
         name, intern(owner), usable, ports, _places(with_pods), max(0, len(texts) - MOST_ADDRESSES),
-        _parsed(leaving[:MOST_ADDRESSES]) - usable, places=_located(
+        _parsed(leaving[:MOST_ADDRESSES]) - usable, unready=len(ready) + len(draining) < len(endpoints),
+        places=_located(
             (text, endpoint) for endpoint in ready for text in fields.items(endpoint.get("addresses"))
         ) if located else ())
 
@@ -268,6 +270,7 @@ def _subset(name: Key, owner: str, subset: JSON, *, placed: bool, located: bool,
     endpoints, ports = fields.objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
     return EndpointSlice(name, owner, _parsed(item.get("ip") for item in endpoints[:most]), ports,
                          _places(endpoints) if placed else frozenset(), max(0, len(endpoints) - most),
+                         unready=bool(subset.get("notReadyAddresses")),
                          places=_located((item.get("ip"), item) for item in endpoints[:most])
                          if located else ())
 

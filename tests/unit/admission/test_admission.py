@@ -12,15 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
-from f5router.admission.admission import (
-    CLAIMED,
-    INVALID,
-    INVALID_HOST,
-    NO_HOST,
-    NOT_ADMITTED,
-    Naming,
-)
+from f5router.admission.admission import Naming
 from f5router.model.cluster import Backend, Key, PathMatch, Route, RouteTLS
+from f5router.model.findings import CLAIMED, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
 from tests import strategies
 from tests.builders import identity, route
 from tests.rows import rows

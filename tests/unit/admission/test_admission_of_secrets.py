@@ -5,11 +5,8 @@ from dataclasses import replace
 import pytest
 
 from f5router.admission import admission
-from f5router.admission.admission import (
-    EXTERNAL,
-    INVALID,
-)
 from f5router.model.cluster import CA_CRT, TLS_CRT, Key, PodAuthority
+from f5router.model.findings import EXTERNAL, INVALID
 from tests.builders import Identity, route, secret
 from tests.unit.admission.test_admission import ID, OTHER, SETTINGS
 

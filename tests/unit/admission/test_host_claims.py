@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
-from f5router.admission.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, AdmissionPolicy
+from f5router.admission.admission import AdmissionPolicy
+from f5router.model.findings import CLAIMED, INVALID_HOST, NOT_ADMITTED
 from tests import strategies
 from tests.builders import route
 from tests.examples import examples

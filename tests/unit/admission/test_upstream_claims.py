@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
-from f5router.admission.admission import CLAIMED, AdmissionPolicy
+from f5router.admission.admission import AdmissionPolicy
+from f5router.model.findings import CLAIMED
 from tests.builders import route
 from tests.examples import examples
 from tests.rows import rows

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.admission import condition
-from f5router.admission.admission import CLAIMED, Rejection
+from f5router.admission.admission import Rejection
 from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import NOT_SERVED, NOTICED
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
+from f5router.model.findings import CLAIMED
 from f5router.model.texts import Findings, Problem
 from f5router.reconcile.report import Report
 from tests.builders import route, virtual

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.admission.admission import CLAIMED, AdmissionPolicy, Naming
+from f5router.admission.admission import AdmissionPolicy, Naming
 from f5router.admission.certificates import CheckQueue
 from f5router.desired import route_objects
 from f5router.desired.engine import Engine
@@ -23,6 +23,7 @@ from f5router.model.cluster import (
 )
 from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.findings import CLAIMED
 from f5router.model.ltm import Pool, Rule
 from f5router.model.route_options import RouteOptions
 from f5router.model.selection import NamespaceFilter

@@ -232,7 +232,8 @@ def test_warns_of_a_service_without_node_ports():
                               "(--pool-member-type), which only types NodePort and LoadBalancer have"),)
     local = (("Warning", "spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may "
                          "not be read: Nodes without a pod of it are members too"),)
-    no_endpoints = (("NoEndpoints", "spec.to.name: Service web has no ready endpoints"),)
+    no_endpoints = (("NoEndpoints", "spec.to.name: Service web has no ready endpoints, and no others: it "
+                    "selects no pod that runs"),)
     engine.apply(delta((wanted, True), (node("n1", "10.1.1.1"), True)))
     for change, listed, warnings in (
         ((plain, True), False, of_type), ((good, True), False, ()),
@@ -270,8 +271,9 @@ def test_warns_of_a_missing_service_and_port():
     engine = Engine(Settings())
     wanted = route("a", service="web", port="admin")
     admin = (("admin", 9090),)
-    no_port = (("ServicePortNotFound", "spec.port.targetPort: Service web has no port admin"),)
-    no_endpoints = (("NoEndpoints", "spec.to.name: Service web has no ready endpoints"),)
+    no_port = (("ServicePortNotFound", "spec.port.targetPort: Service web has no port admin; it has http"),)
+    no_endpoints = (("NoEndpoints", "spec.to.name: Service web has no ready endpoints, and no others: it "
+                    "selects no pod that runs"),)
     for change, warnings in (
         ((wanted, True), (("ServiceNotFound", "spec.to.name: there is no Service web"),)),
         ((service("web"), True), no_port),
@@ -297,7 +299,8 @@ def test_the_number_of_a_service_port_is_no_port_of_the_pods():
     web = replace(service("web"), ports=(ServicePort("http", 80, target_port="8080"),))
     engine.apply(delta((wanted, True), (web, True), (endpoints("10.1.1.1"), True)))
     assert engine.warnings(wanted.key) == (
-        ("ServicePortNotFound", "spec.port.targetPort: Service web has no port 80"),)
+        ("ServicePortNotFound", "spec.port.targetPort: 80 is the port of Service web, not of its pods: write "
+                                "http or 8080"),)
 
 
 def test_a_refused_route_hears_nothing_of_endpoints():

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import admission
-from f5router.admission.admission import INVALID_HOST, NO_HOST, NOT_ADMITTED, Naming
+from f5router.admission.admission import Naming
 from f5router.model import hostnames
+from f5router.model.findings import INVALID_HOST, NO_HOST, NOT_ADMITTED
 from tests import strategies
 from tests.builders import route
 from tests.rows import rows

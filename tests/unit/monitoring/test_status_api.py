@@ -12,7 +12,7 @@ from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages
 from f5router.monitoring.status_api import StatusAPI
 from f5router.views.records import ChangeView
-from f5router.views.routes import RouteSummary, Status
+from f5router.views.route_view import RouteSummary, Status
 from tests.hostile import TEXTS
 from tests.rows import rows
 

@@ -144,7 +144,8 @@ def test_exclude_and_local():
         assert names("http", view(DOWN, N2, N3, of=LOCAL, slices=slices, exclude=("not-ready",))) == expected
 
 
-NO_ENDPOINTS = ("NoEndpoints", "spec.to.name: Service web has no ready endpoints")
+NO_ENDPOINTS = ("NoEndpoints", "spec.to.name: Service web has no ready endpoints, and no others: it "
+                "selects no pod that runs")
 
 
 @pytest.mark.parametrize(("port", "more", "reason", "expected"), [
@@ -153,9 +154,9 @@ NO_ENDPOINTS = ("NoEndpoints", "spec.to.name: Service web has no ready endpoints
                  "spec.to.name: Service web is of type ClusterIP; this router takes node ports "
                  "(--pool-member-type), which only types NodePort and LoadBalancer have", id="ClusterIP"),
     pytest.param("none", {}, "ServicePortNotFound",
-                 "spec.port.targetPort: Service web has no port none", id="no such port"),
+                 "spec.port.targetPort: Service web has no port none; it has admin, http", id="no such port"),
     pytest.param("", {"of": one_port(ServicePort("dns", 53, "UDP", "53", 30053))}, "ServicePortNotFound",
-                 "spec.to.name: Service web has no TCP port", id="UDP"),
+                 "spec.to.name: each port of Service web is for UDP; a Route needs TCP", id="UDP"),
     pytest.param("", {"of": service(ports=(("a", 1), ("b", 2)), type="LoadBalancer")}, "NoNodePort",
                  "spec.to.name: port 1, 2 of Service web has no nodePort", id="no nodePort"),
     pytest.param("http", {"slices": ()}, *NO_ENDPOINTS, id="no endpoints"),

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from f5router.admission.admission import DEVICE_REJECTED, NOT_ADMITTED
 from f5router.admission.condition import PENDING, Verdict
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, AuthFailed, InUse, Refused, Unconfirmed
+from f5router.model.findings import DEVICE_REJECTED, NOT_ADMITTED
 from f5router.model.ltm import Pool, Rule
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.net import StaticRoute, Tunnel

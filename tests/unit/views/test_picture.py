@@ -4,9 +4,11 @@ import dataclasses
 
 import pydot
 
+from f5router.model import findings, texts
+from f5router.model.findings import Link, finding
 from f5router.views import chain
 from f5router.views.requests import State
-from f5router.views.routes import BrokenLink, Link, RuleView, Status, VirtualServerView
+from f5router.views.route_view import RuleView, Status, VirtualServerView
 from tests.unit.views.test_chain import POOL, ROUTE, member
 
 SECURE = VirtualServerView("/Common/s", "10.0.0.1", 443, exists=True)
@@ -52,14 +54,14 @@ def test_each_rule_stands_behind_its_virtual_server():
 
 
 def test_a_broken_link_is_red():
-    problem = BrokenLink(Link.POOL, "no members")
+    problem = finding(Link.POOL, texts.NO_ENDPOINTS, "no members", at="/Common/p")
     ((boxes, _),) = graph(dataclasses.replace(ROUTE, problems=(problem,)))
     (broken,) = [box.get("label") for box in boxes.values() if box.get("color") == "red"]
     assert broken == '"pool\\n/Common/p\\nround-robin\\nno members"'
 
 
 def test_a_rejected_route_ends_there():
-    problem = BrokenLink(Link.ROUTE, "HostAlreadyClaimed: x")
+    problem = finding(Link.ROUTE, findings.CLAIMED, "HostAlreadyClaimed: x")
     ((boxes, edges),) = graph(dataclasses.replace(ROUTE, problems=(problem,), status=Status.REJECTED))
     assert [box.get("color") for box in boxes.values()] == ["darkgreen", "red"]
     assert first_lines(boxes, edges) == [("client a.com", "Route shop/a is not served")]
@@ -68,7 +70,7 @@ def test_a_rejected_route_ends_there():
 def test_a_node_stands_behind_its_members():
     members = (member(1, node="node-1", node_problem="not ready"), member(2, node="node-2", vtep="10.3.0.2"),
                member(3, node="node-2", vtep="10.3.0.2"))
-    ill = BrokenLink(Link.NODE, "node-1: not ready")
+    ill = finding(Link.NODE, findings.NODE_NOT_REACHED, "node-1: not ready", at="node-1")
     ((boxes, edges),) = graph(dataclasses.replace(
         ROUTE, pool=dataclasses.replace(POOL, members=members), problems=(ill,)))
     behind = [(source, target) for source, target in first_lines(boxes, edges) if target.startswith("Node")]

@@ -58,7 +58,7 @@ OBJECTS = (
 
 
 def answer(url: str, objects=OBJECTS, facts: DeviceFacts = FACTS) -> requests.Answer:
-    return requests.answer(requests.parse(url), {obj.ref: obj for obj in objects}, facts, "/Common")
+    return requests.Lookup({obj.ref: obj for obj in objects}, facts, "/Common").answer(requests.parse(url))
 
 
 def test_a_rule_that_leads_nowhere_on_purpose():

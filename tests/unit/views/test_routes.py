@@ -9,6 +9,7 @@ from f5router.admission.condition import Verdict
 from f5router.model import header_actions
 from f5router.model.cluster import Key, Origin
 from f5router.model.errors import Refused
+from f5router.model.findings import Link
 from f5router.model.limits import finish
 from f5router.model.ltm import Pool
 from f5router.model.net import FDBRecord
@@ -19,7 +20,7 @@ from f5router.views import certificates, nodes, records, routes, snapshots
 from f5router.views.nodes import Locator
 from f5router.views.records import Known
 from f5router.views.requests import State
-from f5router.views.routes import DOWN, UP, Link, Status
+from f5router.views.route_view import DOWN, UP, Status
 from tests import builders
 from tests.builders import Settings, endpoints, host_subnet, identity, node, route, service
 from tests.unit.views.bench import Bench

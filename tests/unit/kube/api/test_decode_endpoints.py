@@ -74,8 +74,10 @@ def test_placed_slice():
         placed(node="n3"), placed("10.1.0.4", node=5), "odd"), placed=True)
     assert result == EndpointSlice(
         Key("shop", "web-1"), "web", frozenset({"10.1.0.1", "10.1.0.4"}), (EndpointPort("http", 8080),),
-        frozenset({"n1", ""}))
-    other = decode.endpoint_slice(slice_of(placed("10.1.0.9"), {"addresses": ["10.1.0.8"]}), placed=True)
+        frozenset({"n1", ""}), unready=True)
+    other = decode.endpoint_slice(slice_of(
+        placed("10.1.0.9"), {"addresses": ["10.1.0.8"]}, placed("10.1.0.7", conditions={"ready": False})),
+        placed=True)
     assert other.without_addresses() == result.without_addresses()
 
 
@@ -121,7 +123,8 @@ def test_endpoints():
     obj["subsets"][1]["notReadyAddresses"] = [{"ip": "10.1.0.9"}]
     assert decode.endpoints(obj) == (
         EndpointSlice(Key("shop", "web/0"), "web", frozenset({"10.1.0.1"}), (EndpointPort("http", 8080),)),
-        EndpointSlice(Key("shop", "web/1"), "web", frozenset(), (EndpointPort("http", 9090),)))
+        EndpointSlice(Key("shop", "web/1"), "web", frozenset(), (EndpointPort("http", 9090),),
+                      unready=True))
 
 
 @pytest.mark.parametrize("subsets", [pytest.param(None, id="null"), pytest.param("odd", id="odd")])

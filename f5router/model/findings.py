@@ -1,0 +1,228 @@
+"""Findings: facts about an object, with their effect on requests and a remedy.
+
+Each has a code, which is stable: the reason of a status and of an Event, and a row of docs/findings.md, which
+is made of the table below. Kubernetes asks for UpperCamelCase words (API reference, Condition v1, reason).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from f5router.model import texts
+
+PAGE = "docs/findings.md"
+
+
+class Link(StrEnum):
+    """A link of the chain from a client to a pod."""
+
+    ROUTE = "route"
+    VIRTUAL_SERVER = "virtual server"
+    CERTIFICATE = "certificate"
+    RULE = "rule"
+    POOL = "pool"
+    MEMBER = "member"
+    NODE = "node"
+    REQUEST = "request"
+
+
+class Effect(StrEnum):
+    """Effect of a finding on requests."""
+
+    LOST = "requests get no answer from a pod, or the wrong one"
+    FEWER = "requests are answered, by fewer pods than there are"
+    NONE = "requests are answered"
+
+
+class Fixer(StrEnum):
+    """Person or program that can fix it."""
+
+    TEAM = "the team of the object"
+    CLUSTER = "an administrator of the cluster"
+    BIGIP = "an administrator of the BIG-IP"
+    ROUTER = "the router, by itself"
+
+
+class Meaning(NamedTuple):
+    """The meaning of a code."""
+
+    means: str
+    effect: Effect
+    fixer: Fixer
+    to_do: str
+    """How to fix it, with {namespace}, {name}, {host} of the Route."""
+
+
+NO_HOST, INVALID_HOST, CLAIMED = "NoHostValue", "InvalidHost", "HostAlreadyClaimed"
+NOT_ADMITTED, INVALID, EXTERNAL = (
+    "RouteNotAdmitted", "ExtendedValidationFailed", "ExternalCertificateValidationFailed")
+DEVICE_REJECTED, DEVICE_PENDING = "DeviceRejected", "DevicePending"
+NOT_SELECTED = "NotSelected"
+SERVER_MISSING, SERVER_DISABLED, SERVER_UNAVAILABLE = (
+    "VirtualServerMissing", "VirtualServerDisabled", "VirtualServerUnavailable")
+ADDRESS_DISABLED = "VirtualAddressDisabled"
+RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE = (
+    "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
+MEMBER_LEFT_OUT, MEMBER_DOWN, MEMBER_DISABLED = "MemberLeftOut", "MemberDown", "MemberDisabled"
+NODE_NOT_REACHED = "NodeNotReached"
+NO_MEMBERS = "PoolWithoutMembers"
+NOT_ANSWERED = "NotAnswered"
+
+_L, _F, _N = Effect.LOST, Effect.FEWER, Effect.NONE
+_T, _C, _B, _R = Fixer.TEAM, Fixer.CLUSTER, Fixer.BIGIP, Fixer.ROUTER
+
+CATALOGUE: Mapping[str, Meaning] = {
+    # The Route itself.
+    NO_HOST: Meaning("`spec.host` is empty, and the router makes no name", _L, _T,
+                     "set spec.host, or ask the administrator for --hostname-template"),
+    INVALID_HOST: Meaning("the host is not a valid name, or not one for a wildcard", _L, _T,
+                          "correct the host as the message says"),
+    CLAIMED: Meaning("another object holds the host and path", _L, _T,
+                          "use another host or path, or have the other object removed"),
+    NOT_ADMITTED: Meaning("the administrator's settings, or an annotation, exclude the Route", _L, _T,
+                          "change what the message names, or ask the administrator to allow it"),
+    INVALID: Meaning("the content of a field is wrong", _L, _T, "correct the field that the message names"),
+    EXTERNAL: Meaning("the Secret with the certificate cannot be used", _L, _T,
+                      "create or correct the Secret that the message names"),
+    DEVICE_REJECTED: Meaning("the BIG-IP refused an object of the Route", _L, _T,
+                             "change what the BIG-IP refuses; `f5router doctor` checks everything outside "
+                             "the Route. The router tries again by itself"),
+    DEVICE_PENDING: Meaning("the BIG-IP is not programmed yet", _L, _R,
+                            "wait: the router tries again by itself; if it keeps failing, `f5router doctor` "
+                            "shows the cause"),
+    NOT_SELECTED: Meaning("a setting of the router leaves the object out", _L, _C,
+                          "change the object, or the setting that the message names"),
+    # The BIG-IP.
+    SERVER_MISSING: Meaning("the virtual server is not there", _L, _B,
+                            "create it, or name another with --f5-http-vserver and --f5-https-vserver"),
+    SERVER_DISABLED: Meaning("somebody has disabled the virtual server", _L, _B,
+                             "enable it: tmsh modify ltm virtual NAME enabled"),
+    SERVER_UNAVAILABLE: Meaning("the BIG-IP says that the virtual server is offline", _L, _B,
+                                "look at its state: tmsh show ltm virtual NAME"),
+    ADDRESS_DISABLED: Meaning("somebody has disabled the virtual address", _L, _B,
+                              "enable it: tmsh modify ltm virtual-address NAME enabled yes"),
+    RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,
+                               "a running router writes it within a minute; if it does not, see its log: "
+                               "kubectl logs deployment/f5router"),
+    POOL_NOT_IN_PLACE: Meaning("the pool is not on the BIG-IP as it should be", _L, _R,
+                               "a running router writes it within a minute; if it does not, see its log: "
+                               "kubectl logs deployment/f5router"),
+    OBJECT_NOT_IN_PLACE: Meaning("an object that requests need is not on the BIG-IP as it should be", _L, _R,
+                                 "a running router writes it within a minute; if it does not, see its log: "
+                                 "kubectl logs deployment/f5router"),
+    MEMBER_NOT_IN_PLACE: Meaning("a pod is not yet a member of the pool", _F, _R,
+                                 "a running router writes it at once; if it does not, see its log: "
+                                 "kubectl logs deployment/f5router"),
+    MEMBER_LEFT_OUT: Meaning("the BIG-IP refuses some of the pods as members", _F, _B,
+                             "change what the message names; it is most often an LTM node of somebody else"),
+    MEMBER_DOWN: Meaning("the monitor of the BIG-IP gets no answer from a pod", _F, _T,
+                         "check the pod, its port, and what the monitor of the pool asks for"),
+    MEMBER_DISABLED: Meaning("an administrator has disabled a member, or its LTM node", _F, _B,
+                             "enable it: tmsh modify ltm node NAME session user-enabled state user-up"),
+    NODE_NOT_REACHED: Meaning("the way to the pods of a Node is broken", _F, _C,
+                              "`f5router explain node NAME` shows the way to the pods of the Node"),
+    NO_MEMBERS: Meaning("the pool has no member that takes requests, and the cause is not known", _L, _T,
+                        "kubectl get endpointslices -n {namespace}: the Service needs pods that are ready"),
+    NOT_ANSWERED: Meaning("a request gets no answer from the pods of the Route; the link before it has the "
+                          "cause, if that is known", _L, _C,
+                          "`f5router explain request URL` shows what the BIG-IP does with a request"),
+    # Services and pods.
+    texts.SERVICE_NOT_FOUND: Meaning("there is no such Service", _L, _T,
+                                     "create the Service, or correct its name in the Route"),
+    texts.PORT_NOT_FOUND: Meaning("the Service, or its endpoints, have no such port", _L, _T,
+                                  "name a port that the pods have, as the message says"),
+    texts.NO_NODE_PORT: Meaning("the Service has no node port, which this router needs", _L, _T,
+                                "give the Service the type NodePort or LoadBalancer"),
+    texts.NO_ENDPOINTS: Meaning("no pod of the Service is ready; clients get 503", _L, _T,
+                                "see why the pods are not ready: kubectl get endpointslices -n {namespace}"),
+    texts.SERVICE_IDLED: Meaning("the Service is idled, and requests do not wake it", _L, _T,
+                                 "scale its workload up: oc scale"),
+    texts.EXTERNAL_NAME: Meaning("the Service stands for a name outside the cluster, which is not looked up",
+                                 _L, _T, "use a Service with endpoints of its own"),
+    texts.ALL_WEIGHTS_ZERO: Meaning("no Service of the Route has a weight above 0", _L, _T,
+                                    "give one Service of the Route a weight above 0"),
+    texts.ADDRESSES_REFUSED: Meaning("addresses of endpoints may be no pool members", _F, _T,
+                                     "use addresses of pods in the endpoints of the Service"),
+    texts.PODS_NOT_REACHED: Meaning("pods are outside of every Node's network, or on another Node than the "
+                                    "BIG-IP sends their packets to", _F, _C,
+                                    "`f5router doctor` checks the way to the pods"),
+    texts.TOO_MANY_ENDPOINTS: Meaning("the Service has more endpoints than a pool may have members", _F, _C,
+                                      "raise --max-pool-members, or use fewer pods"),
+    texts.UNSUPPORTED_PROTOCOL: Meaning("the pods want a protocol that the BIG-IP does not speak to them", _N,
+                                        _T, "let the pods take HTTP/1.1"),
+    # The Route's options and certificates.
+    texts.UNSUPPORTED_ANNOTATION: Meaning("an annotation has no effect in this router", _N, _T,
+                                          "remove it; docs/routes.md#annotations has those that work"),
+    texts.TRANSLATED: Meaning("an annotation of another controller is in effect", _N, _T, "nothing"),
+    texts.INVALID_OPTION: Meaning("the value of an option cannot be used, and is left out", _N, _T,
+                                  "correct the value as the message says"),
+    texts.OPTION_WITHOUT_EFFECT: Meaning("an option has no effect here", _N, _T,
+                                         "remove it, or change what the message names"),
+    texts.UNVERIFIED_PODS: Meaning("nothing verifies the certificates of the pods", _N, _T,
+                                   "set spec.tls.destinationCACertificate"),
+    texts.CERTIFICATE_NOT_USED: Meaning("a certificate of the object is not the one that clients get", _N, _T,
+                                        "correct what the message names"),
+    texts.SECRET_NOT_READ: Meaning("a Secret cannot be read; what was served stays", _N, _C,
+                                   "grant the right that the message names"),
+    texts.CERTIFICATE_EXPIRED: Meaning("the certificate has expired", _L, _T, "renew the certificate"),
+    texts.CERTIFICATE_NOT_YET_VALID: Meaning("the certificate is not valid yet", _L, _T,
+                                             "use a certificate that is valid now"),
+    texts.CERTIFICATE_NAME_MISMATCH: Meaning("the certificate is for other names", _L, _T,
+                                             "use a certificate that has {host} among its names"),
+    texts.UNUSED_TLS_HOST: Meaning("no rule of the Ingress has this host of spec.tls", _N, _T,
+                                   "add a rule with the host, or remove it from spec.tls"),
+    texts.UNUSED_ANNOTATION: Meaning("an annotation is not used by the object's kind", _N, _T, "remove it"),
+    texts.PATH_IS_TEXT: Meaning("a path looks like a regular expression, and is compared as text", _N, _T,
+                                "write the path as text"),
+    texts.WARNING: Meaning("something is perhaps not as intended", _N, _T, "read the message"),
+}
+"""Meaning of each code."""
+
+CAUSES_OF_EMPTY_POOLS = frozenset({
+    texts.SERVICE_NOT_FOUND, texts.PORT_NOT_FOUND, texts.NO_NODE_PORT, texts.NO_ENDPOINTS,
+    texts.SERVICE_IDLED, texts.EXTERNAL_NAME, texts.ALL_WEIGHTS_ZERO, texts.ADDRESSES_REFUSED})
+"""Codes of warnings that leave a Service without members; the Route may have others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Fact about an object, or about a link of its chain."""
+
+    link: Link
+    text: str
+    """Text that begins with the field, or the object, that it is about."""
+    code: str
+    """A key of CATALOGUE."""
+    effect: Effect
+    at: str = ""
+    """The object of the link: "/Common/v", "10.1.1.1 port 80"; "" for the link as a whole."""
+
+    @property
+    def loses(self) -> bool:
+        """True if requests are lost."""
+        return self.effect is Effect.LOST
+
+    @property
+    def fixer(self) -> Fixer:
+        """Return the one who can fix it."""
+        return CATALOGUE[self.code].fixer
+
+    def to_do(self, *, namespace: str, name: str, host: str) -> str:
+        """Return how to fix it, with the names of the Route."""
+        return CATALOGUE[self.code].to_do.format(namespace=namespace, name=name, host=host)
+
+    @property
+    def page(self) -> str:
+        """Return where docs have more about it."""
+        return f"{PAGE}#{self.code.lower()}"
+
+
+def finding(link: Link, code: str, text: str, *, at: str = "", effect: Effect | None = None) -> Finding:
+    """Return a Finding. Args: effect: another than that of its code."""
+    return Finding(link, text, code, effect or CATALOGUE[code].effect, at)
+
+
+def loses(findings: Iterable[Finding]) -> bool:
+    """True if requests are lost by one of these."""
+    return any(each.loses for each in findings)

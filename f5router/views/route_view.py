@@ -1,0 +1,191 @@
+"""The views of a Route and its parts: frozen values that a page, a table or a document is made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from f5router.model.cluster import Key
+from f5router.model.findings import Finding, loses
+from f5router.views.certificates import CertificateView, OptionView
+from f5router.views.requests import State
+
+Connections = tuple[int, int]
+"""Connections of a pool that are open, and that were opened so far."""
+Health = Mapping[tuple[str, int], str]
+"""Health of the members of a pool by address and port, as the BIG-IP reports it: one of the words below."""
+UP, DOWN, UNCHECKED = "up", "down", "unchecked"
+DISABLED = "disabled"
+"""Health of a member that an administrator has disabled, or its LTM node."""
+
+
+class Status(StrEnum):
+    """Status of a Route, by the words of the metric f5router_routes."""
+
+    ADMITTED = "admitted"
+    REJECTED = "rejected"
+    """For what is in it, or because another object holds its host."""
+    DEVICE_REJECTED = "device_rejected"
+    PENDING = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualServerView:
+    """A virtual server that the Route is on."""
+
+    path: str
+    address: str
+    port: int
+    """0 for any."""
+    exists: bool
+    enabled: bool = True
+    """False if somebody has disabled it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleView:
+    """A Rule of a policy, or the record of a passthrough Route, which leads requests."""
+
+    name: str
+    container: str
+    """Full path of the policy or data-group."""
+    conditions: str
+    """"host is www.example.com, path begins with /shop"."""
+    action: str
+    """"pool /Common/...", or "redirect 302 to https"."""
+    state: State
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A pool member, wanted or on the device."""
+
+    address: str
+    port: int
+    ratio: int
+    session: str
+    """enabled, disabled or forced_offline."""
+    health: str
+    """UP, DOWN, UNCHECKED or DISABLED; "" if it was not asked for, or the BIG-IP does not report it."""
+    state: State
+    node: str = ""
+    """Name of its Node; "" if it is not known."""
+    node_problem: str = ""
+    vtep: str = ""
+    is_reached: bool = True
+    """False if the BIG-IP has no way to its Node."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """The pool of a Route."""
+
+    path: str
+    load_balancing: str
+    monitor: str
+    members: tuple[MemberView, ...]
+    state: State
+    problem: str = ""
+    left_out: bool = False
+    """True if the BIG-IP refuses some of its members alone."""
+    connections: int | None = None
+    """Open connections to its members; None if nobody has asked the BIG-IP."""
+    opened: int | None = None
+    """Connections opened so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """A Service of a Route with its share."""
+
+    name: str
+    port: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestView:
+    """Request for a Route, as the BIG-IP answers it."""
+
+    url: str
+    served: bool
+    """True if an object of the Route leads it to a pool with members, or answers it with a redirect."""
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectView:
+    """Another object that requests need: a profile, an iRule, a record."""
+
+    kind: str
+    path: str
+    state: State
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteView:
+    """Route, possibly one of the Routes that an Ingress or IngressRoute stands for."""
+
+    namespace: str
+    id: str
+    """Name by which it is addressed; unique in its namespace."""
+    kind: str
+    """Kind of the source object: Route, Ingress or IngressRoute."""
+    name: str
+    """Name of the source object."""
+    field: str
+    """Part of the source object; "" for all of it."""
+    host: str
+    path: str
+    path_match: str
+    """segments, text or exact."""
+    termination: str
+    """"" for HTTP alone, edge, reencrypt or passthrough."""
+    insecure: str
+    """Policy of port 80: None, Allow or Redirect."""
+    status: Status
+    reason: str
+    message: str
+    since: str
+    """When the status changed last, RFC 3339 in UTC; "" if that is not known."""
+    created: str
+    services: tuple[ServiceView, ...]
+    options: tuple[OptionView, ...]
+    warnings: tuple[str, ...]
+    virtual_servers: tuple[VirtualServerView, ...]
+    certificate: CertificateView | None
+    """None where the virtual server's own certificate answers, and without TLS."""
+    rules: tuple[RuleView, ...]
+    pool: PoolView | None
+    """None for a Route that is not served."""
+    objects: tuple[ObjectView, ...]
+    """All other objects that it needs."""
+    requests: tuple[RequestView, ...]
+    """Requests that were looked up; () if nobody has asked."""
+    problems: tuple[Finding, ...]
+    """Findings in the order from the client to the pods; () if nothing is known to be wrong."""
+
+    @property
+    def is_served(self) -> bool:
+        """True if nothing is known to lose requests, and the Route is admitted."""
+        return self.status is Status.ADMITTED and not loses(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class RouteSummary:
+    """A line of a list of all Routes, and what it is searched by."""
+
+    key: Key
+    kind: str
+    name: str
+    host: str
+    path: str
+    service: str
+    termination: str
+    status: Status
+    reason: str
+    is_warned: bool
+    """True if there are warnings about it."""
+    text: str
+    """Text that a search looks in, in lower case."""
