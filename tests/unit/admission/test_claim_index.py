@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import AdmissionPolicy
+from f5router.model import findings
 from f5router.model.cluster import Key
 from tests import builders, strategies
 from tests.builders import route
@@ -245,10 +246,10 @@ def test_who_keeps_a_wildcard_out(policy, routes):
         put(*arguments)
     assert verdicts[Key("shop", "wild")] is None
     put("wild", "shop", "*", 5)
-    assert verdicts[Key("shop", "wild")].reason == admission.CLAIMED
+    assert verdicts[Key("shop", "wild")].reason == findings.CLAIMED
     for number in range(3):
         assert put("busy", "shop", "h1.x.y", 10 + number) < 10
-        assert verdicts[Key("shop", "wild")].reason == admission.CLAIMED
+        assert verdicts[Key("shop", "wild")].reason == findings.CLAIMED
 
 
 def test_without_ownership_a_wildcard_costs_its_own():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import AdmissionPolicy
+from f5router.model import findings
 from f5router.model.findings import CLAIMED, INVALID_HOST, NOT_ADMITTED
 from tests import strategies
 from tests.builders import route
@@ -189,7 +190,7 @@ ROWS = [
             route("b", host="b.abc.xyz", **THEIRS),
         ],
         WILD,
-        {A: admission.INVALID, B: CLAIMED},
+        {A: findings.INVALID, B: CLAIMED},
     ),
     ("issue: * as a host", [route("a", host="*", wildcard=True, **MINE)], WILD, {A: INVALID_HOST}),
     (
