@@ -6,7 +6,6 @@ import threading
 import time
 
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.model.objects import Ref
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -37,8 +36,6 @@ class HeldBack:
         self._confirm_s = confirm_s
         self._asked_for: float | None = None
         """The `since` for which a list was asked for."""
-        self._asked_about: frozenset[Ref] = frozenset()
-        """Deletes that were held back when it was asked for; it confirms no others, which may be its own."""
         self._logged_since: float | None = None
         """The `since` that was logged."""
         self._confirmed = False
@@ -57,7 +54,8 @@ class HeldBack:
     def ask(self, now: float) -> None:
         """Request the second list, if it is time."""
         if (at := self.ask_at()) is not None and at <= now:
-            self._asked_for, self._asked_about = self._guard.since, self._guard.held
+            self._asked_for = self._guard.since
+            self._guard.ask()
             self._cluster.relist()
 
     def is_listed(self) -> bool:
@@ -81,7 +79,7 @@ class HeldBack:
 
     def confirm(self) -> None:
         """Let the next pass go ahead: the second list has been applied."""
-        self._reconciler.confirm_deletes(self._asked_about)
+        self._reconciler.confirm_deletes()
         self._confirmed = True
 
     def pass_ended(self) -> None:

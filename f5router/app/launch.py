@@ -31,7 +31,6 @@ from f5router.desired.engine import Engine
 from f5router.kube.api.connection import connect
 from f5router.kube.status.events import EventWriter
 from f5router.model.errors import ConfigError
-from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.reconciler import Reconciler
 
@@ -54,7 +53,7 @@ def build_controller(
     device = build_device(config, stack, timing=timing, clock=clock, sleep=sleep, permit=permit)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
-        guard=DeleteGuard(allow=config.allow_mass_delete), facts_first=True, inbox=inbox,
+        allow_mass_delete=config.allow_mass_delete, facts_first=True, inbox=inbox,
         slice_s=timing.slice_s)
     statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(

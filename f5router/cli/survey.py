@@ -27,7 +27,6 @@ from f5router.model.objects import Ref
 from f5router.model.texts import Findings
 from f5router.network import pool_members
 from f5router.plan.change import Plan
-from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -53,7 +52,7 @@ class Survey:
         self.cluster.start()
         stack.callback(self.cluster.stop)
         self.reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic,
-                                     guard=DeleteGuard(allow=True))
+                                     allow_mass_delete=True)
         self.knows_cluster = self.knows_device = False
         """True if everything was listed, or read."""
         self.error: BigIPError | None = None

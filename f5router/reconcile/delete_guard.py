@@ -32,6 +32,8 @@ from f5router.model.ltm import (
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, AnyChange
 from f5router.reconcile.backlog import hosts_of
+from f5router.reconcile.row import LISTED, HoldReason
+from f5router.reconcile.table import Table
 
 BURST_S = 60.0
 """Deletes within this time count together."""
@@ -41,34 +43,43 @@ _COUNTED = (Rule, Record, ClientSSL)
 
 
 class DeleteGuard:
-    """The deletes that are held back; one thread uses it, others may read the counts."""
+    """Decides which deletes are held back; their rows say so. One thread uses it, others may read the counts.
+    """
 
-    def __init__(self, *, allow: bool = False):
+    def __init__(self, table: Table, *, allow: bool = False):
         """Args: allow: hold nothing back."""
-        self.allow = allow
-        self.held: frozenset[Ref] = frozenset()
-        """Deletes that wait for a confirmation, counted or not."""
-        self.emptied: frozenset[Ref] = frozenset()
-        """Pools that keep their members, although the first list has none, until that is confirmed."""
+        self._table, self.allow = table, allow
         self.lacks_nodes = False
-        """True if they keep Nodes, of which none is listed."""
-        self.ways: frozenset[Ref] = frozenset()
-        """FDB records and static routes that stay, although the first list has no Node for them, likewise."""
+        """True if pools keep Nodes, of which none is listed."""
         self.kept: frozenset[Ref] = frozenset()
         """Pools that keep their pods although the settings leave them no member; no list confirms that."""
         self.since: float | None = None
-        """Monotonic seconds when the first of both was held back; None if nothing is."""
+        """Monotonic seconds when the first of all was held back; None if nothing is."""
         self.figures = (0, 0)
         """Deletes, and objects before them, at the last mass delete."""
         self.held_ever = 0
         """Deletes that were held back since the start."""
-        self._confirmed: set[Ref] = set()
-        """Deletes that may go ahead."""
+        self._fewer = 0
+        """How many more objects were deleted than created since the last pass ended."""
         self._burst: deque[tuple[float, int]] = deque()
         """Time of passes, and how many more objects they deleted than they created."""
 
-    def review(self, waiting: Set[Ref], counted: Set[Ref], *, is_going: Callable[[Ref], bool],
-              total: Callable[[], int], now: float) -> None:
+    @property
+    def held(self) -> Set[Ref]:
+        """Deletes that wait for a confirmation, counted or not."""
+        return self._table.held[HoldReason.MASS_DELETE].keys()
+
+    @property
+    def emptied(self) -> Set[Ref]:
+        """Pools that keep their members, although the first list has none, until that is confirmed."""
+        return self._table.held[HoldReason.EMPTIED].keys()
+
+    @property
+    def ways(self) -> Set[Ref]:
+        """FDB records and static routes that stay, although the first list has no Node for them, likewise."""
+        return self._table.held[HoldReason.WAY].keys()
+
+    def review(self, waiting: Set[Ref], counted: Set[Ref], *, total: Callable[[], int], now: float) -> None:
         """Decide which deletes are held back from now on.
 
         Once one is held back, every further delete is too, until a list confirms all of them.
@@ -76,23 +87,34 @@ class DeleteGuard:
         Args:
             waiting: all deletes that could be held back.
             counted: those of them that take something away from clients.
-            is_going: True for an object that is on the device and not wanted.
             total: counts all objects of these kinds on the device now.
         """
-        self._confirmed = set(filter(is_going, self._confirmed))
-        waiting, confirmed = waiting - self._confirmed, len(counted & self._confirmed)
-        if self.held.isdisjoint(waiting) and not self._begins(
+        table, held = self._table, set(self.held)
+        released = {ref for ref in waiting if self.is_confirmed(ref)}
+        waiting, confirmed = waiting - released, len(counted & released)
+        if held.isdisjoint(waiting) and not self._begins(
                 len(counted) - confirmed, lambda: total() - confirmed, now):
             waiting = frozenset()
-        self.held_ever += len(waiting - self.held)
-        self.held = frozenset(waiting)
+        self.held_ever += len(waiting - held)
+        for ref in waiting:
+            if ref not in held or ref in table.queue:
+                table.hold(ref, HoldReason.MASS_DELETE)
+        table.let_go(held - waiting)
         self._date(now)
 
-    def confirm(self, waiting: Set[Ref]) -> None:
-        """Let these deletes go ahead: a complete list that began after `since` has been taken over."""
-        self._confirmed |= waiting
+    def ask(self) -> None:
+        """Record that a second list was asked for, which confirms what is held back now."""
+        for ref in self.held:
+            self._table.rows[ref].is_asked = True
+
+    def confirm(self) -> None:
+        """Let these deletes go ahead: the list has been taken over. The others are judged anew."""
+        for ref in self.held:
+            row = self._table.rows[ref]
+            row.is_asked, row.is_confirmed = False, row.is_asked
         self._burst.clear()
-        self.held, self.emptied, self.ways, self.since = frozenset(), frozenset(), frozenset(), None
+        self._table.release(*LISTED)
+        self.since = None
 
     def review_emptied(self, pools: Collection[Ref], total: int, now: float, *, of_nodes: bool) -> None:
         """Decide whether pools keep their members.
@@ -102,25 +124,29 @@ class DeleteGuard:
             of_nodes: no Node at all is listed, so that each pool loses its members, however few there are.
         """
         if not self.allow and pools and (of_nodes or is_mass(len(pools), total)):
-            self.emptied, self.lacks_nodes = frozenset(pools), of_nodes
-            self._date(now)
+            self.lacks_nodes = of_nodes
+            self._hold(pools, HoldReason.EMPTIED, now)
 
     def review_ways(self, ways: Collection[Ref], total: int, now: float) -> None:
         """Decide whether ways to pods stay: if all would go, or most of many. Args: total: ways there are."""
         if not self.allow and ways and (len(ways) == total or is_mass(len(ways), total)):
-            self.ways = frozenset(ways)
-            self._date(now)
+            self._hold(ways, HoldReason.WAY, now)
 
     def is_confirmed(self, ref: Ref) -> bool:
         """True for a delete that a second list has confirmed."""
-        return ref in self._confirmed
+        row = self._table.rows.get(ref)
+        return row is not None and row.is_confirmed
 
-    def record_pass(self, done: Iterable[AnyChange], now: float) -> None:
-        """Record by how many a pass reduced the counted objects; confirmed deletes are left out."""
-        fewer = sum((change.verb == DELETE) - (change.verb == CREATE) for change in done
-                    if counts(change.obj) and not self.is_confirmed(change.ref))
-        if fewer:
-            self._burst.append((now, fewer))
+    def note(self, change: AnyChange) -> None:
+        """Count a confirmed write; confirmed deletes are left out."""
+        if counts(change.obj) and not self.is_confirmed(change.ref):
+            self._fewer += (change.verb == DELETE) - (change.verb == CREATE)
+
+    def record_pass(self, now: float) -> None:
+        """Record by how many a pass reduced the counted objects."""
+        if self._fewer:
+            self._burst.append((now, self._fewer))
+        self._fewer = 0
 
     def _begins(self, deletes: int, total: Callable[[], int], now: float) -> bool:
         while self._burst and self._burst[0][0] <= now - BURST_S:
@@ -141,6 +167,11 @@ class DeleteGuard:
             fewer += count
             most = max(most, fewer)
         return most
+
+    def _hold(self, refs: Iterable[Ref], reason: HoldReason, now: float) -> None:
+        for ref in refs:
+            self._table.hold(ref, reason)
+        self._date(now)
 
     def _date(self, now: float) -> None:
         if not self.held and not self.emptied and not self.ways:

@@ -5,7 +5,6 @@ between any two writes of a rollout, or reads. A write that hangs holds up its o
 a namespace has only a few writes under way at once.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import replace
@@ -15,12 +14,11 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor
+from f5router.model.health_checks import MONITOR_TYPES
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan import diff
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
-from f5router.reconcile.hold import Hold, Wait
 from f5router.reconcile.retention import Retention
 from f5router.reconcile.table import Table
 
@@ -33,8 +31,6 @@ class Members:
 
     def __init__(self, engine: Engine, device: Device, table: Table, retention: Retention):
         self._engine, self._device, self._table, self._retention = engine, device, table, retention
-        self._lacking: dict[Ref, set[Ref]] = {}
-        """Pools that were left without a new monitor because it is missing, by monitor."""
 
     # --- what is due -------------------------------------------------------------------------
 
@@ -47,11 +43,6 @@ class Members:
         """Take the pools of the device that differ, after a reading."""
         pools = set(pools)
         self._engine.set_dropped_pools({ref for ref in pools if ref not in self._engine.objects})
-        self._lacking.clear()
-
-    def abandon(self) -> None:
-        """Forget what is known of a unit that is not used any more."""
-        self._lacking.clear()
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -70,7 +61,7 @@ class Members:
                 continue
             new = self._desired(ref, old) if isinstance(old, Pool) else None
             if self._is_held(ref) or new is None or (new == old and ref not in self._device.unconfirmed):
-                table.leave_members(ref)
+                self._settle(ref)
                 continue
             if not new.members and ref in table.queue:
                 continue  # a Plan decides first whether it may go
@@ -104,6 +95,16 @@ class Members:
         """Return how many pools of each namespace are being written."""
         return Counter(names.pool_namespace(ref.path) for ref in self._table.sent if ref.kind == Pool.KIND)
 
+    def _settle(self, ref: Ref) -> None:
+        """Take out a pool with no members to write; it waits for its monitor, if that is missing."""
+        wanted, observed = self._engine.objects.get(ref), self._device.observed
+        needs = wanted.dependencies if wanted is not None else ()
+        missing = next((need for need in needs if need not in observed), None)
+        if missing is not None and ref in observed and not self._is_held(ref):
+            self._table.wait_for(ref, missing)
+        else:
+            self._table.leave_members(ref)
+
     def newest(self, change: AnyChange) -> AnyChange | None:
         """Return the Change of a pool with its present members; None if nothing is to be written now.
 
@@ -128,8 +129,6 @@ class Members:
                 self._engine.forget_pool(change.ref)
             needed = change.old.dependencies if change.old else ()
             self._table.touch(ref for ref in needed if ref not in self._engine.objects)
-        elif change.verb == CREATE and isinstance(change.new, HealthMonitor):
-            self._table.touch_members(self._lacking.pop(change.ref, ()))
 
     # --- what waits for members ----------------------------------------------------------------
 
@@ -142,28 +141,21 @@ class Members:
                 if ref.kind == Pool.KIND and ref in self._device.observed
                 and (ref in table.members or table.is_sent(ref)) and not self._is_held(ref)]
 
-    def hold(self, change: AnyChange) -> Hold | None:
-        """Hold a Change that must wait for members.
+    def writes_beside(self, change: AnyChange) -> bool:
+        """True for a Change of a pool of the device: its members are written beside the Plan."""
+        return change.verb == UPDATE and change.ref.kind == Pool.KIND
 
-        The delete of a monitor waits for the write of a pool that has it, also for one that waits for the
-        monitor which takes its place: `written` brings it back. Members of a pool of the device are written
-        beside the Plan, but for those of a pool that lacks nothing but a refused monitor.
+    def user_of(self, change: AnyChange) -> Ref | None:
+        """Return a pool that has a monitor which is to be deleted, and is still to be written.
+
+        Also one that waits for the monitor which takes its place.
         """
-        ref, table = change.ref, self._table
-        if change.verb == DELETE and ref.kind in MONITOR_TYPES:
-            waiting = {*table.sent, *table.members, *chain.from_iterable(self._lacking.values())}
-            used = any(ref in self._device.observed[pool].dependencies for pool in waiting
-                       if pool.kind == Pool.KIND and pool in self._device.observed)
-            return Hold(Wait.WRITTEN_BESIDE) if used else None
-        if change.verb != UPDATE or ref.kind != Pool.KIND:
+        ref, table, observed = change.ref, self._table, self._device.observed
+        if change.verb != DELETE or ref.kind not in MONITOR_TYPES:
             return None
-        return Hold(Wait.WRITTEN_BESIDE, math.inf)
-
-    def lacks_only_monitors(self, ref: Ref) -> bool:
-        """True for a pool of the device with nothing to write but monitors that are not there yet."""
-        old, new = self._device.observed.get(ref), self._engine.objects.get(ref)
-        return (isinstance(old, Pool) and isinstance(new, Pool) and ref not in self._device.unconfirmed
-                and self._writable(new, old) == old)
+        waiting = chain(table.sent, table.members, *table.waiting.values())
+        return next((pool for pool in waiting if pool.kind == Pool.KIND and pool in observed
+                     and ref in observed[pool].dependencies), None)
 
     def _desired(self, ref: Ref, old: Pool) -> Pool:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
@@ -173,11 +165,8 @@ class Members:
 
     def _writable(self, pool: Pool, old: Pool | None) -> Pool:
         """Return a pool as it can be written now; one whose monitor is missing is written again with it."""
-        for need in pool.dependencies:
-            if need not in self._device.observed:
-                self._lacking.setdefault(need, set()).add(pool.ref)
         return diff.without_missing_monitors(pool, old, self._device.observed)
 
     def _is_held(self, ref: Ref) -> bool:
         """True for a pool that may not be written now."""
-        return self._table.is_held(ref) or self._retention.hold_emptied(ref) is not None
+        return self._table.is_held(ref) or self._retention.is_unconfirmed(ref)

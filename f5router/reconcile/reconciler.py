@@ -7,7 +7,7 @@ has touched is looked at.
 
 import math
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from f5router.desired.engine import Engine
@@ -48,18 +48,17 @@ class Reconciler:
     """Joins the pure parts with the device. One thread calls its methods."""
 
     def __init__(self, engine: Engine, device: Device, *, folder: str, clock: Callable[[], float],
-                 drain_s: float = 0.0, guard: DeleteGuard | None = None, facts_first: bool = False,
+                 drain_s: float = 0.0, allow_mass_delete: bool = False, facts_first: bool = False,
                  inbox: Inbox | None = None, slice_s: float = math.inf):
         """Args:
             drain_s: how long the previous objects of a Route stay that becomes passthrough.
-            guard: a new one if None is given.
+            allow_mass_delete: hold no deletes back, however many.
             facts_first: the first changes of the cluster wait for facts about the device, on which the
                 objects of each Host depend: so these are built once.
             inbox: a new one if None is given.
             slice_s: a rollout that others wait for ends after this long.
         """
         self.engine, self.device, self._clock = engine, device, clock
-        self.guard = guard or DeleteGuard()
         self.inbox, self.work, self.timers = inbox or Inbox(), Work(), Timers()
         for unit in device.pair.units:
             unit.dispatcher.deliver = self.inbox.put
@@ -69,6 +68,7 @@ class Reconciler:
         """Changes that wait for the first facts; None once these are known, or cannot be read."""
         self.table = Table(lambda: (engine.objects, device.observed), self.timers, clock)
         self.table.on_retry = weakly(self._note_retry)
+        self.guard = DeleteGuard(self.table, allow=allow_mass_delete)
         self.retention = Retention(engine, device, self.table, folder=folder, guard=self.guard,
                                    drain_s=drain_s)
         self.members = Members(engine, device, self.table, self.retention)
@@ -158,7 +158,6 @@ class Reconciler:
     def unit_changed(self) -> None:
         """Forget what was written and refused on a unit that is not used any more; a reading follows."""
         self.rollouts.abandon()
-        self.members.abandon()
         self.table.start_over()
         self.must_read("another unit is active")
 
@@ -206,15 +205,12 @@ class Reconciler:
         """Let the next report count as one of everything: all that was read is compared."""
         self._report_due = self._reports_all = True
 
-    def confirm_deletes(self, confirmed: Set[Ref]) -> None:
-        """Let deletes go ahead; the others that are held back are evaluated anew.
+    def confirm_deletes(self) -> None:
+        """Let deletes go ahead that were held back when a list was asked for; the others are judged anew.
 
-        The caller has applied a complete list of the cluster that began when these were held back.
+        The caller has applied that list, which is complete.
         """
-        held, emptied, ways = self.guard.held, self.guard.emptied, self.guard.ways
-        self.guard.confirm(confirmed)
-        self.table.touch(held | ways)
-        self.table.touch_members(emptied)
+        self.guard.confirm()
         self.rollouts.is_demanded = True
 
     def _note_route(self, key: Key, old: Route | None, new: Route | None) -> None:

@@ -19,7 +19,6 @@ from f5router.plan.rule_order import leaves
 from f5router.reconcile import delete_guard, previous_objects
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
-from f5router.reconcile.hold import Hold, Wait
 from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.placeholders import is_placeholder, with_placeholders
 from f5router.reconcile.rollout import RetentionTest
@@ -157,18 +156,18 @@ class Retention:
     def corrections(self) -> Plan:
         """Return the Changes of objects that stay which cannot wait."""
         table = self._table
-        staying = {*table.failures, *table.held_for(*HoldReason), *self.guard.held}
+        staying = {*table.failures, *table.held_for(*HoldReason)}
         return previous_objects.corrections(self._engine, self._device.observed, staying)
 
     # --- deletes and members that a second list must confirm ---------------------------------
 
-    def hold_deletes(self, due: Iterable[Ref], now: float) -> frozenset[Ref]:
-        """Decide which deletes must be confirmed; returns those that need not be any more.
+    def hold_deletes(self, due: Iterable[Ref], now: float) -> None:
+        """Decide which deletes must be confirmed, and make those due that need not be any more.
 
         Args: due: objects that are compared now.
         """
-        before, desired, observed = self.guard.held, self._engine.objects, self._device.observed
-        refs = [ref for ref in (*due, *before) if ref not in desired]
+        desired, observed = self._engine.objects, self._device.observed
+        refs = [ref for ref in {*due, *self.guard.held} if ref not in desired]
         holdable: set[Ref] = set()
         if refs:
             undetermined = self._engine.undetermined() | self._unread.held(observed, refs)
@@ -176,9 +175,8 @@ class Retention:
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,
                                              lambda host: bool(self._engine.host_routes(host)))
-        self.guard.review(holdable, delete_guard.counted(holdable, observed), now=now, is_going=self.is_going,
+        self.guard.review(holdable, delete_guard.counted(holdable, observed), now=now,
                          total=lambda: delete_guard.total(observed, self.owns))
-        return before - self.guard.held
 
     def keep_pods(self) -> None:
         """Let pools keep their pods that would lose all members by the settings, not by what became of these.
@@ -204,12 +202,14 @@ class Retention:
         ways = [obj for obj in self._device.observed.values() if obj.KIND in OF_NODES and self.owns(obj)]
         self.guard.review_ways([obj.ref for obj in ways if self.is_going(obj.ref)], len(ways), now)
 
-    def hold_emptied(self, ref: Ref) -> Hold | None:
-        """Hold a pool that would lose all members, or a way that would go, until a second list confirms it.
-        """
-        held = (ref in self.guard.emptied | self.guard.held and self._is_emptied(ref)) or (
-            ref in self.guard.ways and self.is_going(ref))
-        return Hold(Wait.UNCONFIRMED, math.inf) if held else None
+    def is_unconfirmed(self, ref: Ref) -> bool:
+        """True for a pool that would lose all members, or a way that would go, before that is confirmed."""
+        row = self._table.rows.get(ref)
+        if row is None or row.hold is None:
+            return False
+        if row.hold is HoldReason.WAY:
+            return self.is_going(ref)
+        return row.hold in (HoldReason.EMPTIED, HoldReason.MASS_DELETE) and self._is_emptied(ref)
 
     def _is_emptied(self, ref: Ref) -> bool:
         """True for a pool that shall have no members, wanted or still used."""

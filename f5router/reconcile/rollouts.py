@@ -7,7 +7,6 @@ import math
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
@@ -194,14 +193,16 @@ class Rollouts:
         desired, observed, table = self._engine.objects, self._device.observed, self._table
         self._rebuild()
         also = set(self._retention.unread())
-        self._hold_deletes(also)
-        portion = table.queue.portion(desired, observed, most, also - self._guard.held) - self._guard.held
+        self._retention.hold_deletes([*table.queue, *also], self._clock())
+        portion = table.queue.portion(desired, observed, most, also - self._guard.held)
         portion = (portion | table.members.keys() if with_members else portion) - table.sent.keys()
         changes = diff(desired, observed, self._retention.owns, portion, self._device.ordinals)
         determined = self._retention.determine(changes)
+        users = {change.ref: user for change in determined.plan
+                 if not with_members and (user := self._members.user_of(change)) is not None}
         plan = tuple(change for change in determined.plan
-                     if self._retention.hold_emptied(change.ref) is None
-                     and (with_members or self._members.hold(change) is None))
+                     if not self._retention.is_unconfirmed(change.ref) and change.ref not in users
+                     and (with_members or not self._members.writes_beside(change)))
         table.touch_members(change.ref for change in determined.plan if change.verb == UPDATE)
         planned, waiting = {change.ref for change in plan}, determined.waiting
         for ref in planned:
@@ -210,18 +211,13 @@ class Rollouts:
             if ref not in planned:
                 table.hold(ref, reason)
         for ref in portion - planned - waiting.keys():
-            table.leave_queue(ref)
+            if ref in users:
+                table.wait_for(ref, users[ref])
+            elif self._retention.is_unconfirmed(ref):
+                table.hold_on(ref)
+            else:
+                table.leave_queue(ref)
         return replace(determined, plan=plan)
-
-    def _hold_deletes(self, also: set[Ref]) -> None:
-        """Take deletes out of the queue that must be confirmed; put back those that need not be any more.
-
-        Args: also: objects that are compared besides the queue.
-        """
-        released = self._retention.hold_deletes(chain(self._table.queue, also), self._clock())
-        for ref in self._guard.held:
-            self._table.leave_queue(ref)
-        self._table.touch(released)
 
     def foresee(self, plan: Plan) -> None:
         """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
@@ -321,6 +317,7 @@ class Rollouts:
             self._end(self.current)
 
     def _confirmed(self, change: AnyChange) -> None:
+        self._guard.note(change)
         self._members.written(change)
         self.on_change(change)
 
@@ -328,7 +325,7 @@ class Rollouts:
         """Record what a rollout leaves to be done."""
         outcome, now = rollout.outcome, self._clock()
         self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
-        self._guard.record_pass(outcome.done, now)
+        self._guard.record_pass(now)
         if any(change.verb == DELETE for change in outcome.done):
             self._table.release(HoldReason.NEEDED)
         self.outcome.add(outcome)
@@ -339,8 +336,7 @@ class Rollouts:
             self.on_end()
             return
         # Dependents of these may be gone, or have changed, since the Plan was made: one more finds out.
-        left_alone = any(ref not in self._engine.objects for ref in self._retention.unread())
-        self.is_demanded = self.is_demanded or bool(outcome.done and left_alone)
+        self.is_demanded = self.is_demanded or bool(outcome.done and self._retention.unread())
         if plan := self._corrections():
             self.current = Rollout(plan, self._device, Obstacles(is_sent=self._table.is_sent), now=now,
                                    corrects=True)
@@ -356,5 +352,5 @@ class Rollouts:
         waiting = {ref for ref, row in self._table.failures.items()
                    if row.state is RowState.DUE or isinstance(row.error, UNCERTAIN_ERRORS)}
         return tuple(change for change in self._retention.corrections()
-                     if change.ref not in waiting and self._retention.hold_emptied(change.ref) is None
+                     if change.ref not in waiting and not self._retention.is_unconfirmed(change.ref)
                      and not self._table.is_sent(change.ref))

@@ -29,12 +29,17 @@ class HoldReason(Enum):
     SUCCESSOR = "it serves until the new objects of its Route are in place"
     DRAINING = "it serves connections whose TLS the BIG-IP has ended already"
     NEEDED = "an object that stays needs it"
+    MASS_DELETE = "a second list of the cluster must confirm so many deletes"
+    EMPTIED = "a second list of the cluster must confirm that the pool loses all members"
+    WAY = "a second list of the cluster must confirm that the Node is gone"
 
 
 FOR_SERVING = (HoldReason.SUCCESSOR, HoldReason.DRAINING, HoldReason.NEEDED)
 """Reasons of deletes that are tried again when a refusal ends, and after a while."""
 UNREAD = (HoldReason.SECRET, HoldReason.SOURCE)
 """Reasons that each Plan examines again."""
+LISTED = (HoldReason.MASS_DELETE, HoldReason.EMPTIED, HoldReason.WAY)
+"""Reasons that a second list of the cluster ends. They have nothing to do with what is on the device."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,10 @@ class ObjectRow:
     """Monotonic seconds of the next attempt, while REFUSED, or of the next look, while HELD."""
     hold: HoldReason | None = None
     """Why its Change is not made. Members of a pool whose delete is held are written all the same."""
+    is_asked: bool = False
+    """Its delete was held back when the second list was asked for: this confirms no other one."""
+    is_confirmed: bool = False
+    """A second list has confirmed its delete."""
     on: Ref | None = None
     """The object that it waits for, while BLOCKED."""
     sent_at: float = 0.0

@@ -13,7 +13,7 @@ from f5router.model.ltm import BigIPState, Pool
 from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.reconcile.backlog import Backlog
-from f5router.reconcile.row import BACKOFF, FOR_SERVING, UNREAD, HoldReason, ObjectRow, RowState
+from f5router.reconcile.row import BACKOFF, FOR_SERVING, LISTED, UNREAD, HoldReason, ObjectRow, RowState
 from f5router.reconcile.timers import Timers
 
 OVERTAKEN_AFTER = 3
@@ -116,8 +116,10 @@ class Table:
                 if desired.get(ref) == observed.get(ref):
                     continue
                 row = self.rows[ref] = ObjectRow()
-            if row.is_in_use and ref in desired:
-                self._recover(ref, row)
+            if ref in desired:
+                row.is_confirmed = False
+                if row.is_in_use:
+                    self._recover(ref, row)
             row.since = row.since if row.since is not None else since
             if first:
                 self.first[ref] = None
@@ -184,7 +186,9 @@ class Table:
         row = self.rows.setdefault(ref, ObjectRow())
         self.queue.remove([ref])
         self.first.pop(ref, None)
-        if row.state is RowState.SENT or ref in self.members:
+        writes_members = row.state is RowState.SENT or ref in self.members or (
+            row.state is RowState.REFUSED and not row.is_in_use and self.is_present_pool(ref))
+        if writes_members:
             self._set_hold(ref, row, reason)
             return
         self._leave(ref, row)
@@ -196,9 +200,19 @@ class Table:
             row.until = min(until, self._clock() + BACKOFF.delay_s(row.attempts))
         self._set_timer(ref, row)
 
+    def hold_on(self, ref: Ref) -> None:
+        """Hold an object that is due, for its reason as before."""
+        row = self.rows[ref]
+        assert row.hold is not None, ref
+        self.hold(ref, row.hold)
+
     def release(self, *reasons: HoldReason) -> None:
         """Make all objects due that are held for one of these reasons."""
-        for ref in sorted(self.held_for(*reasons)):
+        self.let_go(self.held_for(*reasons))
+
+    def let_go(self, refs: Iterable[Ref]) -> None:
+        """Make objects due that are held."""
+        for ref in sorted(refs):
             row = self.rows[ref]
             self._end_hold(ref, row)
             if row.state not in (RowState.REFUSED, RowState.BLOCKED):
@@ -238,6 +252,17 @@ class Table:
         self.waiting.setdefault(on, set()).add(ref)
         if on not in self.rows:  # it has settled since
             self.wake(on)
+
+    def wait_for(self, ref: Ref, on: Ref) -> None:
+        """Let an object wait for another one that is to be written: nothing of it was refused."""
+        row = self.rows.setdefault(ref, ObjectRow())
+        self._leave(ref, row)
+        self._recover(ref, row)
+        self.first.pop(ref, None)
+        row.state, row.on = RowState.BLOCKED, on
+        self.waiting.setdefault(on, set()).add(ref)
+        if on not in self.rows:
+            self.touch([on])
 
     def not_sent(self, ref: Ref) -> None:
         """Make an object due again whose request was not sent."""
@@ -291,14 +316,23 @@ class Table:
                 self.rest(ref)
 
     def start_over(self) -> None:
-        """Drop all rows: what is in flight is for a unit that is not used any more."""
+        """Drop all rows: what is in flight is for a unit that is not used any more.
+
+        But not what a second list of the cluster must confirm, or has confirmed.
+        """
+        for index in (self.failures, self.first, self.waiting):
+            index.clear()
         for ref, row in list(self.rows.items()):
             self._leave(ref, row)
+            if row.hold in LISTED:
+                self.rows[ref] = ObjectRow(
+                    RowState.HELD, hold=row.hold, is_asked=row.is_asked, until=math.inf)
+                continue
             self._end_hold(ref, row)
-        self.rows.clear()
-        self.failures.clear()
-        self.first.clear()
-        self.waiting.clear()
+            del self.rows[ref]
+            if row.is_confirmed:
+                self.rows[ref] = confirmed = ObjectRow(is_confirmed=True)
+                self._make_due(ref, confirmed)
 
     def take_changed(self) -> set[Ref]:
         """Return the objects whose refusal has begun, changed or ended since the last call."""
@@ -334,7 +368,7 @@ class Table:
     def clear(self) -> None:
         """Drop what is due or held: another router writes."""
         for ref, row in list(self.rows.items()):
-            if row.state in (RowState.DUE, RowState.HELD):
+            if row.state in (RowState.DUE, RowState.HELD) and row.hold not in LISTED:
                 self.rest(ref)
 
     # --- indexes ---------------------------------------------------------------------------

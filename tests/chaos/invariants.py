@@ -4,15 +4,17 @@ import math
 
 from f5router.app.controller import Controller
 from f5router.icontrol.dispatcher import Lane
-from f5router.reconcile.table import RowState
+from f5router.reconcile.row import FOR_SERVING, LISTED, RowState
 
 
 def asleep(router: Controller, now: float) -> list[str]:
-    """Return the rows that nothing wakes: neither their turn, a reply, a timer nor another row.
+    """Return the rows that nothing wakes: their turn, a reply, a timer, another row, or the end of a hold.
 
     A back-off that has ended waits for a reading, which comes with a turn of the loop.
     """
     table, is_awake = router.reconciler.table, router.next_turn_at() < math.inf
+    engine, guard = router.reconciler.engine, router.reconciler.guard
+    unread = bool(engine.undetermined() or engine.cluster.sources_unread or engine.cluster.undecided)
     waiting = {ref: on for on, refs in table.waiting.items() for ref in refs}
     lost = []
     for ref, row in table.rows.items():
@@ -21,6 +23,8 @@ def asleep(router: Controller, now: float) -> list[str]:
             RowState.SENT: ref in table.sent,
             RowState.REFUSED: table.timers.when(ref) == row.until or (row.until <= now and is_awake),
             RowState.BLOCKED: row.on in table.rows and waiting.get(ref) == row.on,
+            RowState.HELD: (table.timers.when(ref) == row.until or is_awake if row.hold in FOR_SERVING
+                            else guard.since is not None if row.hold in LISTED else unread or is_awake),
         }[row.state]
         if not has_wake:
             lost.append(f"{ref} is {row.state.name}, and nothing wakes it")

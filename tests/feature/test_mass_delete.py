@@ -143,7 +143,7 @@ def test_the_second_list_confirms_nothing_of_its_own(full):
     router = full.router()
     assert router.cluster.wait_synced(DEADLINE_S)
     router.reconcile_once()
-    held = router.reconciler.guard.held
+    held = set(router.reconciler.guard.held)
     assert len(held) == 31
     router.held_deletes.ask(math.inf)
     empty_lists(full.kube, "Route")

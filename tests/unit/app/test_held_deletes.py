@@ -7,8 +7,11 @@ import pytest
 
 from f5router.app.held_deletes import HeldBack
 from f5router.model.limits import LEAST
+from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 
 CONFIRM_S = 5.0
 FIRST, SECOND = (frozenset(Ref("ltm/policy/rules", f"{name}{n}") for n in range(LEAST)) for name in "ab")
@@ -34,19 +37,21 @@ class Router:
     """A Reconciler and a cluster as HeldBack sees them."""
 
     def __init__(self, *, confirm_s: float = CONFIRM_S):
-        self.guard, self.cluster, self.retention = DeleteGuard(), Cluster(), self
-        self.confirmed: list[frozenset[Ref]] = []
+        there = dict.fromkeys(FIRST | SECOND, Pool("/Common/x"))
+        self.table = Table(lambda: ({}, there), Timers(), lambda: 0.0)
+        self.guard, self.cluster, self.retention = DeleteGuard(self.table), Cluster(), self
+        self.confirmed: list[set[Ref]] = []
         self.of_unread, self.unread_kinds = FIRST, frozenset()
         self.held = HeldBack(self, self.cluster, confirm_s=confirm_s)
 
     def hold(self, refs: frozenset[Ref], now: float) -> None:
         """Let the guard hold these deletes back: all that there is on the device."""
-        self.guard.review(refs, refs, is_going=lambda ref: True, total=lambda: len(refs), now=now)
+        self.guard.review(refs, refs, total=lambda: len(refs), now=now)
         assert self.guard.held == refs
 
-    def confirm_deletes(self, confirmed: frozenset[Ref]) -> None:
-        self.confirmed.append(confirmed)
-        self.guard.confirm(confirmed)
+    def confirm_deletes(self) -> None:
+        self.confirmed.append({ref for ref, row in self.table.rows.items() if row.is_asked})
+        self.guard.confirm()
 
     def held_hosts(self, most: int) -> list[str]:
         return ["a.com", "b.com"][:most]
@@ -159,7 +164,7 @@ def test_beginning_and_end_are_logged_once(caplog, confirmed, because):
         router.held.ask(200.0)
         router.held.confirm()
     else:
-        router.guard.review(frozenset(), frozenset(), is_going=lambda ref: True, total=lambda: 0, now=150.0)
+        router.guard.review(frozenset(), frozenset(), total=lambda: 0, now=150.0)
     router.held.log_changes()
     (record,) = caplog.records
     assert (record.message, record.because) == ("held-back deletes released", because)
@@ -175,7 +180,7 @@ def test_a_confirmation_is_not_believed_of_the_next_time(caplog):
     router.held.log_changes()
     router.hold(SECOND, now=300.0)
     router.held.log_changes()
-    router.guard.review(frozenset(), frozenset(), is_going=lambda ref: True, total=lambda: 0, now=350.0)
+    router.guard.review(frozenset(), frozenset(), total=lambda: 0, now=350.0)
     router.held.log_changes()
     assert caplog.records[-1].because == "they are needed again"
 

@@ -12,6 +12,8 @@ from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, Change
 from f5router.reconcile import delete_guard
 from f5router.reconcile.delete_guard import BURST_S, LEAST, DeleteGuard, is_mass
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 from tests.rows import rows
 
 POOL = Pool("/Common/openshift_shop_web")
@@ -28,9 +30,26 @@ def done(fewer: int) -> list[Change]:
     return [delete] * fewer if fewer > 0 else [create] * -fewer
 
 
+def a_guard(*, allow: bool = False) -> DeleteGuard:
+    """Return a guard whose table has all objects on the device, of which none is wanted."""
+    there = dict.fromkeys(refs(1000), POOL)
+    return DeleteGuard(Table(lambda: ({}, there), Timers(), lambda: 0.0), allow=allow)
+
+
 def judge(guard: DeleteGuard, waiting: set[Ref], total: int, now: float = 0.0) -> int:
-    guard.review(waiting, waiting, is_going=lambda ref: True, total=lambda: total, now=now)
+    guard.review(waiting, waiting, total=lambda: total, now=now)
     return len(guard.held)
+
+
+def confirm(guard: DeleteGuard) -> None:
+    guard.ask()
+    guard.confirm()
+
+
+def write(guard: DeleteGuard, fewer: int, now: float) -> None:
+    for change in done(fewer):
+        guard.note(change)
+    guard.record_pass(now)
 
 
 @pytest.mark.parametrize(("deletes", "total", "mass"), [
@@ -42,26 +61,26 @@ def test_is_mass(deletes, total, mass):
 
 
 def test_once_held_all_wait_until_confirmed():
-    guard = DeleteGuard()
+    guard = a_guard()
     assert judge(guard, refs(30), 40, now=1.0) == 30
     assert (guard.since, guard.figures) == (1.0, (30, 40))
     assert judge(guard, refs(31), 400, now=2.0) == 31
     assert (guard.since, guard.held_ever) == (1.0, 31)
-    guard.confirm(refs(31))
+    confirm(guard)
     assert (judge(guard, refs(31), 40, now=3.0), guard.since) == (0, None)
 
 
 def test_what_comes_after_the_confirmation_is_judged_anew():
     """Neither too many nor too few of the others are held back."""
-    guard = DeleteGuard()
+    guard = a_guard()
     judge(guard, refs(30), 100 - 45)
-    guard.confirm(refs(30))
+    confirm(guard)
     assert judge(guard, refs(49), 70) == 0
     assert judge(guard, refs(51), 70) == 21
 
 
 def test_what_is_wanted_again_is_let_go():
-    guard = DeleteGuard()
+    guard = a_guard()
     judge(guard, refs(30), 40)
     assert (judge(guard, set(), 40), guard.since) == (0, None)
 
@@ -74,39 +93,39 @@ def test_what_is_wanted_again_is_let_go():
 ])
 def test_burst(passes, held):
     """Each pass made the objects fewer; ten more are to go, of which ten would be left."""
-    guard = DeleteGuard()
+    guard = a_guard()
     for now, fewer in passes:
-        guard.record_pass(done(fewer), now)
+        write(guard, fewer, now)
     assert judge(guard, refs(10), 19, now=passes[-1][0] + 1.0) == held
 
 
 def test_allowed():
-    guard = DeleteGuard(allow=True)
+    guard = a_guard(allow=True)
     assert judge(guard, refs(30), 30) == 0
     guard.review_emptied(refs(30), 30, 0.0, of_nodes=False)
-    assert (guard.emptied, guard.since, guard.figures) == (frozenset(), None, (30, 30))
+    assert (guard.emptied, guard.since, guard.figures) == (set(), None, (30, 30))
 
 
 def test_emptied_pools_have_a_guard_of_their_own():
-    guard = DeleteGuard()
+    guard = a_guard()
     guard.review_emptied(refs(19), 19, 1.0, of_nodes=False)
     assert guard.since is None
     guard.review_emptied(refs(20), 20, 2.0, of_nodes=False)
     assert (len(guard.emptied), guard.since) == (20, 2.0)
     assert (judge(guard, set(), 5, now=3.0), guard.since) == (0, 2.0)
-    guard.confirm(set())
-    assert (guard.emptied, guard.since) == (frozenset(), None)
+    confirm(guard)
+    assert (guard.emptied, guard.since) == (set(), None)
 
 
 @given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 500))
 def test_no_series_of_small_passes_takes_most(sizes, total):
     """However deletes are spread over passes: half is left until a confirmation, or all but a few."""
-    guard, left = DeleteGuard(), total
+    guard, left = a_guard(), total
     for size in sizes:
         waiting = refs(min(size, left), begin=left)
         if judge(guard, waiting, left):
             break
-        guard.record_pass(done(len(waiting)), 0.0)
+        write(guard, len(waiting), 0.0)
         left -= len(waiting)
     assert 2 * left >= total or total - left < LEAST
 
@@ -163,21 +182,21 @@ def test_what_is_held_keeps_the_record_that_it_names():
     (21, 40, 21)])
 def test_ways_to_pods(going, total, held):
     """All of them, or most of many, wait for a second list."""
-    guard = DeleteGuard()
+    guard = a_guard()
     guard.review_ways(refs(going), total, 1.0)
     assert (len(guard.ways), guard.since) == (held, 1.0 if held else None)
-    guard.confirm(frozenset())
-    assert (guard.ways, guard.since) == (frozenset(), None)
-    allowed = DeleteGuard(allow=True)
+    confirm(guard)
+    assert (guard.ways, guard.since) == (set(), None)
+    allowed = a_guard(allow=True)
     allowed.review_ways(refs(going), total, 1.0)
-    assert allowed.ways == frozenset()
+    assert allowed.ways == set()
 
 
 def test_pools_without_any_node():
     """Few pools wait too: no Node is listed, so each loses its members."""
-    guard = DeleteGuard()
+    guard = a_guard()
     guard.review_emptied(refs(1), 40, 1.0, of_nodes=True)
     assert (len(guard.emptied), guard.since) == (1, 1.0)
-    guard.confirm(frozenset())
+    confirm(guard)
     guard.review_emptied(refs(0), 40, 1.0, of_nodes=True)
     assert guard.since is None

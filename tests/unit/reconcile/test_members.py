@@ -1,6 +1,5 @@
 """Members of pools that are written beside a rollout."""
 
-import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,7 +13,6 @@ from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
-from f5router.reconcile.hold import Hold, Wait
 from f5router.reconcile.members import NAMESPACE_MOST, Members
 from f5router.reconcile.row import RowState
 from f5router.reconcile.table import Table
@@ -49,11 +47,8 @@ class Bench:
         self.now, self.emptied = 100.0, set[Ref]()
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: self.now)
         self.members = Members(self.engine, self.device, self.table,
-                               SimpleNamespace(hold_emptied=self.hold_emptied))
+                               SimpleNamespace(is_unconfirmed=self.emptied.__contains__))
         self.engine.take_changes()
-
-    def hold_emptied(self, ref: Ref) -> Hold | None:
-        return Hold(Wait.UNCONFIRMED) if ref in self.emptied else None
 
     def endpoints(self, *addresses: str, name: str = "s0", namespace: str = "shop") -> None:
         """Change endpoints, as an event does."""
@@ -303,9 +298,8 @@ def with_monitor(obj: Pool, monitor: TCPMonitor) -> Pool:
     pytest.param(UPDATE, MONITOR, False, id="monitor"),
 ])
 def test_what_a_plan_leaves_to_the_writes_beside_it(verb, obj, beside):
-    hold = Bench("s0").members.hold(Change(verb, None if verb == CREATE else obj,
-                                           None if verb == DELETE else obj))
-    assert hold == (Hold(Wait.WRITTEN_BESIDE, math.inf) if beside else None)
+    change = Change(verb, None if verb == CREATE else obj, None if verb == DELETE else obj)
+    assert Bench("s0").members.writes_beside(change) is beside
 
 
 class Monitored(Bench):
@@ -321,7 +315,11 @@ class Monitored(Bench):
         self.table = Table(lambda: (self.wanted, self.device.observed), Timers(), lambda: self.now)
         engine = SimpleNamespace(objects=self.wanted, members=self.engine.members)
         self.members = Members(engine, self.device, self.table,
-                               SimpleNamespace(hold_emptied=self.hold_emptied))
+                               SimpleNamespace(is_unconfirmed=self.emptied.__contains__))
+
+    def monitor_comes(self) -> None:
+        self.device.observed[MONITOR.ref] = MONITOR
+        self.table.confirm(MONITOR.ref)
 
     def change_members(self, *addresses: str) -> None:
         self.wanted[self.ref] = with_monitor(pool("s0", *addresses), MONITOR)
@@ -336,9 +334,9 @@ def test_members_do_not_wait_for_a_monitor():
     assert (change.new.monitor, addresses(change)) == (OTHER.path, {"10.1.1.2"})
     bench.written(change)
     assert bench.take() == []
-    assert bench.members.lacks_only_monitors(bench.ref)
-    bench.device.observed[MONITOR.ref] = MONITOR
-    bench.members.written(Change(CREATE, None, MONITOR))
+    row = bench.table.rows[bench.ref]
+    assert (row.state, row.on, row.blocked) == (RowState.BLOCKED, MONITOR.ref, False)
+    bench.monitor_comes()
     (change,) = bench.take()
     assert change.new.monitor == MONITOR.path
 
@@ -346,30 +344,27 @@ def test_members_do_not_wait_for_a_monitor():
 def test_the_monitor_of_a_pool_that_waits_for_another_stays():
     bench = Monitored()
     delete = Change(DELETE, OTHER, None)
-    assert bench.members.hold(delete) is None
+    assert bench.members.user_of(delete) is None
     bench.table.touch([bench.ref])
-    assert bench.members.hold(delete) == Hold(Wait.WRITTEN_BESIDE)
+    assert bench.members.user_of(delete) == bench.ref
     assert bench.take() == []
-    assert bench.members.hold(delete) == Hold(Wait.WRITTEN_BESIDE)
-    bench.device.observed[MONITOR.ref] = MONITOR
-    bench.members.written(Change(CREATE, None, MONITOR))
+    assert bench.members.user_of(delete) == bench.ref
+    bench.table.wait_for(OTHER.ref, bench.ref)
+    bench.monitor_comes()
     (change,) = bench.take()
-    assert bench.members.hold(delete) == Hold(Wait.WRITTEN_BESIDE)
+    assert bench.members.user_of(delete) == bench.ref
     bench.written(change)
-    assert bench.members.hold(delete) is None
+    assert bench.members.user_of(delete) is None
     assert OTHER.ref in bench.table.queue
 
 
-def test_what_lacks_only_monitors():
+def test_a_refused_monitor_is_not_tried_for_each_pool_that_waits_for_it():
     bench = Monitored()
-    assert bench.members.lacks_only_monitors(bench.ref)
-    bench.device.unconfirmed.add(bench.ref)
-    assert not bench.members.lacks_only_monitors(bench.ref)
-    bench.device.unconfirmed.clear()
-    bench.change_members("10.1.1.2")
-    assert not bench.members.lacks_only_monitors(bench.ref)
-    bench.members.abandon()
-    assert not bench.members.lacks_only_monitors(MONITOR.ref)
+    bench.table.refuse(MONITOR.ref, REFUSED)
+    bench.table.touch([bench.ref])
+    assert bench.take() == []
+    assert bench.table.rows[MONITOR.ref].state is RowState.REFUSED
+    assert bench.table.rows[bench.ref].state is RowState.BLOCKED
 
 
 @pytest.mark.parametrize(("prepare", "waits"), [

@@ -195,16 +195,12 @@ def passes(reconciler: Reconciler, clock: Clock) -> None:
 
 
 def assert_nothing_is_lost(reconciler: Reconciler) -> None:
-    """Whatever differs has a row, and each row has a wake; or it is held for a reason."""
-    retention, guard, table = reconciler.retention, reconciler.guard, reconciler.table
-    held = {*guard.held, *guard.emptied, *guard.ways}
+    """Whatever differs has a row, and each row has a wake."""
+    retention, table = reconciler.retention, reconciler.table
     desired, observed = reconciler.engine.objects, reconciler.device.observed
     differing = {change.ref for change in diff(desired, observed, retention.owns,
                                                ordinals=reconciler.device.ordinals)}
-    lost = differing - table.rows.keys() - held
-    lost -= {ref for ref in lost if reconciler.members.lacks_only_monitors(ref) and all(
-        need in observed or need in table.rows for need in desired[ref].dependencies)}  # written with these
-    assert lost == set()
+    assert differing - table.rows.keys() == set()
     assert asleep(table) == []
     assert {ref for ref, row in table.rows.items() if row.state is RowState.DUE} == set()
     assert reconciler.rollouts.plan() == ()  # what is held for something to be read is still unread

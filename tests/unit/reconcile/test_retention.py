@@ -16,7 +16,6 @@ from f5router.model.net import StaticRoute
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.plan.diff import diff
 from f5router.reconcile.delete_guard import LEAST, DeleteGuard
-from f5router.reconcile.hold import Wait
 from f5router.reconcile.retention import Draining, Retention
 from f5router.reconcile.row import HoldReason
 from f5router.reconcile.table import Table
@@ -106,7 +105,7 @@ class Bench:
         self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed}, facts=FACTS)
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: NOW)
         self.retention = Retention(self.engine, self.device, self.table, folder="/Common",
-                                   guard=DeleteGuard(), drain_s=30.0)
+                                   guard=DeleteGuard(self.table), drain_s=30.0)
 
 
 def pools(count: int, *members: str) -> list[Pool]:
@@ -131,20 +130,19 @@ def test_many_pools_keep_their_members_until_it_is_confirmed():
     services = [service(f"s{number}") for number in range(LEAST)]
     bench = Bench(*routes, *services, observed=there)
     bench.retention.hold_members(NOW)
-    holds = [bench.retention.hold_emptied(pool.ref) for pool in there]
-    assert {hold.reason for hold in holds} == {Wait.UNCONFIRMED}
+    assert all(bench.retention.is_unconfirmed(pool.ref) for pool in there)
     bench.engine.apply(delta((endpoints("10.1.1.2", service="s0"), True)))
-    kept = [bench.retention.hold_emptied(pool.ref) is not None for pool in there]
+    kept = [bench.retention.is_unconfirmed(pool.ref) for pool in there]
     assert kept == [False] + [True] * (LEAST - 1)
-    bench.retention.guard.confirm(set())
-    assert not any(bench.retention.hold_emptied(pool.ref) for pool in there)
+    bench.retention.guard.confirm()
+    assert not any(bench.retention.is_unconfirmed(pool.ref) for pool in there)
 
 
 def test_few_pools_lose_their_members_at_once():
     there = pools(LEAST - 1, "10.1.1.1")
     bench = Bench(*(service(f"s{number}") for number in range(LEAST - 1)), observed=there)
     bench.retention.hold_members(NOW)
-    assert not any(bench.retention.hold_emptied(pool.ref) for pool in there)
+    assert not any(bench.retention.is_unconfirmed(pool.ref) for pool in there)
 
 
 def test_a_mass_of_deletes_is_held_and_released():
@@ -152,12 +150,14 @@ def test_a_mass_of_deletes_is_held_and_released():
                   Forward(POOL.path), hosts=frozenset({f"h{number}.com"})) for number in range(LEAST)]
     bench = Bench(observed=rules)
     refs = {rule.ref for rule in rules}
-    assert bench.retention.hold_deletes(refs, NOW) == frozenset()
+    bench.retention.hold_deletes(refs, NOW)
     assert bench.retention.guard.held == refs
     assert bench.retention.held_hosts(2) == ["h0.com", "h1.com"]
-    assert bench.retention.hold_emptied(rules[0].ref) is None
+    assert not bench.retention.is_unconfirmed(rules[0].ref)
     bench.engine.apply(delta((route("r0", host="h0.com"), True)))
-    assert rules[0].ref in bench.retention.hold_deletes((), NOW)
+    bench.retention.hold_deletes((), NOW)
+    assert rules[0].ref in bench.table.queue
+    assert rules[0].ref not in bench.retention.guard.held
 
 
 def test_previous_objects_stay_while_their_route_is_refused():

@@ -511,6 +511,12 @@ ERRORS = st.sampled_from([REFUSED, UNCONFIRMED, GONE, USABLE, UNUSABLE, IN_USE])
 REASONS = st.sampled_from(HoldReason)
 
 
+def wait_for(bench: Bench, ref: Ref, on: Ref) -> None:
+    """As a pool does for its monitor."""
+    if ref != on and on in bench.table.rows and bench.table.rows[on].on is None:
+        bench.table.wait_for(ref, on)
+
+
 def plan(ref: Ref, waits: HoldReason | None):
     """As a Plan does: of what is due, or waits for something to be read."""
     def act(bench: Bench) -> None:
@@ -560,6 +566,7 @@ TRANSITIONS = st.one_of(
     st.builds(lambda ref, reason: lambda b: b.table.hold(ref, reason), REFS, REASONS),
     st.builds(lambda reasons: lambda b: b.table.release(*reasons), st.sets(REASONS)),
     st.builds(lambda ref: lambda b: b.table.leave_members(ref), REFS),
+    st.builds(lambda ref, on: lambda b: wait_for(b, ref, on), REFS, REFS),
     st.builds(plan, REFS, st.none() | st.just(SECRET)),
     st.builds(lambda ref, *there: lambda b: change(b, ref, *there), REFS, st.booleans(), st.booleans()),
     st.builds(lambda seconds: lambda b: b.pass_time(seconds), st.sampled_from([0, 5, 300])),
