@@ -229,9 +229,10 @@ class Disturbances:
 
     def mass_delete(self, number: int) -> None:
         """All Routes go at once; a list that is complete has to confirm it."""
-        routes = [obj["metadata"] for obj in self._site.kube.list("Route")]
+        routes = self._site.kube.list("Route")
+        self._site.witness.permit_held()
         self._site.change(Change("", delete=tuple(
-            ("Route", each["namespace"], each["name"]) for each in routes)))
+            ("Route", obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in routes)))
 
     def pass_time(self, number: int) -> None:
         self._site.pass_time(number)

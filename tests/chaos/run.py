@@ -64,6 +64,8 @@ LATE = 20
 """After so many looks in vain watches begin again, if the API server has listed nothing in between."""
 LIMIT_S = 120.0
 """Longest recovery, in real time."""
+FEW = 4
+"""Longest change that is taken apart."""
 MIXTURES = 2000
 """How many of them are looked at before an answer is wrong."""
 CALLS_EACH, CALLS_MORE = 8, 300
@@ -336,6 +338,8 @@ class Site:
         with self.kube.lock:
             for obj in change.apply:
                 self.kube.apply(obj)
+                if len(change.apply) <= FEW:  # the router may see them one after the other
+                    _add_new(self._versions.setdefault(obj["kind"], []), self.kube.list(obj["kind"]))
             for kind, namespace, name in change.delete:
                 if self.kube.get(kind, namespace, name) is not None:  # else all have gone at once
                     self.kube.delete(kind, namespace, name)
@@ -436,7 +440,9 @@ class Site:
         self._require(self._outside())
 
     def _start_again(self) -> None:
-        """Another router finds nothing to write. Raises: Failed."""
+        """No LTM node is left, and another router finds nothing to write. Raises: Failed."""
+        if not self._plan.hides_nodes:
+            self._tidy_up()
         self.stop()
         before = [len(unit.writes()) for unit in self.units]
         self.start()
@@ -444,6 +450,15 @@ class Site:
         self._require([f"the next router writes {entry.method} {entry.path} {entry.body}"
                        for unit, count in zip(self.units, before, strict=True)
                        for entry in unit.writes()[count:] if not entry.path.endswith(SYNC)])
+
+    def _tidy_up(self) -> None:
+        """Turn until the router has removed all LTM nodes that it knows of. Raises: Failed."""
+        router, end = self._router, time.monotonic() + LIMIT_S
+        while (router.settling.settles_at() is not None or router.device.orphans) and time.monotonic() < end:
+            self.turn()
+        used = {item.key[1].rpartition(":")[0] for item in self.bigip.items("ltm/pool/members")}
+        self._require([f"LTM node {item.path} is left" for item in self.bigip.items("ltm/node")
+                       if item.path not in used])
 
     def _has_read(self) -> bool:
         """True if no reading is due or under way: at its end, what a failure has left goes."""

@@ -93,6 +93,12 @@ class Script:
     rounds: tuple[Round, ...]
     base: Change = field(repr=False)
 
+    @property
+    def hides_nodes(self) -> bool:
+        """True if the last router cannot know of all LTM nodes that pools of ours have had."""
+        return self.pair or any(isinstance(step, Act) and step.what in HIDING
+                                for each in self.rounds for step, _ in each.steps)
+
     def lines(self) -> Iterator[str]:
         modes = ("static_routes", "ssh", "vxlan", "node_ports", "pair", "old", "lease")
         sync = [f"sync={self.sync}"] if self.sync else []
@@ -109,6 +115,8 @@ ACTS = ("restart_device", "lose_unsaved", "edit", "edit", "other_router", "other
 LASTING = ("hang", "hang", "odd_login", "odd_state", "forbid", "forbid", "mass_delete")
 """What goes on until the faults end, and deletes that have to be confirmed."""
 OF_PAIR = ("fail_over_amid_writes", "fail_over_amid_writes", "bring_over", "both_active")
+HIDING = ("kill", "new_leader", "lose_unsaved", "edit", "other_router")
+"""A router removes the LTM nodes of addresses that it has seen in its pools; others may make some, too."""
 
 
 def balanced(route: dict) -> dict:

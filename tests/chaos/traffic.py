@@ -46,6 +46,8 @@ class Witness:
         """Rules that lead a request, in any stage, each with its namespace; "" if nobody gets it."""
         self._is_in_place = False
         """Everything was in place, and nobody else has changed the device since."""
+        self._is_held = False
+        """Deletes are held back."""
         self.wrong: list[str] = []
 
     def add(self, stage: Expected) -> None:
@@ -61,7 +63,7 @@ class Witness:
         Args: is_in_place: all of it, so that what is served goes on being served.
         """
         with self._lock:
-            self._stages, self._is_in_place = self._stages[-1:], is_in_place
+            self._stages, self._is_in_place, self._is_held = self._stages[-1:], is_in_place, False
             self._recompute()
 
     def permit_all(self) -> None:
@@ -83,6 +85,14 @@ class Witness:
                 self._certificates[probe.host].add(_certificate(decision))
                 for member in decision.members if decision.kind in SERVED else ():
                     self._addresses.setdefault(_namespace(decision.pool), set()).add(self._address(member))
+
+    def permit_held(self) -> None:
+        """Deletes are held back until a list confirms them: what a namespace has deleted may serve it.
+
+        One of its Rules may be for another Host meanwhile, and leave its requests to such a Rule.
+        """
+        with self._lock:
+            self._is_held = True
 
     def on_write(self, entry: LoggedRequest) -> None:
         """Look at the device after a write."""
@@ -112,7 +122,7 @@ class Witness:
             return (f"the certificate {_certificate(decision)}, not one of "
                     f"{sorted(self._certificates[probe.host])}")
         if (_name(decision) not in self._answers[probe] and not self._is_without(probe, _name(decision))
-                and not self._is_previous(probe, _name(decision))):
+                and not self._is_previous(probe, _name(decision)) and not self._is_of_held(probe, decision)):
             return f"{_name(decision)}, not one of {sorted(self._answers[probe])}"
         if decision.kind == REDIRECT:
             return ""
@@ -150,6 +160,10 @@ class Witness:
                    for form in forms):
                 return True
         return False
+
+    def _is_of_held(self, probe: serving.Request, decision: traffic.Decision) -> bool:
+        """True if a request may go to what its namespace has deleted."""
+        return self._is_held and _namespace(decision.pool) in map(_namespace, self._answers[probe])
 
     def differences(self) -> list[str]:
         """Return requests that do not get exactly what the last stage has for them."""
