@@ -74,7 +74,8 @@ MOST_SUBSETS = 1000
 
 def ingress(obj: object) -> tuple[JSON, ...]:
     """Return status.ingress of a Route."""
-    return tuple(fields.objects(fields.mapping(fields.mapping(obj).get("status")).get("ingress")))
+    return tuple(map(fields.with_shared_names, fields.objects(
+        fields.mapping(fields.mapping(obj).get("status")).get("ingress"))))
 
 
 def route(obj: JSON) -> Route:

@@ -155,3 +155,23 @@ def _canonical(text: str) -> str | None:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
     return intern(str(address))
+
+
+_OF_FEW_VALUES = frozenset({"type", "status", "routerName", "wildcardPolicy"})
+
+
+def with_shared_names(entry: JSON) -> JSON:
+    """Return an equal entry of a status that shares in memory what many have: names, and some values.
+
+    Each object of the cluster is decoded by itself, with copies of its own.
+    """
+    shared = _shared(entry)
+    conditions = entry.get("conditions")
+    if isinstance(conditions, list):
+        shared["conditions"] = [_shared(each) if isinstance(each, dict) else each for each in conditions]
+    return shared
+
+
+def _shared(obj: JSON) -> dict[str, Any]:
+    return {intern(name): intern(value) if name in _OF_FEW_VALUES and isinstance(value, str) else value
+            for name, value in obj.items()}

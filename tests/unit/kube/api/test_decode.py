@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import json
 from dataclasses import asdict, replace
 
 import pytest
@@ -65,6 +66,25 @@ def test_route():
     assert result == ROUTE
     assert result.resource_version == "7"
     assert result.status_ingress == ({"routerName": "public", "host": "www.example.com"},)
+
+
+VALUES = st.one_of(st.none(), st.text(), st.integers())
+CONDITIONS = st.lists(st.one_of(VALUES, st.dictionaries(st.sampled_from(["type", "message"]), VALUES)))
+
+
+@given(st.dictionaries(st.sampled_from(["type", "status", "conditions", "odd"]), VALUES | CONDITIONS))
+def test_entries_of_a_status_are_kept_as_they_are(entry):
+    """A write sends those of other routers back."""
+    assert decode.ingress({"status": {"ingress": [entry]}}) == (entry,)
+
+
+def test_entries_share_their_names():
+    text = json.dumps({"status": {"ingress": [
+        {"routerName": "public", "conditions": [{"type": "Admitted", "message": "x"}]}]}})
+    first, second = (decode.ingress(json.loads(text))[0] for _ in range(2))
+    for one, other in ((first, second), (first["conditions"][0], second["conditions"][0])):
+        assert list(map(id, one)) == list(map(id, other))
+    assert first["routerName"] is second["routerName"]
 
 
 def test_smallest_route():
