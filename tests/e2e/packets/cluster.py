@@ -69,11 +69,13 @@ class Routed:
         log = self._folder / f"router-{self._started}.log"
         self.router = self._stack.enter_context(
             Program("f5router run", command, log=log, environment=clean_environment()))
+        self.lab.check = self.router.check
         return self.router
 
     def stop(self) -> None:
         """End the router; what is on the BIG-IP stays."""
         if self.router:
+            self.lab.check = lambda: None
             assert self.router.stop() == 0, self.router.tail()
             self.router = None
 

@@ -31,6 +31,8 @@ class Lab:
 
     def __init__(self, stack: ExitStack, nodes: int = 2) -> None:
         self._stack = stack
+        self.check: Callable[[], object] = lambda: None
+        """Fails when what the tests wait for has ended."""
         self.fake = stack.enter_context(FakeBigIP())
         self._session = stack.enter_context(requests.Session())
         self._session.trust_env = False
@@ -72,6 +74,7 @@ class Lab:
     def until(self, condition: Callable[[], object], problem: str) -> None:
         """Let the BIG-IP's host follow its tables until something holds."""
         def holds() -> object:
+            self.check()
             self.bigip.apply()
             return condition()
 

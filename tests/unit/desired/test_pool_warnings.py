@@ -16,6 +16,7 @@ HTTP2 = replace(service("web"), ports=(
     ServicePort("http", 8080, target_port="8080", app_protocol="kubernetes.io/h2c"),))
 HTTP2_API = replace(HTTP2, key=service("api").key)
 ASTRAY = replace(endpoints("10.7.7.7", name="astray"), places=(("10.7.7.7", "n1"),))
+OF_THE_BIGIP = replace(endpoints("10.9.9.1", name="refused"), service="api")
 REFUSED = {"path": "no-slash"}
 
 
@@ -28,6 +29,8 @@ REFUSED = {"path": "no-slash"}
                  id="no Service, and no requests"),
     pytest.param(Settings(), {}, [service("web"), endpoints("10.9.9.1")], ["AddressesRefused"],
                  id="pods with addresses of the BIG-IP"),
+    pytest.param(Settings(), TWO, [service("web"), PODS, service("api"), OF_THE_BIGIP], ["AddressesRefused"],
+                 id="pods with addresses of the BIG-IP, and no requests"),
     pytest.param(NODEPORT, {}, [service("web"), PODS], ["NoNodePort"], id="no node port"),
     pytest.param(NODEPORT, REFUSED, [service("web"), PODS], [], id="no node port, not served"),
     pytest.param(NODEPORT, TWO, [service("web", node_port=30080, type="NodePort"), PODS, service("api")], [],
