@@ -1,10 +1,18 @@
 """Requests in threads: each ends with a message to the loop, which never waits for one."""
 
+import math
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum, auto
 from typing import Any
+
+from f5router.icontrol.rest.slots import Slots
+
+PATIENCE_S = 1.0
+"""Time without a reply after which a write hangs; one of several requests, as for a group, if none of them
+gets a reply for so long. Everything that does not need the object goes on."""
 
 
 class Lane(Enum):
@@ -16,17 +24,23 @@ class Lane(Enum):
     """Members of one pool, beside any Plan."""
     OTHER = auto()
     """Readings, and what follows writes."""
+    HUNG = auto()
+    """Writes that have had no reply for long: others have their room."""
 
 
 class Job:
     """Work for a thread, and what the loop does when it has ended."""
 
-    __slots__ = ("_dispatcher", "_then", "error", "lane", "result", "work")
+    __slots__ = ("_dispatcher", "_then", "error", "lane", "requests", "result", "since", "thread", "work")
 
     def __init__(self, dispatcher: "Dispatcher", work: Callable[[], Any], then: Callable[["Job"], None],
                  lane: Lane):
         """Args: then: called by the loop with the ended Job."""
         self._dispatcher, self.work, self._then, self.lane = dispatcher, work, then, lane
+        self.thread: int | None = None
+        """Its thread; None until it has one."""
+        self.requests, self.since = -1, 0.0
+        """How many requests the thread had begun at the last look, and since when."""
         self.result: Any = None
         self.error: Exception | None = None
         """Exception that the work raised; None if it raised none."""
@@ -40,10 +54,12 @@ class Job:
 class Dispatcher:
     """Threads for the requests to one BIG-IP. The loop's thread calls its methods."""
 
-    def __init__(self, max_in_flight: int):
-        # One more for members of a pool, one for a reading; the transport bounds what is sent at once.
-        self._executor = ThreadPoolExecutor(max_in_flight + 2, thread_name_prefix="bigip")
-        self._limit = max_in_flight
+    def __init__(self, max_in_flight: int, slots: Slots | None = None):
+        """Args: slots: those of the requests that the Jobs make; new ones if None is given."""
+        # Some for writes that hang, one for members of a pool, one for a reading; the slots bound what is
+        # sent at once.
+        self._executor = ThreadPoolExecutor(2 * max_in_flight + 2, thread_name_prefix="bigip")
+        self._limit, self._slots = max_in_flight, slots or Slots(max_in_flight)
         self._in_flight = Counter[Lane]()
         self.deliver: Callable[[Callable[[], None]], None] = lambda end: None
         """Takes the end of each Job to the loop, which calls it; called from the Job's thread."""
@@ -63,6 +79,32 @@ class Dispatcher:
         """Record that the loop has taken the message of a Job."""
         self._in_flight[job.lane] -= 1
 
+    def hangs_at(self, job: Job, now: float) -> float:
+        """Return when a Job hangs, unless a request of it gets a reply before. Args: now: monotonic seconds.
+        """
+        requests = self._slots.begun(job.thread) if job.thread is not None else 0
+        if requests != job.requests:
+            job.requests, job.since = requests, now
+        return job.since + PATIENCE_S
+
+    def set_aside(self, jobs: Iterable[Job], now: float) -> float:
+        """Give the room of Jobs that hang to others; returns when the next of them hangs, or infinity."""
+        next_at = math.inf
+        for job in jobs:
+            if (at := self.hangs_at(job, now)) > now:
+                next_at = min(next_at, at)
+            elif job.lane is not Lane.HUNG and self._in_flight[Lane.HUNG] < self._limit:
+                self._set_aside(job)
+        return next_at
+
+    def _set_aside(self, job: Job) -> None:
+        if job.thread is None:
+            return
+        self._in_flight[job.lane] -= 1
+        job.lane = Lane.HUNG
+        self._in_flight[Lane.HUNG] += 1
+        self._slots.give_up(job.thread)
+
     def in_flight(self, lane: Lane) -> int:
         """Return the number of Jobs of a lane that have not ended."""
         return self._in_flight[lane]
@@ -81,9 +123,10 @@ class Dispatcher:
     @property
     def is_quiet(self) -> bool:
         """True if no write is in flight."""
-        return not self._in_flight[Lane.ROLLOUT] and not self._in_flight[Lane.MEMBERS]
+        return not any(self._in_flight[lane] for lane in Lane if lane is not Lane.OTHER)
 
     def _run(self, job: Job) -> None:
+        job.thread = threading.get_ident()
         try:
             job.result = job.work()
         except Exception as exc:

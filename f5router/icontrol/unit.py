@@ -40,7 +40,7 @@ class Unit:
         """
         self.name, self.client, self.files, self.failover = name, client, files, failover
         self.number = number
-        self.dispatcher, self.replies = Dispatcher(max_in_flight), Replies()
+        self.dispatcher, self.replies = Dispatcher(max_in_flight, client.slots), Replies()
         self.is_enough = False
         """True to end a long series of writes early: what it has written counts. The loop sets it."""
         self.addresses = PeerAddresses(name, client)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
-from f5router.icontrol.dispatcher import Job
+from f5router.icontrol.dispatcher import PATIENCE_S, Job
 from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
@@ -31,7 +31,7 @@ from f5router.reconcile.inbox import Inbox, Work
 from f5router.reconcile.members import Members
 from f5router.reconcile.report import ChangedRoutes, Report
 from f5router.reconcile.retention import OF_NODES, Retention
-from f5router.reconcile.rollouts import PATIENCE_S, Rollouts, weakly
+from f5router.reconcile.rollouts import Rollouts, weakly
 from f5router.reconcile.row import ObjectRow
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
@@ -273,7 +273,8 @@ class Reconciler:
                 self._begin_reading()
             if self.reader.reading is None and self.has_read:
                 self.rollouts.advance(may_begin=not self.work)
-            if self._left_due and not (self.reader.reading or self.rollouts.current or self.rollouts.is_due):
+            if self._left_due and not (self.reader.reading or self.rollouts.current or self.rollouts.is_due
+                                       or self.rollouts.is_writing_groups):
                 self.remove_left()
         if self._may_report() and not self.work:
             self._report()

@@ -91,6 +91,8 @@ class Obstacles:
     """Returns an object that is being written together with others of its group, if there is one."""
     pools_under_way: Callable[[AnyChange], Collection[Ref]] = lambda change: ()
     """Returns the pools that a Change needs and whose members are still to be written."""
+    routed_at: Callable[[], float] = lambda: -math.inf
+    """Returns when a rollout before this one wrote Rules or records last, if it did not wait for that."""
 
 
 class Rollout:
@@ -126,6 +128,7 @@ class Rollout:
         self._stage_until = math.inf
         """End of the wait for pools whose members are being written."""
         self._drain = Drain()
+        self.is_dropped = False
         device.unit.sender.uncertain = self._uncertain = UncertainWrites(obstacles.is_recent)
 
     @property
@@ -140,6 +143,7 @@ class Rollout:
 
     def drop(self) -> None:
         """Send nothing more: what was not sent is due still."""
+        self.is_dropped = True
         self._jobs.clear()
         self._stages.clear()
 
@@ -182,12 +186,14 @@ class Rollout:
         self._stages.popleft()
         self._stage_until = math.inf
         outcome = self.outcome
-        deletes = [change for change in changes if change.verb == DELETE]
+        deletes = self._without_groups_under_way([change for change in changes if change.verb == DELETE])
         if deletes:
             deletes = self._without_retained(deletes, self._obstacles.should_retain(outcome))
         ready = deletes + self._unblocked(writes, waiting)
         if self._drain.before(stage, ready, deleting=deleting):
             self.paused_until = now + self._device.drain_s
+        if deleting and ready and not stage.is_routing:
+            self.paused_until = max(self.paused_until, self._obstacles.routed_at() + self._device.drain_s)
         group = self._device.unit.sender.group
         self.in_groups = bool(ready) and bool(group(ready[0]))
         if self.in_groups:  # stable: in the order of the Plan
@@ -227,11 +233,22 @@ class Rollout:
             error = error or self._uncertain.obstacle(change)
             if error is None:
                 possible.append(change)
-                continue
-            self._uncertain.note(change, error)
-            outcome.failed[change.ref] = error
-            self.unsent.append((change.ref, error, on))
+            else:
+                self._leave_out(change, error, on)
         return possible
+
+    def _without_groups_under_way(self, deletes: list[AnyChange]) -> list[AnyChange]:
+        """Return the deletes whose group, such as a policy with its draft, nobody is writing."""
+        others = {change.ref: self._obstacles.group_under_way(change) for change in deletes}
+        for change in deletes:
+            if (other := others[change.ref]) is not None:
+                self._leave_out(change, UNDER_WAY, other)
+        return [change for change in deletes if others[change.ref] is None]
+
+    def _leave_out(self, change: AnyChange, error: BigIPError, on: Ref | None) -> None:
+        self._uncertain.note(change, error)
+        self.outcome.failed[change.ref] = error
+        self.unsent.append((change.ref, error, on))
 
     def _obstacle(self, change: AnyChange,
                   errors: Mapping[Ref, BigIPError]) -> tuple[BigIPError | None, Ref | None]:

@@ -5,12 +5,14 @@ Nothing here waits: `advance` sends what may be sent now, and the end of each re
 
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
-from f5router.icontrol.dispatcher import Job, Lane
+from f5router.icontrol.dispatcher import PATIENCE_S, Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import UNCERTAIN_ERRORS, Busy, InUse, NotFound, Unconfirmed
@@ -27,9 +29,13 @@ from f5router.reconcile.table import Table, errors
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.whole_reading import DeviceReader
 
-PATIENCE_S, GROUP_PATIENCE_S = 1.0, 10.0
-"""Time without a reply after which a write hangs: of one object, and of a group of them. Everything that does
-not need the object goes on."""
+
+class Writing(NamedTuple):
+    """A write under way."""
+
+    job: Job
+    changes: list[AnyChange]
+    rollout: Rollout | None
 
 
 def weakly(method: Callable[..., None]) -> Callable[..., None]:
@@ -82,8 +88,18 @@ class Rollouts:
         """True if a Plan is due whatever is in the queue."""
         self._groups: dict[str, Ref] = {}
         """Groups that are being written, each with an object of it."""
+        self._writing: dict[int, Writing] = {}
+        """Writes under way, by number, the oldest first."""
+        self._number = count()
+        self._routed_at = -math.inf
+        """When Rules or records were written last by a rollout that had ended before, or was dropped."""
         self.is_asking = self._has_asked = False
         """True while the units of a pair are asked, and once they were: a rollout may begin."""
+
+    @property
+    def is_writing_groups(self) -> bool:
+        """True while a group is being written, perhaps by a rollout that has ended."""
+        return bool(self._groups)
 
     @property
     def is_due(self) -> bool:
@@ -111,7 +127,7 @@ class Rollouts:
                 self._device.unit.is_enough = True
                 rollout.drop()
             self._send_rollout(rollout, now)
-            if not rollout.is_over and not self._hangs(rollout, now):
+            if not rollout.is_over and not self._is_stuck(rollout, now):
                 if (at := rollout.wakes_at(now)) != math.inf:
                     self._timers.at(at, "rollout", lambda: None)
                 return
@@ -135,6 +151,7 @@ class Rollouts:
         """Forget the rollout under way: it was for a unit that is not used any more."""
         self.current = None
         self._groups.clear()
+        self._writing.clear()
 
     def retry_deferred(self) -> None:
         """Try deletes at once that wait for others, and examine what waits for something to be read."""
@@ -169,7 +186,8 @@ class Rollouts:
     def _rollout(self, determined: Determined, now: float) -> Rollout:
         plan, absent, table = determined.plan, determined.absent, self._table
         waiting = errors(table.failures, {change.ref for change in plan})
-        waiting |= dict.fromkeys(self._table.hanging(PATIENCE_S), UNDER_WAY)
+        waiting |= {change.ref: UNDER_WAY for writing in self._writing.values() if self._hangs(writing, now)
+                    for change in writing.changes}
         return Rollout(plan, self._device, Obstacles(
             errors={ref: error for ref, error in waiting.items() if ref in self._engine.objects},
             staying={*table.held_for(*HoldReason), *waiting},
@@ -177,8 +195,12 @@ class Rollouts:
                 {*absent, *(ref for ref, error in (*outcome.failed.items(), *waiting.items())
                             if not is_usable(error) and not isinstance(error, InUse))}),
             newest=self._members.newest, is_recent=self._table.is_recent, is_sent=self._table.is_sent,
-            group_under_way=lambda change: self._groups.get(self._device.unit.sender.group(change)),
-            pools_under_way=self._members.under_way), now=now, patience_s=PATIENCE_S)
+            group_under_way=self._group_under_way, pools_under_way=self._members.under_way,
+            routed_at=lambda: self._routed_at), now=now, patience_s=PATIENCE_S)
+
+    def _group_under_way(self, change: AnyChange) -> Ref | None:
+        """Return an object that is being written with its group: that of a Change, or what it holds."""
+        return self._groups.get(self._device.unit.sender.group(change)) or self._groups.get(change.ref.path)
 
     def plan(self, most: int | None = None, *, with_members: bool = False) -> Plan:
         """Return what is to be written now, and hold what must wait.
@@ -228,6 +250,7 @@ class Rollouts:
 
     def send_due_members(self) -> None:
         """Write members of pools that are due, beside whatever is under way."""
+        self._set_aside(each.job for each in self._writing.values())
         for change in self._members.take_due(self._device.dispatcher.member_room()):
             self.send_members(change)
 
@@ -259,15 +282,19 @@ class Rollouts:
         postponed, rollout.postponed = rollout.postponed, []
         self._table.queue_up(postponed)  # in flight: again afterwards
 
-    def _hangs(self, rollout: Rollout, now: float) -> bool:
-        """True if nothing of a rollout may be sent before a request ends that has had no reply for long."""
-        under_way = [self._table.rows[ref].sent_at for ref in self._table.sent if ref in rollout.refs]
-        if not under_way or rollout.may_send:
-            return False
-        hangs_at = max(under_way) + (GROUP_PATIENCE_S if rollout.in_groups else PATIENCE_S)
-        if now < hangs_at:
-            self._timers.at(hangs_at, "hanging", lambda: None)
-        return now >= hangs_at
+    def _is_stuck(self, rollout: Rollout, now: float) -> bool:
+        """True if nothing of a rollout may be sent before a write ends that hangs."""
+        own = [writing for writing in self._writing.values() if writing.rollout is rollout]
+        return bool(own) and not rollout.may_send and all(self._hangs(writing, now) for writing in own)
+
+    def _hangs(self, writing: Writing, now: float) -> bool:
+        return self._device.dispatcher.hangs_at(writing.job, now) <= now
+
+    def _set_aside(self, jobs: Iterable[Job]) -> None:
+        """Give the room of writes that hang to others, and wake when the next of them hangs."""
+        next_at = self._device.dispatcher.set_aside(jobs, self._clock())
+        if next_at < (self._timers.when("hanging") or math.inf):
+            self._timers.at(next_at, "hanging", lambda: None)
 
     def _send(self, changes: list[AnyChange], lane: Lane, rollout: Rollout | None) -> None:
         unit, group = self._device.unit, self._device.unit.sender.group(changes[0])
@@ -275,10 +302,15 @@ class Rollouts:
             self._table.send(change.ref)
         if group:
             self._groups[group] = changes[0].ref
-        self._device.send(changes, lambda job: self._replied(job, changes, rollout, unit), lane)
+        number = next(self._number)
+        job = self._device.send(changes, lambda job: self._replied(job, changes, rollout, unit, number), lane)
+        self._writing[number] = Writing(job, changes, rollout)
+        self._set_aside([job])
 
-    def _replied(self, job: Job, changes: list[AnyChange], rollout: Rollout | None, unit: Unit) -> None:
+    def _replied(self, job: Job, changes: list[AnyChange], rollout: Rollout | None, unit: Unit,
+                 number: int) -> None:
         """Record what became of Changes."""
+        self._writing.pop(number, None)
         if rollout is not None:
             rollout.ended()
         if unit is not self._device.unit:
@@ -292,6 +324,9 @@ class Rollouts:
         is_current = rollout is not None and rollout is self.current
         errors = {**outcome.failed, **outcome.in_use}
         done = {change.ref for change in outcome.done}
+        if rollout is not None and (not is_current or rollout.is_dropped) and any(
+                change.stage.is_routing for change in outcome.done):
+            self._routed_at = self._clock()
         for change in changes:
             ref = change.ref
             if ref in done:

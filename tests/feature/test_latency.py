@@ -151,3 +151,46 @@ def test_several_pools_of_one_tenant_hang(lab, serving):
     lab.bigip.release()
     router.wait(lambda: all(members(lab, f"ltm/pool/~Common~openshift_bank_{name}") == {"10.9.1.2:8080"}
                             for name in names))
+
+
+def test_requests_of_a_rollout_that_hang_give_their_room_to_others(lab, serving):
+    """As many as may be under way at once: here new pools of one tenant."""
+    router = serving()
+    lab.bigip.inject("hold", times=4, method="POST", path="ltm/pool$", body="openshift_bank_")
+    for number in range(4):
+        lab.apply(*manifests.service("bank", f"s{number}", pods=("10.9.1.1",)),
+                  manifests.route(f"s{number}", namespace="bank", host=f"s{number}.com",
+                                  service=f"s{number}"))
+    router.wait(lambda: lab.bigip.held == 3)
+    lab.apply(*manifests.service("shop", "new", pods=("10.9.3.1",)),
+              manifests.route("c", host="c.com", service="new"),
+              manifests.endpoints("shop", "web", ("10.1.1.7",)))
+    router.wait(lambda: admitted(lab, "c") == "True" and pool(lab) == {"10.1.1.7:8080"})
+    assert not [number for number in range(4) if lab.admitted("bank", f"s{number}")]
+    lab.bigip.release()
+    router.wait(lambda: all(
+        lab.admitted("bank", f"s{number}").get("status") == "True" for number in range(4)))
+
+
+def test_rules_of_one_policy_that_hang_hold_up_no_other_policy(lab, serving):
+    """Those of the same policy wait: two drafts of it would get in each other's way."""
+    lab.apply(manifests.route("old", host="old.com", kind="edge"), manifests.route("gone", host="gone.com"))
+    router = serving()
+    router.wait(lambda: admitted(lab, "old") == admitted(lab, "gone") == "True")
+    lab.clear()
+    lab.bigip.inject("hold", method="POST", path="~openshift_secure_routes/rules$")
+    lab.apply(manifests.route("b", host="b.com", kind="edge"))
+    router.wait(lambda: lab.bigip.held == 1)
+    lab.kube.delete("Route", "shop", "old")
+    lab.kube.delete("Route", "shop", "gone")
+    lab.apply(manifests.route("c", host="c.com"), manifests.route("d", host="d.com", kind="edge"))
+    rules = "ltm/policy/~Common~openshift_{}_routes/rules/openshift_route_shop_{}"
+    router.wait(lambda: lab.bigip.get(rules.format("insecure", "c"))
+                and not lab.bigip.get(rules.format("insecure", "gone")))
+    assert lab.bigip.get(rules.format("secure", "old"))
+    assert not lab.bigip.get(rules.format("secure", "b"))
+    drafts = [path for method, path in lab.writes() if path.endswith("~openshift_secure_routes")]
+    assert len(drafts) == 1
+    lab.bigip.release()
+    router.wait(lambda: admitted(lab, "b") == admitted(lab, "d") == "True"
+                and not lab.bigip.get(rules.format("secure", "old")))

@@ -20,6 +20,7 @@ from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.readiness import Repetition
 from f5router.icontrol.rest.request_times import RequestTimes, SlowRequests
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
+from f5router.icontrol.rest.slots import Slots
 from f5router.icontrol.rest.transport import (
     LOOKING,
     READING,
@@ -138,6 +139,11 @@ class Client:
     def counts(self) -> collections.Counter[str]:
         """Requests sent: GET, POST, PATCH, DELETE, login, logout."""
         return self._transport.counts
+
+    @property
+    def slots(self) -> Slots:
+        """Slots of the requests that are under way."""
+        return self._transport.slots
 
     @property
     def newest(self) -> str:

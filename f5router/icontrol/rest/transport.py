@@ -40,6 +40,7 @@ from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
 from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes, SlowRequests
+from f5router.icontrol.rest.slots import Slots
 from f5router.icontrol.rest.wire import Reply, target
 from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
@@ -162,6 +163,7 @@ class Transport:
         counts: requests sent, by method or by the label given to send().
         newest: path of the request that was sent last; "" before the first.
         times: durations and results of requests.
+        slots: those of max_in_flight.
         slow_requests: those that took long, without saves, which have a limit of their own.
     """
 
@@ -173,7 +175,7 @@ class Transport:
         self.times = RequestTimes()
         self._trusted = authorities.get() if authorities else ""
         """Authorities of the connections, in PEM; "" for those of the settings."""
-        self._slots = threading.BoundedSemaphore(settings.max_in_flight)
+        self.slots = Slots(settings.max_in_flight)
         self._beside = {lane: threading.BoundedSemaphore(1) for lane in BESIDE}
         self._counting, self.newest = threading.Lock(), ""
         self.counts: collections.Counter[str] = collections.Counter()
@@ -207,7 +209,7 @@ class Transport:
             "url": f"{path}{'?' if query else ''}{query}", "body": body,
             "headers": {**_HEADERS, **(headers or {}), **credentials},
             "timeout": Timeout(connect=connect_s, read=timeout_s or self._settings.timeout_s)}
-        with self._beside[beside] if beside else self._slots:
+        with self._beside[beside] if beside else self.slots.use():
             with self._counting:
                 self.counts[label or method] += 1
             self.newest = hide_token(path)

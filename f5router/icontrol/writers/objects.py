@@ -149,4 +149,4 @@ def known_policy(observed: BigIPState, folder: str, path: str) -> tuple[Policy |
 
 def known_records(observed: BigIPState, group: str) -> list[Record]:
     """Return the records of a data-group."""
-    return [obj for obj in observed.values() if isinstance(obj, Record) and obj.group == group]
+    return [obj for obj in tuple(observed.values()) if isinstance(obj, Record) and obj.group == group]

@@ -1,20 +1,22 @@
 """Requests in threads, whose ends are messages."""
 
+import math
 import threading
 from queue import SimpleQueue
 
 import pytest
 
-from f5router.icontrol.dispatcher import Dispatcher, Lane
-from tests.waiting import DEADLINE_S
+from f5router.icontrol.dispatcher import PATIENCE_S, Dispatcher, Lane
+from f5router.icontrol.rest.slots import Slots
+from tests.waiting import DEADLINE_S, until
 
 
 @pytest.fixture
 def make():
     dispatchers = []
 
-    def dispatcher(limit: int) -> Dispatcher:
-        dispatchers.append(Dispatcher(limit))
+    def dispatcher(limit: int, slots: Slots | None = None) -> Dispatcher:
+        dispatchers.append(Dispatcher(limit, slots))
         dispatchers[-1].messages = SimpleQueue()
         dispatchers[-1].deliver = dispatchers[-1].messages.put
         return dispatchers[-1]
@@ -64,3 +66,47 @@ def test_a_reading_counts_for_no_lane(make):
     assert (dispatcher.is_quiet, dispatcher.room(), dispatcher.in_flight(Lane.OTHER)) == (True, 1, 1)
     end(dispatcher)
     assert dispatcher.in_flight(Lane.OTHER) == 0
+
+
+def test_a_job_that_hangs_gives_its_room_to_another(make):
+    """So many at most as may be under way; it is under way until it ends."""
+    dispatcher, gate = make(2), threading.Event()
+    try:
+        jobs = [dispatcher.send(lambda: gate.wait(DEADLINE_S), lambda job: None, Lane.MEMBERS)
+                for _ in range(3)]
+        until(lambda: all(job.thread for job in jobs))
+        assert dispatcher.set_aside(jobs, 10.0) == 10.0 + PATIENCE_S
+        assert dispatcher.member_room() == -1
+        assert dispatcher.set_aside(jobs, 10.0 + PATIENCE_S) == math.inf
+        assert dispatcher.member_room() == 1
+        assert not dispatcher.is_quiet
+    finally:
+        gate.set()
+    for _ in jobs:
+        end(dispatcher)
+    assert dispatcher.is_quiet
+    assert dispatcher.member_room() == 2
+
+
+def test_a_job_whose_requests_get_replies_does_not_hang(make):
+    slots, gate = Slots(2), threading.Event()
+    dispatcher = make(2, slots)
+    try:
+        def work() -> None:
+            with slots.use():
+                pass
+            gate.wait(DEADLINE_S)
+            with slots.use():
+                gate.clear()
+                gate.wait(DEADLINE_S)
+
+        job = dispatcher.send(work, lambda job: None, Lane.ROLLOUT)
+        until(lambda: job.thread and slots.begun(job.thread) == 1)
+        assert [dispatcher.hangs_at(job, now) for now in (10.0, 10.5)] == [10.0 + PATIENCE_S] * 2
+        gate.set()
+        until(lambda: slots.begun(job.thread) == 2)
+        assert dispatcher.hangs_at(job, 10.9) == 10.9 + PATIENCE_S
+    finally:
+        until(lambda: not gate.is_set())
+        gate.set()
+    end(dispatcher)

@@ -126,7 +126,8 @@ class Faulty(Device):
     def __init__(self, seed: int, units: int = 1):
         files = SimpleNamespace(kinds=(CertFile.KIND, KeyFile.KIND, CRLFile.KIND), group=lambda obj: "",
                                 close=lambda: None)
-        built = [Unit(f"bigip-{number}", None, files, SimpleNamespace(require_active=lambda: None),
+        client, failover = SimpleNamespace(slots=None), SimpleNamespace(require_active=lambda: None)
+        built = [Unit(f"bigip-{number}", client, files, failover,
                      folder="/Common", number=number) for number in range(units)]
         self.senders = [FaultySender(unit.sender, seed + number) for number, unit in enumerate(built)]
         for unit, sender in zip(built, self.senders, strict=True):

@@ -349,6 +349,27 @@ def test_a_group_of_which_a_write_hangs_is_left_alone():
     assert unsent(bench) == {"x": (UNDER_WAY, other)}
 
 
+def test_deletes_of_a_group_of_which_a_write_hangs_wait_for_it():
+    """What they need stays as long."""
+    other, old = rule("other", A).ref, rule("x", A)
+    bench = Bench(delete(old), delete(rule("y", B, SECURE)), delete(A), delete(B), there=[A, B],
+                  group_under_way=lambda change: other if getattr(change.obj, "policy", "") == INSECURE
+                  else None)
+    assert bench.run() == [["-y"], ["-b"]]
+    assert unsent(bench) == {"x": (UNDER_WAY, other)}
+    assert [change.ref for change in bench.rollout.outcome.deferred_deletes] == [A.ref]
+
+
+def test_deletes_wait_for_requests_that_an_earlier_rollout_routed():
+    """Its Rules were written later than it ended."""
+    bench = Bench(create(A), delete(B), there=[B], routed_at=lambda: NOW - 1)
+    bench.next()
+    bench.end()
+    assert (bench.all(), bench.rollout.wakes_at(NOW)) == ([], NOW - 1 + DRAIN_S)
+    bench.now += DRAIN_S
+    assert bench.all() == [["-b"]]
+
+
 @pytest.mark.parametrize("replies", [0, 1])
 def test_it_can_be_dropped_at_any_moment(replies):
     """Requests in flight end; nothing more is sent, and nothing is said about the rest."""
