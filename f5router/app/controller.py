@@ -90,7 +90,7 @@ class Controller:
         reconciler, device = self.reconciler, self.device
         self._started = False
         """True once the timers of what is done periodically are set."""
-        self.signal.on_event = self.inbox.wake
+        self.signal.on_event = self._event_came
         reconciler.rollouts.on_change, reconciler.on_report = self._record_change, self._report
         reconciler.on_begin, reconciler.on_end = self._pass_began, self._pass_ended
         reconciler.rollouts.portion, reconciler.rollouts.others_wait = self._portion, self._others_wait
@@ -169,8 +169,9 @@ class Controller:
             return math.inf if self.reconciler.is_passing else self.resumes_at()
         if self.replica.has_changed or self._is_busy():
             return -math.inf
-        times = [self._events_due(), self.timers.next_at(), self.pace.due_at(
-            pending=self.cluster.has_endpoints())]
+        takes_endpoints = self.reconciler.has_read or self.replica.is_taking_over
+        times = [self._events_at(), self.timers.next_at(), self.pace.due_at(
+            pending=self.cluster.has_endpoints()) if takes_endpoints else None]
         if not self.replica.leads:
             times = [self._events_due(), self.timers.next_at(), self.replica.due_at()]
         return min((time for time in times if time is not None), default=math.inf)
@@ -209,6 +210,11 @@ class Controller:
         return combined(reports)
 
     # --- changes of the cluster -------------------------------------------------------------
+
+    def _event_came(self, is_first: bool) -> None:
+        """Wake the loop if it has something to do for an event before its next turn. From any thread."""
+        if is_first or self.cluster.has_endpoints():
+            self.inbox.wake()
 
     def _take_changes(self, now: float) -> None:
         """Take changed endpoints at once, and other changes between two rollouts, when they are due."""
@@ -265,6 +271,15 @@ class Controller:
                    and self._clock() >= self._wrote_at + self.config.hold_off_s)
         return self.signal.due(hold_off_s=self.config.hold_off_s, limit_s=self.config.hold_off_limit_s,
                                at_rest=at_rest)
+
+    def _events_at(self) -> float | None:
+        """Return when a turn has something to do for the changes so far: take them, or end a rollout."""
+        due, rollout = self._events_due(), self.reconciler.rollouts.current
+        if due is None or rollout is None:
+            return due
+        if rollout.is_dropped or not self.cluster.pending():
+            return None  # its end is a message
+        return max(due, rollout.began + self._timing.slice_s)
 
     def _others_wait(self) -> bool:
         """True if changes are pending whose hold-off is over."""
@@ -397,8 +412,6 @@ class Controller:
                 return
             for message in self.inbox.take(POLL_S):
                 self._guarded(message)
-
-    # --- timers ------------------------------------------------------------------------------
 
     # --- units of a pair -------------------------------------------------------------------
 

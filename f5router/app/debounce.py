@@ -30,19 +30,19 @@ class EventSignal:
         self._unseen: float | None = None
         self._events = 0
         """Since the first one."""
-        self.on_event: Callable[[], None] = lambda: None
-        """Called after each event, from the thread that records it."""
+        self.on_event: Callable[[bool], None] = lambda is_first: None
+        """Called after each event, from the thread that records it, with True for the first since `take`."""
 
     def notify(self) -> None:
         """Record that something changed."""
         with self._lock:
             self._last = self._clock()
             self._events += 1
-            if self._first is None:
+            if is_first := self._first is None:
                 self._first, self._events = self._last, 1
             if self._unseen is None:
                 self._unseen = self._last
-        self.on_event()
+        self.on_event(is_first)
 
     def take(self) -> float | None:
         """Mark all events so far as handled; return when the first of them came."""

@@ -55,9 +55,11 @@ class EndpointPace:
 
     def due_at(self, *, pending: bool) -> float | None:
         """Return when the next drain is due, if no event comes before. Args: pending: endpoints are left."""
+        if not pending:
+            return None
         first = self._signal.unseen()
         times = [] if first is None else [first + self._hold_off_s]
-        if pending and self._held:
+        if self._held:
             times.append(next(iter(self._held.values())))
         return min(times, default=None)
 

@@ -62,3 +62,14 @@ def test_events_that_are_given_back_are_due_as_before():
     signal.notify()
     signal.give_back(first)
     assert (signal.first, signal.due(hold_off_s=1.0, limit_s=5.0)) == (NOW, NOW + 1.5)
+
+
+def test_only_the_first_event_changes_when_the_loop_has_something_to_do():
+    """Those after it only put off what is due then."""
+    signal, told = EventSignal(lambda: NOW), list[bool]()
+    signal.on_event = told.append
+    for _ in range(2):
+        signal.notify()
+        signal.notify()
+        signal.take()
+    assert told == [True, False, True, False]

@@ -58,8 +58,12 @@ def test_when_the_next_drain_is_due(clock):
     assert pace.due_at(pending=False) is None, "nothing waits for the Service"
     clock.now += 0.02
     signal.notify()
-    assert pace.due_at(pending=False) == clock.now + HOLD_OFF_S
+    assert pace.due_at(pending=False) is None, "what came is no change of endpoints"
     assert pace.due_at(pending=True) == held_until
+    pace.record({Key("shop", "other")})
+    clock.now = held_until
+    assert pace.begin() is False
+    assert pace.due_at(pending=True) == held_until + 0.02
 
 
 def test_nothing_is_remembered_of_services_that_were_quiet_since(clock):
