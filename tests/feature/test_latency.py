@@ -173,7 +173,7 @@ def test_requests_of_a_rollout_that_hang_give_their_room_to_others(lab, serving)
 
 
 def test_rules_of_one_policy_that_hang_hold_up_no_other_policy(lab, serving):
-    """Those of the same policy wait: two drafts of it would get in each other's way."""
+    """Rules of the same policy wait: two drafts of it would get in each other's way."""
     lab.apply(manifests.route("old", host="old.com", kind="edge"), manifests.route("gone", host="gone.com"))
     router = serving()
     router.wait(lambda: admitted(lab, "old") == admitted(lab, "gone") == "True")

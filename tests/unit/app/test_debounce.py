@@ -65,7 +65,7 @@ def test_events_that_are_given_back_are_due_as_before():
 
 
 def test_only_the_first_event_changes_when_the_loop_has_something_to_do():
-    """Those after it only put off what is due then."""
+    """Later ones only put off the time of a turn that comes anyway."""
     signal, told = EventSignal(lambda: NOW), list[bool]()
     signal.on_event = told.append
     for _ in range(2):

@@ -350,7 +350,7 @@ def test_a_group_of_which_a_write_hangs_is_left_alone():
 
 
 def test_deletes_of_a_group_of_which_a_write_hangs_wait_for_it():
-    """What they need stays as long."""
+    """The pools that they need stay as long."""
     other, old = rule("other", A).ref, rule("x", A)
     bench = Bench(delete(old), delete(rule("y", B, SECURE)), delete(A), delete(B), there=[A, B],
                   group_under_way=lambda change: other if getattr(change.obj, "policy", "") == INSECURE
