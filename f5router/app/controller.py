@@ -321,7 +321,7 @@ class Controller:
     def _pass_began(self) -> None:
         self._began_at = self._clock()
         self.monitor.pass_began()
-        if self.device.unconfirmed:
+        if self.reconciler.table.is_in_doubt(self.reconciler.failures):
             self.settling.record_write()  # some of it may have been written
 
     def _pass_ended(self, error: Exception | None) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from f5router.icontrol import beside, surroundings, write_log
+from f5router.icontrol.beside import Reading
 from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation, expect
@@ -57,8 +58,6 @@ class Device:
                                         static_routes=static_routes, profiles=frozenset(profiles))
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
-        self._doubted: set[Ref] = set()
-        """Those of `unconfirmed` when the reading under way began."""
         for unit in pair.units:
             unit.observed = lambda: self.observed
         self.desired: Callable[[], BigIPState] = dict
@@ -71,15 +70,14 @@ class Device:
         """Called with a reading before `observed` takes anything of it."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
-        self._meanwhile: dict[Ref, Object | None] | None = None
-        """Objects written since a reading began; the reading may be older."""
-        self.beside: beside.BesideReading | None = None
+        self.written: dict[Ref, Object | None] | None = None
+        """Objects whose write was confirmed since the reading under way began, which may be older; None for
+        deleted ones. None while nothing is read."""
+        self.beside: Reading[Observation] | None = None
         """The reading beside the loop that is under way."""
         self.observed: dict[Ref, Object] = {}
         self.facts, self.ordinals, self._log = DeviceFacts(), Ordinals(), write_log.WriteLog()
         self.legacy: frozenset[str] = frozenset()
-        self.unconfirmed: set[Ref] = set()
-        """Objects whose last write may have been applied or not, and that were not read since."""
 
     @property
     def client(self) -> Client:
@@ -120,9 +118,8 @@ class Device:
 
     def begin_whole_reading(self) -> DeviceReading:
         """Begin a reading whose result `take` puts in the place of everything that is known."""
-        self._meanwhile, self.beside = {}, None
+        self.written, self.beside = {}, None
         self.on_reading()
-        self._doubted, self.unconfirmed = self.unconfirmed, set()
         return self._reading(self.client)
 
     def read_facts(self, reading: DeviceReading, *, create_folder: bool = True) -> None:
@@ -142,12 +139,11 @@ class Device:
 
     def fail_reading(self) -> None:
         """End a reading without a result."""
-        self.unconfirmed |= self._doubted
-        self._meanwhile = None
+        self.written = None
 
     def take(self, observation: Observation) -> None:
         """Take the result of a reading of everything."""
-        newer, self._meanwhile = self._meanwhile or {}, None
+        newer, self.written = self.written or {}, None
         self.on_read(observation)
         before = addresses(self.observed)
         self.observed, self.ordinals = observation.objects, Ordinals(observation.objects.values())
@@ -162,7 +158,11 @@ class Device:
         """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
         reading = self._reading(self.client.for_reading())
         self.on_reading()
-        self.beside = beside.BesideReading(beside.begin(reading.read, ended))
+        self.written, self.beside = {}, beside.begin(reading.read, ended)
+
+    def end_reading(self) -> None:
+        """Take no more of the reading beside the loop."""
+        self.written = self.beside = None
 
     def _reading(self, client: Client) -> DeviceReading:
         return self._begun(client, unit=self.unit.number, peers=self.pair.peers(self.unit),
@@ -186,7 +186,7 @@ class Device:
             return
         log.warning("another BIG-IP is active", extra={"bigip": unit.name, "before": self.unit.name})
         self.unit, self.folder, self.facts = unit, {}, DeviceFacts(unit=unit.number)
-        self.observed, self.unconfirmed, self.beside, self.ordinals = {}, set(), None, Ordinals()
+        self.observed, self.beside, self.ordinals = {}, None, Ordinals()
         self.on_switch()
 
     # --- writing -------------------------------------------------------------------------
@@ -224,8 +224,6 @@ class Device:
                 device_error = error
             if isinstance(error, Unconfirmed) or (isinstance(error, Forbidden) and error.alone is not None):
                 outcome.failed[change.ref] = error  # backs off on its own, even if the whole device does
-            if isinstance(error, Unconfirmed):
-                self.unconfirmed.add(change.ref)
         return device_error
 
     def _confirm(self, change: AnyChange, seconds: float) -> None:
@@ -234,10 +232,8 @@ class Device:
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
             self.unit.nodes.forget({m.address for m in change.old.members} - {m.address for m in stays})
         self.record_object(change.ref, change.new)
-        if self._meanwhile is not None:
-            self._meanwhile[change.ref] = change.new
-        if self.beside is not None:
-            self.beside.written[change.ref] = change.new
+        if self.written is not None:
+            self.written[change.ref] = change.new
 
     def record_object(self, ref: Ref, obj: Object | None) -> None:
         """Take an object as it is on the device; None if it is not there."""

@@ -10,16 +10,19 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from f5router.icontrol.beside import BesideReading
+from f5router.icontrol.beside import Reading
 from f5router.icontrol.observation import Observation
 from f5router.model.errors import BigIPError
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Attachment, Policy, Pool, Rule
 from f5router.model.objects import Ref
 from f5router.reconcile.reading_pace import ReadingPace
 from f5router.reconcile.reconciler import Reconciler
 
 STEP = 500
 """Objects that are compared before the loop looks at events again."""
+
+OF_VIRTUALS = frozenset({Attachment.KIND, Policy.KIND, Rule.KIND})
+"""Kinds on whose writes the facts of a reading depend, and its drafts."""
 
 MOST_WITHOUT_FACTS = 3
 """Readings in a row whose facts are not compared, as something of the virtual servers was written meanwhile;
@@ -33,10 +36,10 @@ class DriftCheck:
         """Args: wake: lets the loop look what is due. pace: gets the cost of each reading."""
         self._reconciler, self._device, self._wake = reconciler, reconciler.device, wake
         self.pace = pace
-        self._last: BesideReading | None = None
+        self._last: Reading[Observation] | None = None
         """The last reading, whose thread may go on although nobody wants its result any more."""
         self._steps: Iterator[set[Ref]] | None = None
-        self._reading: BesideReading | None = None
+        self._reading: Reading[Observation] | None = None
         self._without_facts = 0
         self._cpu_s = 0.0
         """Seconds of CPU that the last reading has taken so far."""
@@ -50,7 +53,7 @@ class DriftCheck:
 
     def begin(self) -> None:
         """Begin to read, unless that is under way."""
-        if not self.is_active and (self._last is None or self._last.future.done()):
+        if not self.is_active and (self._last is None or self._last.done()):
             begin = time.thread_time()
             self._device.begin_reading(self._wake)
             self._last, self.found_drift = self._device.beside, False
@@ -58,7 +61,7 @@ class DriftCheck:
 
     def due_at(self) -> float:
         """Return when there is something to compare."""
-        return -math.inf if self._reading is not None and self._reading.future.done() else math.inf
+        return -math.inf if self._reading is not None and self._reading.done() else math.inf
 
     def step(self) -> bool:
         """Compare some objects; returns True at the end of a reading that counts."""
@@ -70,14 +73,14 @@ class DriftCheck:
 
     def _step(self) -> bool:
         reading = self._reading
-        if reading is None or not reading.future.done():
+        if reading is None or not reading.done():
             return False
         if reading is not self._device.beside:  # the device was read as a whole since
             self._end()
             return False
         if self._steps is None:
             try:
-                observation = reading.future.result()
+                observation = reading.result()
             except BaseException as exc:
                 self._end()
                 self._reconciler.must_read(f"the reading failed: {exc}")
@@ -85,11 +88,11 @@ class DriftCheck:
                     return False  # reported if the reading that follows fails too
                 raise
             self._device.failover.update_from(observation)
-            self._steps = self._compare(reading, observation)
+            self._steps = self._compare(observation)
         differing = next(self._steps, None)
         if differing is None:
             self._end()
-            self._cpu_s += reading.future.cpu_s
+            self._cpu_s += reading.cpu_s
             self.pace.record(self._cpu_s)
             self._reconciler.end_reading()
             return not self._reconciler.reader.reason
@@ -98,20 +101,20 @@ class DriftCheck:
 
     def _end(self) -> None:
         if self._device.beside is self._reading:
-            self._device.beside = None
+            self._device.end_reading()
         self._reading = self._steps = None
 
-    def _compare(self, reading: BesideReading, observation: Observation) -> Iterator[set[Ref]]:
+    def _compare(self, observation: Observation) -> Iterator[set[Ref]]:
         """Compare the read objects in steps; yield the objects that differ from what they should be."""
         self._device.on_read(observation)
-        self._compare_facts(reading, observation)
+        self._compare_facts(observation)
         observed, read = self._device.observed, observation.objects
         wanted = self._reconciler.engine.objects
         everything = iter([*read, *(ref for ref in list(observed) if ref not in read)])
         while refs := list(islice(everything, STEP)):
             differing = set()
             for ref in refs:
-                if ref in reading.written or self._reconciler.table.is_sent(ref):
+                if ref in (self._device.written or ()) or self._reconciler.table.is_sent(ref):
                     continue
                 there, before, want = read.get(ref), observed.get(ref), wanted.get(ref)
                 if there != want:
@@ -129,9 +132,9 @@ class DriftCheck:
             self._reconciler.reevaluate(keys)
             yield set()
 
-    def _compare_facts(self, reading: BesideReading, observation: Observation) -> None:
+    def _compare_facts(self, observation: Observation) -> None:
         """Request a reading of the whole device if something beside our objects has changed."""
-        if reading.shows_facts:
+        if all(ref.kind not in OF_VIRTUALS for ref in self._device.written or ()):
             self._without_facts = 0
             if (observation.facts, observation.legacy) != (self._device.facts, self._device.legacy) or (
                     observation.drafts):

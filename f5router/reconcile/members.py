@@ -60,7 +60,7 @@ class Members:
             if old is not None and counts[namespace] >= NAMESPACE_MOST:
                 continue
             new = self._desired(ref, old) if isinstance(old, Pool) else None
-            if self._is_held(ref) or new is None or (new == old and ref not in self._device.unconfirmed):
+            if self._is_held(ref) or new is None or (new == old and not table.is_in_doubt([ref])):
                 self._settle(ref)
                 continue
             if not new.members and ref in table.queue:
@@ -118,7 +118,7 @@ class Members:
         new = self._engine.objects.get(change.ref, change.new)
         if isinstance(new, Pool):
             new = self._writable(new, old if isinstance(old, Pool) else None)
-        if old == new and change.ref not in self._device.unconfirmed:
+        if old == new and not self._table.is_in_doubt([change.ref]):
             return None
         return Change(UPDATE if old else CREATE, old, new)
 

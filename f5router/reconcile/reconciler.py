@@ -72,7 +72,7 @@ class Reconciler:
         self.retention = Retention(engine, device, self.table, folder=folder, guard=self.guard,
                                    drain_s=drain_s)
         self.members = Members(engine, device, self.table, self.retention)
-        self.reader = DeviceReader(device, clock=clock, on_facts=weakly(self.take_facts),
+        self.reader = DeviceReader(device, self.table, clock=clock, on_facts=weakly(self.take_facts),
                              on_end=weakly(self._reading_ended))
         self.rollouts = Rollouts(engine, device, self.table, self.members, self.retention, self.reader,
                                  timers=self.timers, clock=clock, slice_s=slice_s,

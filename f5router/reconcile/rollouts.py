@@ -335,6 +335,8 @@ class Rollouts:
                 self._table.not_sent(ref)
             elif not corrects or isinstance(errors[ref], UNCERTAIN_ERRORS):
                 self._table.refuse(ref, errors[ref])
+                if isinstance(errors[ref], Unconfirmed):
+                    self._table.doubt(ref, self._reader.number)
             else:
                 self._table.confirm(ref, corrects=True)
         (rollout.outcome if rollout is not None and is_current else self.outcome).add(outcome)

@@ -51,6 +51,8 @@ class ObjectRow:
     """SENT, and an event has touched the object since."""
     error: BigIPError | None = None
     """Why its last write was not done, or that of the object that it needs; None if that is over."""
+    doubt: int | None = None
+    """Number of readings that had begun when its last write may have been applied; None if that is known."""
     attempts: int = 0
     """Attempts that failed in a row."""
     until: float = 0.0

@@ -74,6 +74,10 @@ class Table:
         """True for a pool of the device."""
         return ref.kind == Pool.KIND and ref in self._states()[1]
 
+    def is_in_doubt(self, refs: Iterable[Ref]) -> bool:
+        """True if the last write of one of these may have been applied, and it was not read since."""
+        return any(row.doubt is not None for ref in refs if (row := self.rows.get(ref)) is not None)
+
     def is_settled(self, refs: Iterable[Ref]) -> bool:
         """True if none of these objects is to be written or being written."""
         return not any(map(self.is_waiting, self.rows.keys() & refs))
@@ -245,6 +249,17 @@ class Table:
         if not self.is_present_pool(ref):
             self.touch([ref])
 
+    def doubt(self, ref: Ref, readings: int) -> None:
+        """Record that a write may have been applied. Args: readings: number of those that have begun."""
+        self.rows[ref].doubt = readings
+
+    def end_doubts(self, reading: int) -> bool:
+        """Take the end of a reading, by its number; True if a write is in doubt since it began."""
+        for row in self.failures.values():
+            if row.doubt is not None and row.doubt < reading:
+                row.doubt = None
+        return self.is_in_doubt(self.failures)
+
     def block(self, ref: Ref, error: BigIPError, on: Ref) -> None:
         """Record that an object waits for another one that was refused, or gets no reply."""
         row = self._fail(ref, error)
@@ -413,7 +428,7 @@ class Table:
     def _recover(self, ref: Ref, row: ObjectRow) -> None:
         """Record that an object is refused no longer."""
         if self.failures.pop(ref, None) is not None:
-            row.error, row.attempts = None, 0
+            row.error, row.doubt, row.attempts = None, None, 0
             self._changed.add(ref)
             self.on_recovery()
 

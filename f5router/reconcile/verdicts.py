@@ -38,7 +38,7 @@ class Verdicts:
         if fault := engine.fault_status(key):
             return Verdict(False, fault.reason, fault.message + self._left_open(engine.uses(key)))
         needed = engine.closure(engine.uses(key)) if needed is None else needed
-        if not self._device.unconfirmed.isdisjoint(needed):
+        if self._table.is_in_doubt(needed):
             return PENDING  # the last write may have been done
         if (ref := self._refused_object(needed)) is not None:
             error = self._table.error(ref)

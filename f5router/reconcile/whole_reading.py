@@ -8,6 +8,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job
 from f5router.icontrol.observe import DeviceReading
 from f5router.model.device_facts import DeviceFacts
+from f5router.reconcile.table import Table
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +70,10 @@ class WholeReading:
 class DeviceReader:
     """Knows why the device must be read before the next Plan, and reads it. The loop's thread uses it."""
 
-    def __init__(self, device: Device, *, clock: Callable[[], float], on_facts: Callable[[DeviceFacts], None],
-                 on_end: Callable[[Exception | None], None]):
+    def __init__(self, device: Device, table: Table, *, clock: Callable[[], float],
+                 on_facts: Callable[[DeviceFacts], None], on_end: Callable[[Exception | None], None]):
         """Args: on_facts, on_end: as those of WholeReading."""
-        self._device, self._clock = device, clock
+        self._device, self._table, self._clock = device, table, clock
         self._on_facts, self._on_end = on_facts, on_end
         self.reason = "nothing is known of it"
         """Why the device must be read; "" if what is known of it is right."""
@@ -80,8 +81,8 @@ class DeviceReader:
         """The reading under way."""
         self.read_at = -math.inf
         """When the last reading began, in monotonic seconds."""
-        self._number = 0
-        """Number of the reading whose end counts."""
+        self.number = 0
+        """Number of the last reading that has begun; its end alone counts."""
 
     def must_read(self, reason: str) -> None:
         """Let a reading come before the next Plan. Args: reason: for the log."""
@@ -92,19 +93,19 @@ class DeviceReader:
     def begin(self, *, create_folder: bool = True) -> None:
         """Begin to read. Args: as those of WholeReading."""
         self.read_at = self._clock()
-        self._number += 1
-        number = self._number
+        self.number += 1
+        number = self.number
         self.reading = WholeReading(
             self._device, create_folder=create_folder, on_facts=self._on_facts,
-            on_end=lambda error: self._ended(error) if number == self._number else None)
+            on_end=lambda error: self._ended(error) if number == self.number else None)
 
     def taken(self) -> None:
         """Record that the device was read."""
-        self.reason = IN_DOUBT if self._device.unconfirmed else ""
+        self.reason = IN_DOUBT if self._table.end_doubts(self.number) else ""
 
     def drop(self) -> None:
         """Ignore the end of the reading under way."""
-        self._number += 1
+        self.number += 1
         self.reading = None
 
     def _ended(self, error: Exception | None) -> None:

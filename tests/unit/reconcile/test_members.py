@@ -43,12 +43,18 @@ class Bench:
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.refs = [pool(name, namespace=namespace).ref for name in names]
         there = (*(self.engine.objects[ref] for ref in self.refs), *extra)
-        self.device = SimpleNamespace(observed={obj.ref: obj for obj in there}, unconfirmed=set())
+        self.device = SimpleNamespace(observed={obj.ref: obj for obj in there})
         self.now, self.emptied = 100.0, set[Ref]()
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: self.now)
         self.members = Members(self.engine, self.device, self.table,
                                SimpleNamespace(is_unconfirmed=self.emptied.__contains__))
         self.engine.take_changes()
+
+    def doubt(self, ref: Ref) -> None:
+        """Let the last write of a pool have had no usable reply."""
+        self.table.refuse(ref, Unconfirmed(text="time-out"))
+        self.table.doubt(ref, 1)
+        self.table.retry(ref)
 
     def endpoints(self, *addresses: str, name: str = "s0", namespace: str = "shop") -> None:
         """Change endpoints, as an event does."""
@@ -116,11 +122,6 @@ def test_the_room_of_the_device_is_kept(room, sent):
     assert len(bench.table.members) == 2 - sent
 
 
-def doubt(bench: Bench, ref: Ref) -> None:
-    bench.endpoints("10.1.1.1")
-    bench.device.unconfirmed.add(ref)
-
-
 @pytest.mark.parametrize(("prepare", "begins", "state"), [
     pytest.param(lambda b, ref: None, True, RowState.SENT, id="free"),
     pytest.param(lambda b, ref: b.table.refuse(ref, REFUSED), False, RowState.REFUSED, id="refused"),
@@ -130,7 +131,7 @@ def doubt(bench: Bench, ref: Ref) -> None:
     pytest.param(lambda b, ref: b.table.send(ref), False, RowState.SENT, id="in flight"),
     pytest.param(lambda b, ref: b.device.observed.pop(ref), False, RowState.DUE, id="gone: to be created"),
     pytest.param(lambda b, ref: b.endpoints("10.1.1.1"), False, None, id="as it is there"),
-    pytest.param(doubt, True, RowState.SENT, id="as it may be there"),
+    pytest.param(lambda b, ref: b.doubt(ref), True, RowState.SENT, id="as it may be there"),
 ])
 def test_what_is_begun(prepare, begins, state):
     bench = Bench("s0")
@@ -279,7 +280,7 @@ def test_newest_of_a_pool_whose_last_write_is_in_doubt():
     bench = Bench("s0")
     (ref,) = bench.refs
     there = bench.device.observed[ref]
-    bench.device.unconfirmed.add(ref)
+    bench.doubt(ref)
     assert bench.members.newest(Change(UPDATE, there, there)) == Change(UPDATE, there, there)
 
 

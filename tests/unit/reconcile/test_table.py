@@ -466,6 +466,20 @@ def test_recoveries(bench, ends, told):
     assert bench.told == told
 
 
+def test_a_write_is_in_doubt_until_a_reading_that_began_later_has_ended(bench):
+    for ref, readings in ((P, 3), (Q, 4)):
+        bench.table.refuse(ref, UNCONFIRMED)
+        bench.table.doubt(ref, readings)
+    bench.table.refuse(R, REFUSED)
+    assert [bench.table.is_in_doubt([ref]) for ref in (P, Q, R, S)] == [True, True, False, False]
+    assert bench.table.end_doubts(4)
+    assert [bench.table.is_in_doubt([ref]) for ref in (P, Q)] == [False, True]
+    bench.take(Q)
+    bench.table.confirm(Q)
+    assert not bench.table.is_in_doubt([P, Q])
+    assert not bench.table.end_doubts(5)
+
+
 def test_uncertain_writes_are_tried_at_once(bench):
     for ref, error in ((P, UNCONFIRMED), (Q, GONE), (R, REFUSED)):
         bench.table.refuse(ref, error)

@@ -33,7 +33,7 @@ class Bench:
         self.engine.set_facts(FACTS)
         objects = objects or (route("a"), route("b", path="/b"), service(), endpoints("10.1.1.1"))
         self.engine.apply(delta(*((obj, True) for obj in objects)))
-        self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
+        self.device = SimpleNamespace(observed=dict(self.engine.objects), facts=FACTS)
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
         self.verdicts = Verdicts(
             self.engine, self.device, self.table,
@@ -45,6 +45,10 @@ class Bench:
 
     def pool(self) -> Ref:
         return Ref(Pool.KIND, "/Common/openshift_shop_web")
+
+    def doubt(self, ref: Ref) -> None:
+        self.table.refuse(ref, REFUSED)
+        self.table.doubt(ref, 1)
 
     def refuse(self, ref: Ref, error=REFUSED, *, blocked=False) -> None:
         if blocked:
@@ -59,7 +63,7 @@ class Bench:
     pytest.param(lambda b: b.device.observed.pop(b.pool()), None, id="its pool is not there yet"),
     pytest.param(lambda b: b.table.queue_up([b.pool()]), None, id="to be written"),
     pytest.param(lambda b: b.table.send(b.rule(A)), None, id="being written"),
-    pytest.param(lambda b: b.device.unconfirmed.add(b.pool()), PENDING, id="the last write is uncertain"),
+    pytest.param(lambda b: b.doubt(b.pool()), PENDING, id="the last write is uncertain"),
     pytest.param(lambda b: b.refuse(b.pool(), UNCONFIRMED), PENDING, id="no usable reply"),
     pytest.param(lambda b: b.refuse(b.rule(A)), "ltm/policy/rule", id="refused"),
     pytest.param(lambda b: (b.refuse(b.rule(A), blocked=True), b.refuse(b.pool())), "ltm/pool",

@@ -21,7 +21,7 @@ class Bench:
         self.engine = Engine(config or Settings())
         self.engine.set_facts(FACTS)
         self.engine.apply(delta(*((obj, True) for obj in objects)))
-        self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set(), facts=FACTS)
+        self.device = SimpleNamespace(observed=dict(self.engine.objects), facts=FACTS)
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
         self.verdicts = Verdicts(
             self.engine, self.device, self.table,
