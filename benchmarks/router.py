@@ -93,6 +93,7 @@ def running(command: Sequence[str], device: Remote, folder: Path, **flags: str) 
         **flags}
     arguments = [f"--{name.replace('_', '-')}={text}" for name, text in given.items()]
     environment = clean_environment() | {"ROUTER_EXTERNAL_HOST_PASSWORD": password}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
     with log.open("a") as text:
         process = subprocess.Popen([*command, "run", *arguments], stdout=text, stderr=text, env=environment)
     try:
