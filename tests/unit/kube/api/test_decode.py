@@ -82,8 +82,8 @@ def test_entries_share_their_names():
     text = json.dumps({"status": {"ingress": [
         {"routerName": "public", "conditions": [{"type": "Admitted", "message": "x"}]}]}})
     first, second = (decode.ingress(json.loads(text))[0] for _ in range(2))
-    for one, other in ((first, second), (first["conditions"][0], second["conditions"][0])):
-        assert list(map(id, one)) == list(map(id, other))
+    assert list(map(id, first)) == list(map(id, second))
+    assert list(map(id, first["conditions"][0])) == list(map(id, second["conditions"][0]))
     assert first["routerName"] is second["routerName"]
 
 
