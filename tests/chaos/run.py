@@ -22,7 +22,9 @@ from f5router.app.timing import Timing
 from f5router.config.config import Config
 from f5router.kube.settings import SecretPace, StatusTiming, WatchTiming
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.errors import Unconfirmed
 from f5router.model.limits import Backoff
+from f5router.model.objects import Ref
 from f5router.model.ownership import owns
 from f5router.plan.diff import diff
 from mocks.bigip import FakeBigIP
@@ -141,7 +143,7 @@ class Site:
         self._config, self._patient = self._load(faults.TIMEOUT_S), self._load(LIMIT_S)
         self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost)
         self.witness = Witness(lambda: self.bigip, self._mixtures, node_ports=plan.node_ports,
-                               is_spoiled=self.weather.has_spoiled)
+                               is_spoiled=self._is_spoiled)
         for unit in self.units:
             unit.on_write = self.witness.on_write
             unit.intercept = self.amid_writes.intercept
@@ -161,6 +163,11 @@ class Site:
         self._stack: ExitStack | None = None
         self._router: Controller
         self._disturbances = Disturbances(self)
+
+    def _is_spoiled(self, ref: Ref) -> bool:
+        """True if a write of an object has met a fault, or had no reply in time on a busy machine."""
+        row = self._router.reconciler.table.failures.get(ref)
+        return self.weather.has_spoiled(ref) or (row is not None and isinstance(row.error, Unconfirmed))
 
     @property
     def bigip(self) -> FakeBigIP:
