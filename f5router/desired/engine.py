@@ -31,7 +31,6 @@ from f5router.model.texts import Findings, Problem
 from f5router.network import vxlan
 
 _EMPTY = HostObjects()
-
 POOL_SIZE, SIZE_OF_A_STEP = 20, 2000
 """Cost of a pool besides that of its members, and cost of a step; both counted in members."""
 
@@ -297,6 +296,7 @@ class Engine:
         for key in self.checks.work() & self._undecided.keys():
             self._evaluate(key, self._undecided[key])
         for host, routes, claims in self._claim_index.take():
+            yield
             yield from self._rebuild_host(host, routes, claims)
         yield from self.rebuild_pools()
         moved |= self.places.update(services)

@@ -83,7 +83,8 @@ class Reconciler:
         self.times, self.drift = ChangeTimes(self.table, clock), DriftCounts(clock)
         self.certificates = CertificateWarnings(engine, clock=clock)
         self.verdicts = Verdicts(engine, device, self.table, certificates=self.certificates)
-        self._routes = ChangedRoutes(engine, device, self.table)
+        self._routes = routes = ChangedRoutes(engine, device, self.table)
+        self.rollouts.must_wait = lambda: routes.are_left
         self._removed: dict[Key, Route] = {}
         self.follows = False
         """True while another router writes: what a reading shows is kept, and nothing is compared."""
@@ -433,7 +434,7 @@ class Reconciler:
             if (verdict := self.verdicts.verdict(key, needed)) is not None:
                 verdicts[key] = verdict
             warnings[key] = self.warnings(key)
-        self._report_due = bool(warnings) and bool(self._routes)
+        self._report_due = self._routes.are_left or (bool(warnings) and bool(self._routes))
         full, self._reports_all = self._reports_all, False
         removed, self._removed = self._removed, {}
         self.guard.kept = frozenset(self.engine.pools_of_pods())

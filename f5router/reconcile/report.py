@@ -18,6 +18,9 @@ from f5router.reconcile.table import Table
 OTHERS_MOST = 1000
 """Most Routes in a report besides those of which the pass wrote something."""
 
+ROUTES_OF_A_TURN = 150
+"""Most Routes that are judged at once: in between the loop looks at its messages."""
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Changes and verdicts that have settled since the last report."""
@@ -50,6 +53,8 @@ class ChangedRoutes:
     def __init__(self, engine: Engine, device: Device, table: Table):
         self._engine, self._device, self._table = engine, device, table
         self._keys: dict[Key, None] = {}
+        self._chosen: dict[Key, None] = {}
+        """Routes of the report that is being made."""
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -72,6 +77,12 @@ class ChangedRoutes:
     def clear(self) -> None:
         """Forget all Routes."""
         self._keys.clear()
+        self._chosen.clear()
+
+    @property
+    def are_left(self) -> bool:
+        """True if a report goes on in the next turn."""
+        return bool(self._chosen)
 
     def take(self, portion: Iterable[Ref]) -> Iterator[tuple[Key, set[Ref]]]:
         """Yield the Routes to report, with all that each needs.
@@ -80,12 +91,14 @@ class ChangedRoutes:
 
         A Route that needs something which is to be written stays for a later report.
         """
-        chosen = dict.fromkeys(
+        goes_on = bool(self._chosen)
+        self._chosen |= dict.fromkeys(
             key for host in self._hosts(portion) for key in self._engine.routes_of_host(host)
             if key in self._keys)
-        chosen |= dict.fromkeys(islice(self._keys, OTHERS_MOST))
-        for key in chosen:
-            del self._keys[key]
+        if not goes_on:
+            self._chosen |= dict.fromkeys(islice(self._keys, OTHERS_MOST))
+        for key in list(islice(self._chosen, ROUTES_OF_A_TURN)):
+            del self._chosen[key], self._keys[key]
             if key in self._engine.routes():
                 needed = self._engine.closure(self._engine.uses(key))
                 if self._table.is_settled(needed):

@@ -78,6 +78,8 @@ class Rollouts:
         """Called when something has become of Changes."""
         self.before_plan: Callable[[], None] = lambda: None
         """Called between two rollouts."""
+        self.must_wait: Callable[[], bool] = lambda: False
+        """True if no rollout may begin after that, as something else goes on in the next turn."""
         self.on_begin: Callable[[], None] = lambda: None
         """Called when a rollout begins,"""
         self.on_end: Callable[[], None] = lambda: None
@@ -117,7 +119,7 @@ class Rollouts:
                 if not may_begin or self._reader.reason or self.trouble is not None:
                     return
                 self.before_plan()
-                if not self.is_due or not self._may_begin():
+                if self.must_wait() or not self.is_due or not self._may_begin():
                     return
                 self._begin(now)
             rollout = self.current

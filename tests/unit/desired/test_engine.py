@@ -189,6 +189,16 @@ def test_endpoints_that_change_while_a_host_is_made():
     assert engine.objects == build(snapshot_of(engine), Settings(), FACTS).objects
 
 
+def test_many_hosts_are_made_one_after_the_other():
+    """The loop looks at its messages in between."""
+    engine = Engine(Settings())
+    hosts = [route(f"r{number}", host=f"h{number}.com") for number in range(30)]
+    made = [len(rules(engine)) for _ in engine.apply_in_steps(delta(
+        (service(), True), *((each, True) for each in hosts)))]
+    assert set(range(30)) <= set(made)
+    assert len(rules(engine)) == 30
+
+
 def rules(engine: Engine) -> dict:
     return {ref: obj for ref, obj in engine.objects.items() if isinstance(obj, Rule)}
 

@@ -29,6 +29,7 @@ from f5router.model.route_options import RouteOptions
 from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.diff import diff
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import ROUTES_OF_A_TURN
 from f5router.reconcile.row import HoldReason, RowState
 from tests import pump
 from tests.builders import FACTS, Settings, endpoints, route, service
@@ -575,3 +576,14 @@ def test_it_goes_with_its_last_reference(no_collections):
         assert [reference() for reference in ended] == [None, None]
     finally:
         device.close()
+
+
+def test_reports_of_many_routes_leave_the_loop_time_for_others(serve):
+    """No rollout begins before a report has ended: each Route's verdict follows its own rollout."""
+    served = serve(service("web"), endpoints("10.1.1.1"))
+    reports = []
+    served.reconciler.on_report = lambda report: reports.append(list(report.verdicts))
+    count = 2 * ROUTES_OF_A_TURN + 1
+    served.apply(*(route(f"r{number}", path=f"/{number}") for number in range(count)))
+    assert [len(keys) for keys in reports if keys] == [ROUTES_OF_A_TURN, ROUTES_OF_A_TURN, 1]
+    assert len({key for keys in reports for key in keys}) == count
