@@ -161,6 +161,31 @@ def test_a_list_that_is_refused(lab, alone, refusal, lost):
     assert is_settled(lab)
 
 
+def test_a_rule_that_was_refused_spoils_no_further_list(lab):
+    """It is sent alone from then on, until the device takes it."""
+    refused = []
+
+    def intercept(request, perform):
+        if "Drafts" in request.path and b"openshift_route_shop_r5" in request.raw:
+            refused.append(request.method)
+            return Outcome(replies.refused(REFUSED, version=(14, 1), sender=""))
+        return perform()
+
+    lab.bigip.intercept = intercept
+    router = lab.router()
+    lab.apply(*manifests.service("shop", "other", pods=("10.1.1.2",)), *shop())
+    lab.converge(router)
+    assert refused.count("PATCH") > 0
+    refused.clear()
+    lab.apply(*(route(number, path="/new") for number in range(COUNT)))
+    lab.settle(router)
+    assert refused == ["POST"]
+    lab.bigip.intercept = None
+    lab.apply(route(5, path="/newer"))
+    lab.settle(router)
+    assert "openshift_route_shop_r5" in rules(lab)
+
+
 @pytest.mark.parametrize("kind", [
     "drop-reply", "timeout-html", "drop-request", "500-mcpd", "late", "html-200"])
 def test_a_list_without_a_usable_reply(lab, alone, kind):

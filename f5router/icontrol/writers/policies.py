@@ -12,8 +12,9 @@ existing one. Source: bigip-behaviour.md B4.
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, policy_codec
@@ -39,6 +40,9 @@ Attempt = Callable[[Change[Rule], Callable[[], object]], Exception | None]
 """Carries out the write of a Rule; returns the error, which names who is to blame."""
 Contents = Callable[[str], tuple[Policy | None, Collection[Rule] | None]]
 """Returns a policy and its Rules, as far as is known; None for Rules that are not all ours."""
+
+REFUSED_MOST = 10_000
+"""Most Rules that are remembered as refused: tenants choose their number."""
 
 
 class PolicyWriter:
@@ -66,6 +70,8 @@ class PolicyWriter:
         self._version: tuple[int, ...] = ()
         self._legacy: set[str] = set()
         self._drafts: set[str] = set()
+        self._refused: set[Ref] = set()
+        """Rules that were refused alone: they go alone again, so that no list is refused for them."""
         self._strange: set[str] = set()
         """Those that this process did not create: of an administrator, or of a router that was killed."""
 
@@ -229,7 +235,7 @@ class PolicyWriter:
         in_lists = (rules is not None and policy not in self._pace.lost
                     and rules.is_worthwhile(len(changes)) and rules.is_complete(self._shown(base)))
         while waiting and not (results and self._enough()):
-            if rules and in_lists and (count := rules.next(len(waiting))):
+            if rules and in_lists and (count := rules.next(self._unsuspicious(waiting))):
                 if not self._list(base, rules, [waiting.popleft() for _ in range(count)], waiting, results):
                     return False
             elif not self._alone(base, rules, waiting.popleft(), results):
@@ -240,11 +246,19 @@ class PolicyWriter:
         return all(self._alone(base, rules, change, results)
                    for change in rule_list.missing(written, self._shown(base)))
 
+    def _unsuspicious(self, waiting: Iterable[Change[Rule]]) -> int:
+        """Return how many of the next Changes were not refused before."""
+        return sum(1 for _ in takewhile(lambda change: change.ref not in self._refused, waiting))
+
     def _alone(self, base: str, rules: RuleList | None, change: Change[Rule],
                results: dict[Ref, Result]) -> bool:
         """Write one Change; return False if the device is in trouble."""
         error = self._attempt(change, partial(self._rule, base, change))
         results[change.ref] = change, error
+        if error is None:
+            self._refused.discard(change.ref)
+        elif blames_object(error) and len(self._refused) < REFUSED_MOST:
+            self._refused.add(change.ref)
         if rules:
             rules.wrote_alone(change, error)
         return error is None or blames_object(error)
