@@ -193,9 +193,9 @@ def test_many_hosts_are_made_one_after_the_other():
     """The loop looks at its messages in between."""
     engine = Engine(Settings())
     hosts = [route(f"r{number}", host=f"h{number}.com") for number in range(30)]
-    made = [len(rules(engine)) for _ in engine.apply_in_steps(delta(
+    counts = [len(rules(engine)) for _ in engine.apply_in_steps(delta(
         (service(), True), *((each, True) for each in hosts)))]
-    assert set(range(30)) <= set(made)
+    assert set(range(30)) <= set(counts)
     assert len(rules(engine)) == 30
 
 
