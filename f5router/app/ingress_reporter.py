@@ -20,7 +20,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.findings import CLAIMED
+from f5router.model.findings import CAUSES_OF_EMPTY_POOLS, CLAIMED
 from f5router.model.json_types import JSON
 from f5router.model.texts import SECRET_NOT_READ, WARNING, WARNINGS, Problem, printable
 from f5router.reconcile.report import Report
@@ -246,6 +246,10 @@ class IngressReporter:
         return load_balancer_entries(self._hostname, self._device.facts)
 
 
+_OF_ROUTES = CAUSES_OF_EMPTY_POOLS | {SECRET_NOT_READ}
+"""Reasons of warnings about Routes that are not among those of their source."""
+
+
 class IngressRouteReporter:
     """Reports results of passes. The thread that makes the passes uses it; another one writes."""
 
@@ -362,7 +366,7 @@ class IngressRouteReporter:
         if (first := next(refused, None)) is not None:
             yield self._refused[first]
         for route in sorted(self._source.routes_of(key)):
-            yield from (each for each in self._engine.warnings(route) if each.reason == SECRET_NOT_READ)
+            yield from (each for each in self._engine.warnings(route) if each.reason in _OF_ROUTES)
         for text in self._source.warnings(key):
             yield Problem(WARNING, text)
 

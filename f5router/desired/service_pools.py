@@ -227,6 +227,8 @@ class WantedPools:
     def _warnings_of(self, route: Route, target: Target, field: str, shares: Mapping[Target, Share], *,
                      served: bool, active: bool) -> Iterator[Problem]:
         (name, port), share = target, shares.get(target, Share())
+        if not name:
+            return  # an Ingress without a backend has its own reason
         view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses, self._doubt)
         if view.service is None:
             yield Problem(SERVICE_NOT_FOUND, f"{field}: there is no Service {name}")

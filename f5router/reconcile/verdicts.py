@@ -7,7 +7,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.cluster import Key
 from f5router.model.errors import NO_RIGHT, BigIPError, Unconfirmed
-from f5router.model.findings import DEVICE_REJECTED, EXTERNAL
+from f5router.model.findings import CAUSES_OF_EMPTY_POOLS, DEVICE_REJECTED, EXTERNAL
 from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.net import StaticRoute
@@ -18,6 +18,8 @@ from f5router.plan.change import Stage, stage
 from f5router.plan.changes import GroupedProblem, grouped
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.table import Table
+
+_NO_POOL = Ref(Pool.KIND, "")
 
 
 class Verdicts:
@@ -76,8 +78,15 @@ class Verdicts:
     def _message(self, key: Key, needed: Set[Ref]) -> str:
         """Return what the status of an admitted Route has for its team; "" for nothing."""
         texts = (*self._left_out(needed).values(), self._engine.option_problems(key), self._unread(key),
-                 *(text for _, text in self._certificates.of(key)))
+                 *(text for _, text in self._certificates.of(key)), *self._causes_of_empty_pool(key))
         return "; ".join(filter(None, texts))
+
+    def _causes_of_empty_pool(self, key: Key) -> list[str]:
+        """Return why no pod gets the requests of a Route; [] if one does."""
+        pool = self._engine.objects.get(self._engine.pool_of(key) or _NO_POOL)
+        if not isinstance(pool, Pool) or any(member.state == "enabled" for member in pool.members):
+            return []
+        return [text for reason, text in self._engine.warnings(key) if reason in CAUSES_OF_EMPTY_POOLS]
 
     def _left_out(self, needed: Set[Ref]) -> dict[Ref, str]:
         """Return the pools of a Route that the BIG-IP has without some of their members, and why."""

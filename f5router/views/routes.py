@@ -25,6 +25,7 @@ from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import Known, RouteRecord
 from f5router.views.requests import NeededObject, State
 from f5router.views.route_view import (
+    DISABLED,
     Connections,
     Health,
     MemberView,
@@ -170,7 +171,9 @@ def _member(wanted: PoolMember | None, there: PoolMember | None, node: NodeView 
     shown = wanted or there
     assert shown is not None, "a member is wanted or there"
     state = State.MISSING if there is None else State.IN_PLACE if there == wanted else State.DIFFERS
+    if there and wanted and wanted.state == "enabled" != there.state:
+        health = DISABLED
     return MemberView(
-        shown.address, shown.port, shown.ratio, shown.state, health if there else "", state,
+        shown.address, shown.port, shown.ratio, (there or shown).state, health if there else "", state,
         node.name if node else "", node.problem if node else "", node.vtep if node and node.ways else "",
         is_reached=node is None or node.is_reached)

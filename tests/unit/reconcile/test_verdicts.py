@@ -19,6 +19,7 @@ from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
 from tests.builders import FACTS, Settings, endpoints, route, secret, service
+from tests.rows import rows
 from tests.unit.desired.test_engine import delta
 
 REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
@@ -173,3 +174,20 @@ def test_network_objects_are_network_findings():
     texts = bench.verdicts.network_findings().problems
     assert sum("no tunnel" in text for text in texts) == 1
     assert sum("no route" in text for text in texts) == 1
+
+
+@rows(("objects", "message"), [
+    ((service(), endpoints("10.1.1.1")), ""),
+    ((service(),), "spec.to.name: Service web has no ready endpoints, and no others: it selects no pod that "
+                   "runs"),
+    ((), "spec.to.name: there is no Service web"),
+])
+def test_the_status_names_the_cause_of_an_empty_pool(objects, message):
+    """The Route stays admitted, as with a certificate that has expired."""
+    assert Bench(route("a"), *objects).verdicts.verdict(A) == Verdict(True, message=message)
+
+
+def test_no_weight_above_0():
+    idle = replace(route("a"), weight=0)
+    assert Bench(idle, service(), endpoints("10.1.1.1")).verdicts.verdict(A) == Verdict(
+        True, message="spec.to.weight: no Service has a weight above 0: clients get 503")
