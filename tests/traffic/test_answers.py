@@ -77,7 +77,7 @@ def is_possible(case: Case) -> bool:
     return case.fault not in OF_EDGE or case.kind in ("edge", "reencrypt")
 
 
-EVERY = [case for case in map(Case._make, itertools.product(
+EVERY = [case for case in itertools.starmap(Case, itertools.product(
     KINDS, ("", "Allow", "Redirect"), ("", "/shop"), ("", *CODES))) if is_possible(case)]
 """All cases."""
 
