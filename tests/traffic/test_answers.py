@@ -218,7 +218,7 @@ def check(world: World, shown: dict[str, routes.RouteView], *, with_device: bool
 @settings(max_examples=examples(12), phases=(Phase.generate,))
 @given(seed=st.integers(min_value=0, max_value=2**32))
 def test_a_plus_means_that_a_request_gets_through(tmp_path_factory, seed):
-    """Of a running router's page, and of `explain`, before and after somebody has changed the BIG-IP."""
+    """The page of a running router, and `explain` before and after somebody has changed the BIG-IP."""
     with ExitStack() as stack:
         world = World(Site(stack, tmp_path_factory.mktemp("site")), random.Random(seed).sample(EVERY, CASES))
         router = world.site.router()
