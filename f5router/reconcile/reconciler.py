@@ -147,8 +147,7 @@ class Reconciler:
 
         The reading of a takeover finds all of it again, except Routes that are gone by then.
         """
-        if self.rollouts.current is not None:
-            self.rollouts.current.drop()
+        self.rollouts.current = None  # its requests in flight end as they may
         self.table.clear()
         self._removed.clear()
         self._routes.clear()

@@ -187,6 +187,21 @@ def test_a_leader_without_the_api_server_stops_before_the_next_one_starts(lab, r
         first.stopping.set()
 
 
+def test_a_leader_that_loses_the_lease_amid_writes_may_lead_again(lab, replicas):
+    """The rollout that it has begun is over then, and does not keep it from reading the BIG-IP."""
+    first = replicas()
+    lab.apply(manifests.route("a"))
+    until(lambda: admitted(lab, "a"))
+    lab.bigip.inject("hold", method="POST", path="/ltm/pool$")
+    lab.apply(*manifests.service("shop", "api", pods=("10.1.2.1",)), manifests.route("b", service="api"))
+    until(lambda: lab.bigip.held == 1)
+    lease = lab.kube.get("Lease", "default", "f5router-public")
+    lab.apply(lease | {"spec": lease["spec"] | {"holderIdentity": "somebody", "leaseDurationSeconds": 1}})
+    until(lambda: not first.router.replica.leads)
+    lab.bigip.release()
+    until(lambda: admitted(lab, "b"))
+
+
 def test_a_follower_whose_watches_have_died_lists_again_before_it_writes(lab, replicas):
     """With its old view it would take a newer Route off the BIG-IP, and a pod out of its pool."""
     lab.apply(manifests.route("a"))
