@@ -83,7 +83,7 @@ class Upkeep:
 
     def _look_at_certificates(self) -> None:
         self._timers.at(self._clock() + CERTIFICATES_S, "certificates", self._look_at_certificates)
-        self._reconciler.reevaluate(self._reconciler.certificates.take_changed())
+        self._reconciler.reports.reevaluate(self._reconciler.certificates.take_changed())
 
     def _begin_reading(self) -> None:
         self.hint.begin_reading()
@@ -108,7 +108,7 @@ class Upkeep:
                     self.hint.record_reading(right=self.drift.found_drift,
                                              cost_s=self.drift.pace.cpu_s)
                 self._monitor.health.reached()
-                self._reconciler.remove_left()
+                self._reconciler.leftovers.remove()
         except Exception as exc:
             self._reconciler.rollouts.suspend(exc)
         self._set_timer()

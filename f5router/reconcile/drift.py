@@ -129,7 +129,7 @@ class DriftCheck:
             yield differing
         routes = iter(list(self._reconciler.engine.routes()))
         while keys := list(islice(routes, STEP)):
-            self._reconciler.reevaluate(keys)
+            self._reconciler.reports.reevaluate(keys)
             yield set()
 
     def _compare_facts(self, observation: Observation) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
-from f5router.icontrol.dispatcher import PATIENCE_S, Job
+from f5router.icontrol.dispatcher import PATIENCE_S
 from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
@@ -20,7 +20,6 @@ from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.limits import Steps, finish
 from f5router.model.objects import Ref
-from f5router.model.texts import Problem
 from f5router.plan.change import DELETE
 from f5router.plan.diff import diff
 from f5router.reconcile.certificate_warnings import CertificateWarnings
@@ -29,14 +28,14 @@ from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.inbox import Inbox, Work
 from f5router.reconcile.members import Members
-from f5router.reconcile.report import ChangedRoutes, Report
+from f5router.reconcile.report import Report, RouteReports
 from f5router.reconcile.retention import OF_NODES, Retention
 from f5router.reconcile.rollouts import Rollouts, weakly
 from f5router.reconcile.row import ObjectRow
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.verdicts import Verdicts
-from f5router.reconcile.whole_reading import DeviceReader
+from f5router.reconcile.whole_reading import DeviceLeftovers, DeviceReader
 
 STEP_S = 0.005
 """Longest time for long computations before the loop looks at its messages again, plus one step."""
@@ -67,29 +66,28 @@ class Reconciler:
         self._held: list[Delta] | None = [] if facts_first else None
         """Changes that wait for the first facts; None once these are known, or cannot be read."""
         self.table = Table(lambda: (engine.objects, device.observed), self.timers, clock)
-        self.table.on_retry = weakly(self._note_retry)
         self.guard = DeleteGuard(self.table, allow=allow_mass_delete)
-        self.retention = Retention(engine, device, self.table, folder=folder, guard=self.guard,
-                                   drain_s=drain_s)
+        self.retention = Retention(
+            engine, device, self.table, folder=folder, guard=self.guard, drain_s=drain_s)
         self.members = Members(engine, device, self.table, self.retention)
         self.reader = DeviceReader(device, self.table, clock=clock, on_facts=weakly(self.take_facts),
-                             on_end=weakly(self._reading_ended))
+                                   on_end=weakly(self._reading_ended))
+        self.table.on_retry = weakly(self.reader.must_read)
         self.rollouts = Rollouts(engine, device, self.table, self.members, self.retention, self.reader,
                                  timers=self.timers, clock=clock, slice_s=slice_s,
                                  rebuild=weakly(self._rebuild_all))
-        self.rollouts.on_settled, self.rollouts.before_plan = map(
-            weakly, (self._note_settled, self._report_between))
+        self.rollouts.before_plan = weakly(self._report_between)
         self.rollouts.on_begin, self.rollouts.on_end = map(weakly, (self._begin, self._end))
+        self.leftovers = DeviceLeftovers(device, on_error=weakly(self.rollouts.suspend))
         self.times, self.drift = ChangeTimes(self.table, clock), DriftCounts(clock)
         self.certificates = CertificateWarnings(engine, clock=clock)
         self.verdicts = Verdicts(engine, device, self.table, certificates=self.certificates)
-        self._routes = routes = ChangedRoutes(engine, device, self.table)
-        self.rollouts.must_wait = lambda: routes.are_left
-        self._removed: dict[Key, Route] = {}
-        self.follows = False
-        """True while another router writes: what a reading shows is kept, and nothing is compared."""
-        self.has_read = self._has_started = False
-        """True once the device was read by a router that writes."""
+        self.reports = reports = RouteReports(engine, device, self.table, self.verdicts, self.certificates)
+        self.rollouts.on_settled = weakly(reports.note_settled)
+        self.rollouts.must_wait = lambda: reports.are_left
+        self.follows = self.has_read = self._has_started = False
+        """True while another router writes: what a reading shows is kept, and nothing is compared; true once
+        the device was read by a router that writes."""
         self.patience_s = PATIENCE_S
         """How long whoever waits until nothing is under way waits for a write without a reply."""
         self.first_load = 0
@@ -100,12 +98,8 @@ class Reconciler:
         """Called when a reading or a rollout begins,"""
         self.on_end: Callable[[Exception | None], None] = lambda error: None
         """and when the last of those that follow each other has ended, with the error that ended it."""
-        self.is_passing = False
-        """True between these two."""
-        self._report_due = self._reports_all = False
+        self.is_passing = False  # between these two
         self._event_at: float | None = None
-        self._left_due = self._left_goes = False
-        """True if what a failure has left on the device is to be removed, or is being removed."""
 
     # --- events --------------------------------------------------------------------------
 
@@ -149,9 +143,8 @@ class Reconciler:
         """
         self.rollouts.current = None  # its requests in flight end as they may
         self.table.clear()
-        self._removed.clear()
-        self._routes.clear()
-        self.rollouts.is_demanded = self._report_due = False
+        self.reports.clear()
+        self.rollouts.is_demanded = False
         self.rollouts.outcome = Outcome()
         self.retention.draining.expire(self._clock())
 
@@ -195,15 +188,9 @@ class Reconciler:
             self.engine.objects, self.device.observed, self.retention.owns, refs, self.device.ordinals)}
         self.table.touch_differing(changed)
 
-    def reevaluate(self, routes: Iterable[Key]) -> None:
-        """Report on these Routes again, whether something changed or not."""
-        before = bool(self._routes)
-        self._routes.add(routes)
-        self._report_due = self._report_due or (bool(self._routes) and not before)
-
     def end_reading(self) -> None:
         """Let the next report count as one of everything: all that was read is compared."""
-        self._report_due = self._reports_all = True
+        self.reports.is_due = self.reports.is_full = True
 
     def confirm_deletes(self) -> None:
         """Let deletes go ahead that were held back when a list was asked for; the others are judged anew.
@@ -216,18 +203,11 @@ class Reconciler:
     def _note_route(self, key: Key, old: Route | None, new: Route | None) -> None:
         if self.retention.draining.note(key, old, new, self._clock()):
             self.rollouts.retry_deferred()
-        if new is not None:
-            self._removed.pop(key, None)
-        elif old is not None:
-            self._removed[key] = old
-            self._report_due = True
+        self.reports.note_route(key, old, new)
 
     def must_read(self, reason: str) -> None:
         """Let a reading of the device come before the next Plan. Args: reason: for the log."""
         self.reader.must_read(reason)
-
-    def _note_retry(self, ref: Ref) -> None:
-        self.must_read(f"{ref}: its back-off has ended")
 
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
@@ -236,8 +216,7 @@ class Reconciler:
         if self.has_read or self.device.observed:  # else the first reading shows what differs
             self.table.touch(dirty, since=self._since())
         if affected:
-            self._routes.add(affected)
-            self._report_due = True
+            self.reports.add(affected)
             if self.failures:  # what a team has changed is tried at once, not when its back-off ends
                 needed = self.engine.closure(ref for key in affected for ref in self.engine.uses(key))
                 for ref in needed & self.failures.keys():
@@ -269,23 +248,20 @@ class Reconciler:
             if self.has_read:
                 self.rebuild_pools()
                 self.rollouts.send_due_members()
-            if self.reader.reason:
-                self._begin_reading()
+            if self.reader.reason and not (self.reader.reading or self.rollouts.current or self.work):
+                self.read()
             if self.reader.reading is None and self.has_read:
                 self.rollouts.advance(may_begin=not self.work)
-            if self._left_due and not (self.reader.reading or self.rollouts.current or self.rollouts.is_due
-                                       or self.rollouts.is_writing_groups):
-                self.remove_left()
+            if self.leftovers.is_due and not (self.reader.reading or self.rollouts.current
+                                              or self.rollouts.is_due or self.rollouts.is_writing_groups):
+                self.leftovers.remove()
         if self._may_report() and not self.work:
             self._report()
 
     def _may_report(self) -> bool:
         """True if what has settled can be told: what is known of the device is not in doubt."""
-        return (self._report_due and self.rollouts.current is None and self.reader.reading is None
+        return (self.reports.is_due and self.rollouts.current is None and self.reader.reading is None
                 and self.rollouts.trouble is None and not self.reader.reason)
-
-    def _note_settled(self) -> None:
-        self._report_due = True
 
     def _report_between(self) -> None:
         """Report between two rollouts, but not before the first one after a reading."""
@@ -305,10 +281,9 @@ class Reconciler:
         """True if nothing is under way, and nothing is due before a timer; writes that hang do not count."""
         hanging = len(self.table.hanging(self.patience_s))
         return not (self.work or self.reader.reading or self.rollouts.current or self.table.members
-                    or self._report_due or self.rollouts.is_due
+                    or self.reports.is_due or self.rollouts.is_due
                     or (self.reader.reason and self.rollouts.trouble is None)
-                    or self.engine.has_changed_pools or hanging < len(self.table.sent) or self._left_due
-                    or self._left_goes)
+                    or self.engine.has_changed_pools or hanging < len(self.table.sent) or self.leftovers)
 
     def run_until_idle(self) -> None:
         """Do all that is due, and wait until nothing is under way.
@@ -333,11 +308,6 @@ class Reconciler:
             return 0.0
         at = self.timers.next_at()
         return WAIT_S if at is None else max(0.0, min(WAIT_S, at - self._clock()))
-
-    def _begin_reading(self) -> None:
-        """Read the device, once no rollout is under way."""
-        if self.reader.reading is None and self.rollouts.current is None and not self.work:
-            self.read()
 
     def read(self, *, create_folder: bool = True) -> None:
         """Begin to read the device. Args: as those of WholeReading."""
@@ -398,8 +368,8 @@ class Reconciler:
             self.first_load = len(differing)
             self.retention.hold_members(self._clock())
             self.retention.hold_ways(self._clock())
-        self._routes.add(self.engine.routes())
-        self.rollouts.is_demanded = self._report_due = self._reports_all = self._left_due = True
+        self.reports.add_all()
+        self.rollouts.is_demanded = self.leftovers.is_due = True
 
     def _begin(self) -> None:
         if not self.is_passing:
@@ -411,37 +381,13 @@ class Reconciler:
             self.is_passing = False
             self.on_end(self.rollouts.trouble)
 
-    def remove_left(self) -> None:
-        """Remove what a failure has left on the device, in a thread."""
-        self._left_due, self._left_goes, installed = False, True, self.device.installed_files()
-        self.device.dispatcher.send(lambda: self.device.remove_left(installed), self._left_removed)
-
-    def _left_removed(self, job: Job) -> None:
-        self._left_goes = False
-        if job.error is not None:
-            self.rollouts.suspend(job.error)
-
     # --- results ---------------------------------------------------------------------------
 
     def _report(self) -> None:
-        """Judge the Routes that may have a new verdict: those with everything that they need behind them."""
-        self._routes.add_users(self.table.take_changed())
         outcome, self.rollouts.outcome = self.rollouts.outcome, Outcome()
-        verdicts, warnings = {}, {}
-        for key, needed in self._routes.take(
-                change.ref for change in (*outcome.done, *outcome.deferred_deletes)):
-            if (verdict := self.verdicts.verdict(key, needed)) is not None:
-                verdicts[key] = verdict
-            warnings[key] = self.warnings(key)
-        self._report_due = self._routes.are_left or (bool(warnings) and bool(self._routes))
-        full, self._reports_all = self._reports_all, False
-        removed, self._removed = self._removed, {}
+        report = self.reports.take(outcome)
         self.guard.kept = frozenset(self.engine.pools_of_pods())
-        self.on_report(Report(outcome, full, verdicts, warnings, removed))
-
-    def warnings(self, key: Key) -> tuple[Problem, ...]:
-        """Return what the team should know about a Route that is served."""
-        return (*self.engine.warnings(key), *self.certificates.of(key))
+        self.on_report(report)
 
     def is_converged(self) -> bool:
         """True if all that is desired is on the device, apart from refused objects; after an observation."""

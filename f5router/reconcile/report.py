@@ -13,7 +13,9 @@ from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
 from f5router.reconcile.backlog import hosts_of
+from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.table import Table
+from f5router.reconcile.verdicts import Verdicts
 
 OTHERS_MOST = 1000
 """Most Routes in a report besides those of which the pass wrote something."""
@@ -111,3 +113,72 @@ class ChangedRoutes:
         states = (self._engine.objects, self._device.observed)
         return {host for ref in refs for state in states if ref in state
                 for host in hosts_of(state[ref], state)}
+
+
+class RouteReports:
+    """Judges the Routes that may have a new verdict, once everything that they need is behind them."""
+
+    def __init__(self, engine: Engine, device: Device, table: Table, verdicts: Verdicts,
+                 certificates: CertificateWarnings):
+        self._engine, self._table, self._verdicts, self._certificates = engine, table, verdicts, certificates
+        self._routes = ChangedRoutes(engine, device, table)
+        self._removed: dict[Key, Route] = {}
+        self.is_due = self.is_full = False
+        """True if there is something to report; and if the next report counts as one of everything."""
+
+    @property
+    def are_left(self) -> bool:
+        """As that of ChangedRoutes."""
+        return self._routes.are_left
+
+    def note_settled(self) -> None:
+        """Take that something has become of Changes."""
+        self.is_due = True
+
+    def add(self, routes: Iterable[Key]) -> None:
+        """Report on Routes again that may have changed."""
+        self._routes.add(routes)
+        self.is_due = True
+
+    def reevaluate(self, routes: Iterable[Key]) -> None:
+        """Report on Routes again, whether something changed or not."""
+        before = bool(self._routes)
+        self._routes.add(routes)
+        self.is_due = self.is_due or (bool(self._routes) and not before)
+
+    def note_route(self, key: Key, old: Route | None, new: Route | None) -> None:
+        """Take a Route before and after an event."""
+        if new is not None:
+            self._removed.pop(key, None)
+        elif old is not None:
+            self._removed[key] = old
+            self.is_due = True
+
+    def add_all(self) -> None:
+        """Report on everything: it was compared."""
+        self._routes.add(self._engine.routes())
+        self.is_due = self.is_full = True
+
+    def clear(self) -> None:
+        """Forget what is to be reported."""
+        self._removed.clear()
+        self._routes.clear()
+        self.is_due = False
+
+    def take(self, outcome: Outcome) -> Report:
+        """Return a report. Args: outcome: results of Changes since the last one."""
+        self._routes.add_users(self._table.take_changed())
+        verdicts, warnings = {}, {}
+        for key, needed in self._routes.take(
+                change.ref for change in (*outcome.done, *outcome.deferred_deletes)):
+            if (verdict := self._verdicts.verdict(key, needed)) is not None:
+                verdicts[key] = verdict
+            warnings[key] = self.warnings(key)
+        self.is_due = self._routes.are_left or (bool(warnings) and bool(self._routes))
+        full, self.is_full = self.is_full, False
+        removed, self._removed = self._removed, {}
+        return Report(outcome, full, verdicts, warnings, removed)
+
+    def warnings(self, key: Key) -> tuple[Problem, ...]:
+        """Return what the team should know about a Route that is served."""
+        return (*self._engine.warnings(key), *self._certificates.of(key))

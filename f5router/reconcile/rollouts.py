@@ -24,8 +24,8 @@ from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.members import Members
 from f5router.reconcile.retention import Determined, Retention
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
-from f5router.reconcile.row import FOR_SERVING, HoldReason, RowState
-from f5router.reconcile.table import Table, errors
+from f5router.reconcile.row import FOR_SERVING, HoldReason, RowState, errors
+from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.whole_reading import DeviceReader
 

@@ -1,11 +1,15 @@
-"""The row of an object that is not at rest: its state, and the reason for which it waits."""
+"""Rows of the objects that are not at rest: their states, the reasons for which they wait, and indexes."""
 
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from f5router.model.errors import BigIPError, Conflict, InUse, NotFound, Refused, Unconfirmed
 from f5router.model.limits import Backoff
+from f5router.model.ltm import BigIPState, Pool
 from f5router.model.objects import Ref
+from f5router.reconcile.backlog import Backlog
 
 RETRY_FIRST_S, RETRY_MOST_S = 5.0, 300.0
 BACKOFF = Backoff(RETRY_FIRST_S, RETRY_MOST_S)
@@ -89,3 +93,101 @@ class ObjectRow:
         """
         return isinstance(self.error, Conflict | NotFound | Unconfirmed) or (
             isinstance(self.error, Refused) and not self.error.status)
+
+
+OVERTAKEN_AFTER = 3
+"""Attempts without a usable reply after which less specific Rules wait for an object no longer."""
+
+
+class RowIndexes:
+    """All rows, and indexes of them. The loop's thread uses it; others may read `failures` and `held`."""
+
+    def __init__(self, states: Callable[[], tuple[BigIPState, BigIPState]],
+                 clock: Callable[[], float]):
+        """Args: states: returns Desired and Observed."""
+        self._states, self._clock = states, clock
+        self.rows: dict[Ref, ObjectRow] = {}
+        self.queue = Backlog()
+        """DUE rows that a rollout takes."""
+        self.members: dict[Ref, None] = {}
+        """Pools of the device whose members may differ, the oldest first; their rows are DUE."""
+        self.sent: dict[Ref, None] = {}
+        """SENT rows, the oldest first."""
+        self.failures: dict[Ref, ObjectRow] = {}
+        """Rows with an error."""
+        self.first: dict[Ref, None] = {}
+        """Objects that the first reading found to be written, and that no attempt has ended of since."""
+        self.waiting: dict[Ref, set[Ref]] = {}
+        """BLOCKED rows by the object that they wait for."""
+        self.held: dict[HoldReason, dict[Ref, None]] = {reason: {} for reason in HoldReason}
+        """Rows with a hold, by reason; they are HELD, unless their members are written."""
+
+    def is_sent(self, ref: Ref) -> bool:
+        """True while a request for an object is in flight."""
+        return ref in self.sent
+
+    def is_held(self, ref: Ref) -> bool:
+        """True for an object whose back-off has not ended, or that waits for another one."""
+        row = self.rows.get(ref)
+        return row is not None and row.state in (RowState.REFUSED, RowState.BLOCKED)
+
+    def is_asleep(self, ref: Ref) -> bool:
+        """True for an object that is HELD, and of which nothing else is to be done."""
+        row = self.rows.get(ref)
+        return row is not None and row.state is RowState.HELD
+
+    def is_waiting(self, ref: Ref) -> bool:
+        """True for an object that is to be written, or is being written."""
+        row = self.rows.get(ref)
+        return row is not None and row.state in (RowState.DUE, RowState.SENT)
+
+    def is_present_pool(self, ref: Ref) -> bool:
+        """True for a pool of the device."""
+        return ref.kind == Pool.KIND and ref in self._states()[1]
+
+    def is_in_doubt(self, refs: Iterable[Ref]) -> bool:
+        """True if the last write of one of these may have been applied, and it was not read since."""
+        return any(row.doubt is not None for ref in refs if (row := self.rows.get(ref)) is not None)
+
+    def is_settled(self, refs: Iterable[Ref]) -> bool:
+        """True if none of these objects is to be written or being written."""
+        return not any(map(self.is_waiting, self.rows.keys() & refs))
+
+    def is_recent(self, ref: Ref) -> bool:
+        """True while less specific Rules wait for an object, as it was not tried too often."""
+        return ref not in self.failures or self.failures[ref].attempts < OVERTAKEN_AFTER
+
+    def hanging(self, longest_s: float) -> list[Ref]:
+        """Return the objects whose requests have had no reply for so long."""
+        before = self._clock() - longest_s
+        return [ref for ref in self.sent if self.rows[ref].sent_at <= before]
+
+    def error(self, ref: Ref) -> BigIPError:
+        """Return the error of a row of `failures`."""
+        error = self.failures[ref].error
+        assert error is not None, ref
+        return error
+
+    def next_due(self) -> float | None:
+        """Return when time brings the next attempt; None if time alone brings none."""
+        return min((row.until for row in self.rows.values()
+                    if row.state in (RowState.REFUSED, RowState.HELD) and row.until < math.inf), default=None)
+
+    def held_for(self, *reasons: HoldReason) -> set[Ref]:
+        """Return the objects that are held for one of these reasons."""
+        return {ref for reason in reasons for ref in self.held[reason]}
+
+    def _set_hold(self, ref: Ref, row: ObjectRow, reason: HoldReason) -> None:
+        if row.hold is not reason:
+            self._end_hold(ref, row)
+            row.hold, self.held[reason][ref] = reason, None
+
+    def _end_hold(self, ref: Ref, row: ObjectRow) -> None:
+        if row.hold is not None:
+            self.held[row.hold].pop(ref, None)
+            row.hold = None
+
+
+def errors(failures: Mapping[Ref, ObjectRow], without: Collection[Ref]) -> dict[Ref, BigIPError]:
+    """Return the errors of all rows but those of some objects."""
+    return {ref: row.error for ref, row in failures.items() if ref not in without and row.error is not None}

@@ -6,107 +6,39 @@ row that it waits for, or the end of the reason for which it is held.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.ltm import BigIPState, Pool
 from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
-from f5router.reconcile.backlog import Backlog
-from f5router.reconcile.row import BACKOFF, FOR_SERVING, LISTED, UNREAD, HoldReason, ObjectRow, RowState
+from f5router.reconcile.row import (
+    BACKOFF,
+    FOR_SERVING,
+    LISTED,
+    UNREAD,
+    HoldReason,
+    ObjectRow,
+    RowIndexes,
+    RowState,
+)
 from f5router.reconcile.timers import Timers
 
-OVERTAKEN_AFTER = 3
-"""Attempts without a usable reply after which less specific Rules wait for an object no longer."""
 
-
-class Table:
-    """All rows, and indexes of them. The loop's thread uses it; others may read `failures`."""
+class Table(RowIndexes):
+    """Knows what becomes of each object. The loop's thread uses it."""
 
     def __init__(self, states: Callable[[], tuple[BigIPState, BigIPState]], timers: Timers,
                  clock: Callable[[], float]):
         """Args: states: returns Desired and Observed."""
-        self._states, self.timers, self._clock = states, timers, clock
-        self.rows: dict[Ref, ObjectRow] = {}
-        self.queue = Backlog()
-        """DUE rows that a rollout takes."""
-        self.members: dict[Ref, None] = {}
-        """Pools of the device whose members may differ, the oldest first; their rows are DUE."""
-        self.sent: dict[Ref, None] = {}
-        """SENT rows, the oldest first."""
-        self.failures: dict[Ref, ObjectRow] = {}
-        """Rows with an error."""
-        self.first: dict[Ref, None] = {}
-        """Objects that the first reading found to be written, and that no attempt has ended of since."""
-        self.waiting: dict[Ref, set[Ref]] = {}
-        """BLOCKED rows by the object that they wait for."""
-        self.held: dict[HoldReason, dict[Ref, None]] = {reason: {} for reason in HoldReason}
-        """Rows with a hold, by reason; they are HELD, unless their members are written."""
+        super().__init__(states, clock)
+        self.timers = timers
         self._changed: set[Ref] = set()
-        self.on_retry: Callable[[Ref], None] = lambda ref: None
+        self.on_retry: Callable[[str], None] = lambda reason: None
         """Called when the back-off of an object has ended that is not tried before the device was read:
         `retry_due` follows then."""
         self.on_recovery: Callable[[], None] = lambda: None
         """Called when an object that was refused is in place, or usable, or not wanted any more."""
-
-    # --- questions -------------------------------------------------------------------------
-
-    def is_sent(self, ref: Ref) -> bool:
-        """True while a request for an object is in flight."""
-        return ref in self.sent
-
-    def is_held(self, ref: Ref) -> bool:
-        """True for an object whose back-off has not ended, or that waits for another one."""
-        row = self.rows.get(ref)
-        return row is not None and row.state in (RowState.REFUSED, RowState.BLOCKED)
-
-    def is_asleep(self, ref: Ref) -> bool:
-        """True for an object that is HELD, and of which nothing else is to be done."""
-        row = self.rows.get(ref)
-        return row is not None and row.state is RowState.HELD
-
-    def is_waiting(self, ref: Ref) -> bool:
-        """True for an object that is to be written, or is being written."""
-        row = self.rows.get(ref)
-        return row is not None and row.state in (RowState.DUE, RowState.SENT)
-
-    def is_present_pool(self, ref: Ref) -> bool:
-        """True for a pool of the device."""
-        return ref.kind == Pool.KIND and ref in self._states()[1]
-
-    def is_in_doubt(self, refs: Iterable[Ref]) -> bool:
-        """True if the last write of one of these may have been applied, and it was not read since."""
-        return any(row.doubt is not None for ref in refs if (row := self.rows.get(ref)) is not None)
-
-    def is_settled(self, refs: Iterable[Ref]) -> bool:
-        """True if none of these objects is to be written or being written."""
-        return not any(map(self.is_waiting, self.rows.keys() & refs))
-
-    def is_recent(self, ref: Ref) -> bool:
-        """True while less specific Rules wait for an object, as it was not tried too often."""
-        return ref not in self.failures or self.failures[ref].attempts < OVERTAKEN_AFTER
-
-    def hanging(self, longest_s: float) -> list[Ref]:
-        """Return the objects whose requests have had no reply for so long."""
-        before = self._clock() - longest_s
-        return [ref for ref in self.sent if self.rows[ref].sent_at <= before]
-
-    def error(self, ref: Ref) -> BigIPError:
-        """Return the error of a row of `failures`."""
-        error = self.failures[ref].error
-        assert error is not None, ref
-        return error
-
-    def next_due(self) -> float | None:
-        """Return when time brings the next attempt; None if time alone brings none."""
-        return min((row.until for row in self.rows.values()
-                    if row.state in (RowState.REFUSED, RowState.HELD) and row.until < math.inf), default=None)
-
-    def held_for(self, *reasons: HoldReason) -> set[Ref]:
-        """Return the objects that are held for one of these reasons."""
-        return {ref for reason in reasons for ref in self.held[reason]}
-
-    # --- transitions -----------------------------------------------------------------------
 
     def touch(self, refs: Iterable[Ref], *, since: float | None = None, first: bool = False) -> None:
         """Make objects due that an event, a reading, or the end of a wait concerns, if they differ.
@@ -386,8 +318,6 @@ class Table:
             if row.state in (RowState.DUE, RowState.HELD) and row.hold not in LISTED:
                 self.rest(ref)
 
-    # --- indexes ---------------------------------------------------------------------------
-
     def _set_timer(self, ref: Ref, row: ObjectRow) -> None:
         if row.until < math.inf:
             self.timers.at(row.until, ref, lambda: self._end_back_off(ref))
@@ -395,7 +325,7 @@ class Table:
     def _end_back_off(self, ref: Ref) -> None:
         row = self.rows[ref]
         if row.state is RowState.REFUSED and row.needs_reading:
-            self.on_retry(ref)
+            self.on_retry(f"{ref}: its back-off has ended")
         else:
             self.retry(ref)
 
@@ -414,16 +344,6 @@ class Table:
         elif row.until <= now:
             row.until = now + BACKOFF.delay_s(max(1, row.attempts))
         self._set_timer(ref, row)
-
-    def _set_hold(self, ref: Ref, row: ObjectRow, reason: HoldReason) -> None:
-        if row.hold is not reason:
-            self._end_hold(ref, row)
-            row.hold, self.held[reason][ref] = reason, None
-
-    def _end_hold(self, ref: Ref, row: ObjectRow) -> None:
-        if row.hold is not None:
-            self.held[row.hold].pop(ref, None)
-            row.hold = None
 
     def _recover(self, ref: Ref, row: ObjectRow) -> None:
         """Record that an object is refused no longer."""
@@ -470,8 +390,3 @@ class Table:
             self.members.pop(ref, None)
         elif row.state is RowState.SENT:
             self.sent.pop(ref, None)
-
-
-def errors(failures: Mapping[Ref, ObjectRow], without: Collection[Ref]) -> dict[Ref, BigIPError]:
-    """Return the errors of all rows but those of some objects."""
-    return {ref: row.error for ref, row in failures.items() if ref not in without and row.error is not None}

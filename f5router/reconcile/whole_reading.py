@@ -113,3 +113,25 @@ class DeviceReader:
         if error is None:
             self.taken()
         self._on_end(error)
+
+
+class DeviceLeftovers:
+    """Removes what a failure has left on the device. The loop's thread uses it."""
+
+    def __init__(self, device: Device, *, on_error: Callable[[Exception], None]):
+        self._device, self._on_error = device, on_error
+        self.is_due = self._goes = False
+
+    def __bool__(self) -> bool:
+        """True if something is to be removed, or is being removed."""
+        return self.is_due or self._goes
+
+    def remove(self) -> None:
+        """Begin to remove it, in a thread."""
+        self.is_due, self._goes, installed = False, True, self._device.installed_files()
+        self._device.dispatcher.send(lambda: self._device.remove_left(installed), self._removed)
+
+    def _removed(self, job: Job) -> None:
+        self._goes = False
+        if job.error is not None:
+            self._on_error(job.error)

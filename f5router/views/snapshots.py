@@ -30,7 +30,7 @@ def route(reconciler: Reconciler, key: Key, known: Known | None = None) -> Route
         return None
     return RouteRecord(
         evaluated, known or Known(reconciler.verdicts.verdict(key)), reconciler.verdicts.waits_for(key),
-        reconciler.warnings(key),
+        reconciler.reports.warnings(key),
         _needed(reconciler, sorted(engine.closure(engine.uses(key)))),
         engine.pool_of(key), _certificate(reconciler, evaluated), device.facts.http, device.facts.https)
 

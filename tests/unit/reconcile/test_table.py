@@ -10,8 +10,8 @@ from f5router.model.errors import Conflict, Forbidden, InUse, NotFound, Refused,
 from f5router.model.ltm import Pool, PoolMember, Redirect, Rule
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
-from f5router.reconcile.row import FOR_SERVING, RETRY_FIRST_S, HoldReason, RowState
-from f5router.reconcile.table import OVERTAKEN_AFTER, Table, errors
+from f5router.reconcile.row import FOR_SERVING, OVERTAKEN_AFTER, RETRY_FIRST_S, HoldReason, RowState, errors
+from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 
 DUE, SENT, REFUSED_STATE, BLOCKED, HELD = RowState
@@ -70,7 +70,7 @@ class Bench:
         self.table.on_retry = self._read
         self.table.on_recovery = self._recover
 
-    def _read(self, ref: Ref) -> None:
+    def _read(self, reason: str) -> None:
         """The device is read, and what is due is tried."""
         self.told.append("retry")
         self.table.retry_due()

@@ -26,7 +26,7 @@ class Bench:
         self.verdicts = Verdicts(
             self.engine, self.device, self.table,
             certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
-        self.warnings = self.engine.warnings
+        self.reports = SimpleNamespace(warnings=self.engine.warnings)
         self.failures = self.table.failures
 
     def refuse(self, ref: Ref, error) -> None:
