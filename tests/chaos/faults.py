@@ -55,13 +55,16 @@ FORMER_S = 0.2
 class Weather:
     """The faults of one seed. The servers ask it, in threads of theirs."""
 
-    def __init__(self, seed: int, restart: Callable[[], None], lost: Callable[[str], None]):
+    def __init__(self, seed: int, restart: Callable[[], None], lost: Callable[[str], None],
+                 was_empty: Callable[[str], bool]):
         """Args:
         restart: the BIG-IP restarts.
         lost: the API server seems to have nothing of a resource, or not to serve an API, and the router
-            may believe it: an empty list only if it is the first one, or the second in a row.
+            may believe it: an empty list only if it is the first one, or the second in a row, or if it
+            knows of nothing.
+        was_empty: returns True if there was nothing of a resource since everything was in place.
         """
-        self._seed, self._restart, self._lost = seed, restart, lost
+        self._seed, self._restart, self._lost, self._was_empty = seed, restart, lost, was_empty
         self._counts: Counter[tuple[str, ...]] = Counter()
         self._are_empty: dict[str, bool] = {}
         """By path: whether the last list since the start of the router was empty by mistake."""
@@ -152,7 +155,7 @@ class Weather:
         return ApiFault(kind)
 
     def _record_list(self, path: str, *, is_empty: bool) -> None:
-        if is_empty and self._are_empty.get(path, True):
+        if is_empty and (self._are_empty.get(path, True) or self._was_empty(path)):
             self._lost(path)
         if is_empty or time.monotonic() - self._begun_at > FORMER_S:
             self._are_empty[path] = is_empty

@@ -141,7 +141,7 @@ class Site:
         self.units = self.pair.units if self.pair else (lab.bigip,)
         self._flags = self._settings()
         self._config, self._patient = self._load(faults.TIMEOUT_S), self._load(LIMIT_S)
-        self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost)
+        self.weather = faults.Weather(plan.seed, self.restart_device, self._api_lost, self._was_empty)
         self.witness = Witness(lambda: self.bigip, self._mixtures, node_ports=plan.node_ports,
                                is_spoiled=self._is_spoiled)
         for unit in self.units:
@@ -376,6 +376,10 @@ class Site:
             for version in (self._present[kind], []):
                 _add_new(self._versions.setdefault(kind, []), version)
             _add_new(self._missed.setdefault(kind, []), self._present[kind])
+
+    def _was_empty(self, path: str) -> bool:
+        return any(not version for kind in expected.kinds_below(path)
+                   for version in (self._present[kind], *self._versions.get(kind, ())))
 
     def _settled(self, *, is_in_place: bool) -> None:
         """The router knows everything, and has done all."""
