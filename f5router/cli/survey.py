@@ -32,8 +32,8 @@ from f5router.reconcile.reconciler import Reconciler
 log = logging.getLogger(__name__)
 POLL_S = 0.05
 
-FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES = (
-    "failover", "role", "way to the pods", "virtual servers", "selection", "LTM nodes")
+FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES, DISABLED_NODES = (
+    "failover", "role", "way to the pods", "virtual servers", "selection", "LTM nodes", "disabled LTM nodes")
 """Topics of findings."""
 
 
@@ -111,18 +111,20 @@ class Survey:
             NETWORK: Findings(_of_the_network(problems), _of_the_network(network.warnings)),
             VIRTUALS: self.reconciler.verdicts.virtual_server_findings(),
             SELECTION: Findings(warnings=self.cluster.warnings()),
-            NODES: self._nodes,
+            NODES: self._nodes[0],
+            DISABLED_NODES: self._nodes[1],
         }
 
     @cached_property
-    def _nodes(self) -> Findings:
-        """Findings about LTM nodes, which are read once."""
+    def _nodes(self) -> tuple[Findings, Findings]:
+        """Findings about LTM nodes of others, and about disabled ones; they are read once."""
         pools = [obj for obj in self.reconciler.engine.objects.values() if isinstance(obj, Pool)]
         try:
             nodes = self.device.unit.nodes.read()
         except (AuthFailed, Refused) as exc:
-            return Findings(warnings=(f"LTM nodes cannot be read: {exc.text}",))
-        return pool_members.foreign_node_findings(nodes, pools)
+            return Findings(warnings=(f"LTM nodes cannot be read: {exc.text}",)), Findings()
+        return (pool_members.foreign_node_findings(nodes, pools),
+                pool_members.disabled_node_findings(nodes, pools))
 
 
 def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:

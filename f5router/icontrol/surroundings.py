@@ -20,7 +20,7 @@ from datetime import UTC, date, datetime
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.own_addresses import default_route_domain
-from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.readiness import texts
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
@@ -248,6 +248,34 @@ def routed_networks(client: Client, folder: str) -> frozenset[str]:
     networks = (net_codec.decode_route(item).network for item, number in zip(items, numbers, strict=True)
                 if (int(number) if number.isdigit() else 0) == domain)
     return frozenset(network for network in networks if "/" in network and not network.endswith("/0"))
+
+
+def disabled_addresses(client: Client) -> frozenset[str]:
+    """Read the disabled virtual addresses: partition and address without route domain, as "/P/10.0.0.1".
+
+    An address that is disabled answers for none of its virtual servers. Source: tmsh reference, ltm
+    virtual-address, `enabled [no | yes]`. Raises: BigIPError.
+    """
+    items = client.get("ltm/virtual-address").get("items") or ()
+    return frozenset(f"/{item.get('partition')}/{str(item.get('address')).partition('%')[0]}"
+                     for item in items if item.get("enabled") in ("no", False))
+
+
+MONITOR = "ltm/monitor"
+_FREQUENT = ("http", "https", "tcp")
+
+
+def has_monitor(client: Client, path: str) -> bool:
+    """Return True if a monitor of any type has this full path.
+
+    Each type is a collection of its own, which the collection of them all names; those that pools have
+    most often are read first. Raises: BigIPError.
+    """
+    links = (item.get("reference") for item in client.get(MONITOR).get("items") or ())
+    types = {str(link.get("link", "")).partition("?")[0].rsplit("/", 1)[1] for link in links
+             if isinstance(link, Mapping) and "/" in str(link.get("link", ""))}
+    ordered = sorted(types, key=lambda name: (name not in _FREQUENT, name))
+    return any(get_if_there(client, item_path(f"{MONITOR}/{name}", path)) is not None for name in ordered)
 
 
 def text_of_day(seconds: float) -> date:

@@ -62,6 +62,9 @@ NOT_SELECTED = "NotSelected"
 SERVER_MISSING, SERVER_DISABLED, SERVER_UNAVAILABLE = (
     "VirtualServerMissing", "VirtualServerDisabled", "VirtualServerUnavailable")
 ADDRESS_DISABLED = "VirtualAddressDisabled"
+NODE_DISABLED, NO_MEMBER_UP, MONITOR_MISSING, NOT_A_BIGIP = (
+    "LTMNodeDisabled", "NoMemberUp", "MonitorMissing", "NotABigIP")
+ROUTES_REJECTED = "RoutesRejected"
 RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE = (
     "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
 MEMBER_LEFT_OUT, MEMBER_DOWN, MEMBER_DISABLED = "MemberLeftOut", "MemberDown", "MemberDisabled"
@@ -102,6 +105,19 @@ CATALOGUE: Mapping[str, Meaning] = {
                                 "look at its state: tmsh show ltm virtual NAME"),
     ADDRESS_DISABLED: Meaning("somebody has disabled the virtual address", _L, _B,
                               "enable it: tmsh modify ltm virtual-address NAME enabled yes"),
+    NODE_DISABLED: Meaning("an administrator has disabled LTM nodes of pool members, or forced them offline",
+                           _F, _B,
+                           "enable them: tmsh modify ltm node NAME session user-enabled state user-up"),
+    NO_MEMBER_UP: Meaning("no member of a pool answers its monitor", _L, _C,
+                          "see its members and their monitor; all pools at once are down if the way to the "
+                          "pods is: tmsh show ltm pool NAME members"),
+    MONITOR_MISSING: Meaning("the monitor of --f5-pool-monitor does not exist, so pools are refused", _L, _B,
+                             "correct --f5-pool-monitor, or create it: tmsh list ltm monitor"),
+    NOT_A_BIGIP: Meaning("the server at --f5-host is no BIG-IP that the router can use", _L, _C,
+                         "name the management address of a BIG-IP with --f5-host; if it is one, upgrade it: "
+                         "tmsh show sys version"),
+    ROUTES_REJECTED: Meaning("Routes of some teams are not served, for what is in them", _L, _T,
+                             "see which, and why: f5router get routes"),
     RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,
                                "a running router writes it within a minute; if it does not, see its log: "
                                "kubectl logs deployment/f5router"),
@@ -185,6 +201,11 @@ CAUSES_OF_EMPTY_POOLS = frozenset({
 """Codes of warnings that leave a Service without members; the Route may have others."""
 
 
+def page_of(code: str) -> str:
+    """Return where docs have more about a code."""
+    return f"{PAGE}#{code.lower()}"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Fact about an object, or about a link of its chain."""
@@ -215,7 +236,7 @@ class Finding:
     @property
     def page(self) -> str:
         """Return where docs have more about it."""
-        return f"{PAGE}#{self.code.lower()}"
+        return page_of(self.code)
 
 
 def finding(link: Link, code: str, text: str, *, at: str = "", effect: Effect | None = None) -> Finding:

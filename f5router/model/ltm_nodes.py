@@ -7,7 +7,7 @@ Sources: bigip-behaviour.md B3; F5Networks/f5-ansible#1595.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import MemberState, Pool
@@ -62,6 +62,8 @@ class NodeMap:
     """Partition of the pools, without slashes."""
     shared: str = ""
     """Partition of new nodes; "" for that of the pools."""
+    disabled: Mapping[str, LTMNode] = field(default_factory=dict)
+    """By address: those that an administrator has disabled or forced offline, our own included."""
 
     def path(self, address: str) -> str:
         """Return the full path of an address's node, existing or to be created."""

@@ -298,7 +298,6 @@ def foreign_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
             emptied.append(pool.path)
     left = [node for node in used if node.obstacle(nodes.partition)]
     reused = [node for node in used if not node.obstacle(nodes.partition)]
-    off = [node for node in reused if node.state != "enabled"]
     problems = (f"{_counted(len(emptied), 'pool')} would have no member, as other LTM nodes have the "
                 f"addresses: {_listed(emptied)}",) if emptied else ()
     return Findings(problems, (
@@ -307,9 +306,21 @@ def foreign_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
         *((f"{len(left) - NODES_SHOWN} more LTM nodes leave pods out of pools",
           ) if len(left) > NODES_SHOWN else ()),
         *((f"members use {_counted(len(reused), 'LTM node')} of another name: {_nodes(reused)}",)
-          if reused else ()),
-        *((f"{_counted(len(off), 'LTM node')} that members use get no new clients, as their administrator "
-           f"has disabled them: {_nodes(off)}",) if off else ())))
+          if reused else ())))
+
+
+def disabled_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
+    """Report LTM nodes of members that get no new clients; a problem if no pool has another member."""
+    filled = [pool for pool in pools if pool.members]
+    off = {nodes.disabled[member.address] for pool in filled for member in pool.members
+           if member.address in nodes.disabled}
+    if not off:
+        return Findings()
+    idle = [pool.path for pool in filled if all(member.address in nodes.disabled for member in pool.members)]
+    text = (f"{_counted(len(off), 'LTM node')} of pool members get no new clients, as an administrator has "
+            f"disabled them or forced them offline: {_nodes(off)}")
+    text += f"; {_counted(len(idle), 'pool')} without another member: {_listed(idle)}" if idle else ""
+    return Findings((text,)) if len(idle) == len(filled) else Findings(warnings=(text,))
 
 
 def _path(node: LTMNode) -> str:

@@ -69,13 +69,13 @@ def test_all_is_well(site):
         *(("BIG-IP", name) for name in ("address", "TLS", "login", "role", "version", "licence", "modules",
                                         "clock", "failover", "SSH")),
         *(("service", name) for name in ("partition", "config sync", "limits", "virtual servers",
-                                         "virtual servers", "way to the pods"))]
+                                         "virtual servers", "monitor", "way to the pods"))]
 
 
 def test_table(site):
     result = doctor(site)
     assert "  ok       login            user admin, token authentication\n" in result.stdout
-    assert result.stdout.endswith("\n\n20 ok, 0 warnings, 0 failures\n")
+    assert result.stdout.endswith("\n\n21 ok, 0 warnings, 0 failures\n")
     assert result.stderr == ""
 
 

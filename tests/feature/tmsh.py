@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 KINDS = tuple(kind.split() for kind in (
-    "ltm profile client-ssl", "ltm profile server-ssl", "ltm virtual", "ltm snatpool", "auth partition",
-    "auth user", "sys provision", "sys db"))
+    "ltm profile client-ssl", "ltm profile server-ssl", "ltm virtual", "ltm virtual-address",
+    "ltm node", "ltm snatpool", "auth partition", "auth user", "sys provision", "sys db"))
 OPERATORS = (";", "&&")
 
 Items = list[tuple[str, dict[str, Any]]]
@@ -42,6 +42,9 @@ def _change(lab, verb: str, kind: str, name: str, rest: Sequence[str]) -> None:
     item = f"{kind}/{name.replace('/', '~')}"
     words = iter(rest)
     for word in words:
+        if (kind, word) == ("ltm/virtual", "enabled"):
+            body[word] = True  # the one property without a value
+            continue
         value = next(words)
         if word == "profiles" and verb == "modify":
             _attach(lab, item, value, _items(words))

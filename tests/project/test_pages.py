@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
+from f5router.cli.doctor import fixes
 from f5router.cli.main import main as f5router
+from f5router.model import findings
 from ghost_hostsubnet.__main__ import main as ghost_hostsubnet
 from tests.e2e.pages import blocks
 
@@ -121,8 +123,11 @@ def begins(command: str) -> str:
 
 
 def commands_of_doctor() -> set[str]:
-    """Beginnings of the commands that doctor gives, as its modules have them."""
-    texts = set()
+    """Beginnings of the commands that doctor gives, as its modules and the table of findings have them."""
+    modules = " ".join(path.read_text() for path in (ROOT / "f5router/cli/doctor").glob("*.py"))
+    codes = (code for name, code in vars(findings).items()
+             if name.isupper() and re.search(rf"of\((?:findings\.)?{name}\b", modules))
+    texts = {fixes.of(code).command for code in codes}
     for name in ("fixes", "cluster"):
         tree = ast.parse((ROOT / f"f5router/cli/doctor/{name}.py").read_text())
         texts |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)

@@ -22,6 +22,7 @@ from f5router.kube.watch import single_reads
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
+from f5router.model.findings import CATALOGUE
 from f5router.model.texts import printable
 from f5router.network import node_ports, static_routes
 from f5router.network.vxlan import RAMP, VxlanConfig
@@ -47,6 +48,19 @@ def split(text: str, fix: Fix) -> tuple[str, Fix]:
     """Return a message without the remedy at its end, which becomes the step of the fix."""
     remedy = _REMEDY.search(text)
     return (text[: remedy.start()], Fix(remedy[1], fix.command)) if remedy else (text, fix)
+
+
+_COMMAND = re.compile(r"(?:^|: )((?:tmsh|kubectl|oc|f5router) [^:]+)$")
+"""Command at the end of what is to be done."""
+
+
+def of(code: str, name: str = "NAME") -> Fix:
+    """Return the remedy of a code of findings.CATALOGUE. Args: name: of the object that it is about."""
+    text = CATALOGUE[code].to_do
+    command = _COMMAND.search(text)
+    if command is None:
+        return Fix(text)
+    return Fix(text[: command.start()], re.sub(r"\bNAME\b", lambda _: quoted(name), command[1]))
 
 
 SETTINGS = Fix("correct the setting that is named, or leave it out; all settings are listed by",
@@ -105,8 +119,6 @@ def not_listed(text: str) -> Fix:
 RESTART = Fix("wait until the BIG-IP has started; if that does not help, restart its REST service on it",
               "bigstart restart restjavad")
 NOT_LOADED = Fix("wait until its phase is `running`; else see what keeps it", "tmsh show sys mcp-state")
-UNSUPPORTED = Fix("name the management address of a BIG-IP with --f5-host; if it is one, upgrade it",
-                  "tmsh show sys version")
 REMOTE_ROLE = Fix(f"see that its directory group has the role {surroundings.ADMIN} in all partitions",
                   "tmsh list auth remote-role")
 LICENCE_HIDDEN = Fix("read it on the BIG-IP", "tmsh show sys license")
@@ -299,6 +311,8 @@ EMPTY = {
 """Remedies where a setting leaves pools no member, by the setting."""
 ASTRAY = Fix("compare the networks of the Nodes with the addresses of the pods",
              "kubectl get pods --all-namespaces -o wide")
+ADDRESSES = Fix("read them on the BIG-IP", "tmsh list ltm virtual-address")
+MONITORS = Fix("see that it is among them", "tmsh list ltm monitor")
 MEMBERS = Fix("read it on the BIG-IP", "tmsh show ltm pool")
 ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route")
 
@@ -319,12 +333,6 @@ def missing_way(plugin: str) -> Fix:
     step = _WAYS.get(plugin, "set --f5-static-routes, VxLAN or a ramp node, as the cluster's network needs")
     return Fix(f"{step}; --pool-member-type=nodeport works with every network. If the BIG-IP learns routes, "
                "as by BGP, nothing is missing", ROUTES.command)
-
-
-def members(pool: str) -> Fix:
-    """Return the command that shows the members of a pool. Args: pool: its full path."""
-    return Fix("see its members and their monitor; all pools at once are down if the way to the pods is",
-               f"tmsh show ltm pool {quoted(pool)} members")
 
 
 def way(text: str, vxlan: Sequence[VxlanConfig], virtuals: Iterable[VirtualFacts],
@@ -370,7 +378,7 @@ def _return(text: str, facts: VirtualFacts) -> Fix:
 
 def _of_vxlan(text: str, vxlan: Sequence[VxlanConfig]) -> Fix:
     if text.startswith("TMOS "):
-        return Fix(f"upgrade it; {RAMP}", UNSUPPORTED.command)
+        return Fix(f"upgrade it; {RAMP}", "tmsh show sys version")
     if text.startswith("VxLAN profile "):
         return NO_NETWORK_KIND
     if "by tunnel " in text:

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.text import Text
 
+from f5router.model.findings import page_of
 from f5router.model.texts import hanging, printable
 
 OK, WARNING, FAILURE, SKIPPED = STATES = ("ok", "warning", "failure", "skipped")
@@ -49,18 +50,20 @@ class Check:
     message: str
     fix: Fix | None = None
     """None only if it is well, or was not checked."""
+    code: str = ""
+    """That of the finding, a key of findings.CATALOGUE; "" if it is well, or has none."""
 
 
 def ok(area: str, check: str, message: str) -> Check:
     return Check(area, check, OK, message)
 
 
-def warning(area: str, check: str, message: str, fix: Fix) -> Check:
-    return Check(area, check, WARNING, message, fix)
+def warning(area: str, check: str, message: str, fix: Fix, code: str = "") -> Check:
+    return Check(area, check, WARNING, message, fix, code)
 
 
-def failure(area: str, check: str, message: str, fix: Fix) -> Check:
-    return Check(area, check, FAILURE, message, fix)
+def failure(area: str, check: str, message: str, fix: Fix, code: str = "") -> Check:
+    return Check(area, check, FAILURE, message, fix, code)
 
 
 def skipped(area: str, checks: Iterable[str], why: str) -> Check:
@@ -102,6 +105,8 @@ def as_text(checks: Sequence[Check], width: int) -> Text:
         text.append(f"  {check.check:<{column}}  {hanging(check.message, indent, width)}\n")
         if check.fix and (after is None or (after.area, after.fix) != (check.area, check.fix)):
             _append_fix(text, check.fix, width)
+            if check.code:
+                text.append(f"  {'see':<{len(SKIPPED)}}  ", "cyan").append(f"{page_of(check.code)}\n")
     return text.append(f"\n{summary(checks)}")
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from f5router.app import config_sync
 from f5router.cli import survey as topics
-from f5router.cli.doctor import fixes
+from f5router.cli.doctor import fixes, obstacles
 from f5router.cli.doctor.report import Check, Fix, failure, ok, skipped, warning
 from f5router.cli.survey import Survey, find_empty_pools
 from f5router.config.config import Config
@@ -16,8 +16,9 @@ from f5router.icontrol.config_sync import ConfigSync
 from f5router.kube.watch import single_reads
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, PartitionMissing, Standby
+from f5router.model.findings import NO_MEMBER_UP
 from f5router.model.ltm import Attachment, ClientSSL, Pool, Record, Rule
-from f5router.model.texts import Findings
+from f5router.model.texts import SECRET_NOT_READ, Findings
 from f5router.network import node_ports, static_routes
 from f5router.network.node_ports import Network
 from f5router.plan.changes import GroupedProblem
@@ -70,12 +71,13 @@ def _up(checked: set[str], down: set[str]) -> Check:
     if not down:
         return ok(AREA, POOLS, f"members are up in each of {len(checked)} that are checked")
     first = min(down)
+    fix = fixes.of(NO_MEMBER_UP, first)
     if down == checked:
         return failure(AREA, POOLS,
                        f"no member of any pool is up: {count}, the first {first}; the BIG-IP "
-                                    "does not reach them, or nothing listens there", fixes.members(first))
+                                    "does not reach them, or nothing listens there", fix, NO_MEMBER_UP)
     return warning(AREA, POOLS, f"no member is up in {count} of {len(checked)}, the first {first}",
-                   fixes.members(first))
+                   fix, NO_MEMBER_UP)
 
 
 def _pods_way(survey: Survey, *, is_up: bool) -> Check:
@@ -146,7 +148,7 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
                 yield failure(AREA, "cluster", *fixes.split(text, fixes.not_listed(text)))
         missing.append("the cluster")
     elif texts := survey.cluster.unread_secrets():
-        yield from (warning(AREA, "Secrets", text, fixes.SECRETS) for text in texts)
+        yield from (warning(AREA, "Secrets", text, fixes.SECRETS, SECRET_NOT_READ) for text in texts)
     if missing:
         others = (*(() if survey.knows_device else _OF_DEVICE), *_OF_BOTH)
         yield skipped(AREA, others, f"{' and '.join(missing)} must be readable first")
@@ -159,6 +161,7 @@ def check(survey: Survey, *, units_well: bool, cluster_well: bool) -> Iterator[C
         if held := survey.reconciler.retention.unread_problem:
             yield warning(AREA, "kinds", held, fixes.not_listed("; ".join(survey.cluster.problems())))
         yield from _virtual_servers(survey)
+        yield from obstacles.check(survey)
         yield from _topics(survey)
         yield from check_pools(survey)
 
@@ -192,7 +195,9 @@ def _virtual_servers(survey: Survey) -> Iterator[Check]:
         for problem in mine:
             yield failure(AREA, "virtual servers", _text(problem),
                           fixes.virtual(virtual, problem.text, https=virtual is facts.https))
-        if not mine:
+        if virtual.exists and not virtual.enabled:
+            yield obstacles.disabled(virtual)
+        elif not mine:
             yield ok(AREA, "virtual servers", _described(survey, virtual))
         yield from _translation(survey.config, virtual)
     for problem in problems:

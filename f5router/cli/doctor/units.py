@@ -20,6 +20,7 @@ from f5router.model.errors import (
     UploadAuthFailed,
     UploadError,
 )
+from f5router.model.findings import NOT_A_BIGIP
 
 ENDING = timedelta(days=14)
 """Time before the end of a licence from which on there is a warning."""
@@ -82,7 +83,7 @@ def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterat
         if isinstance(exc, AuthFailed):
             yield failure(where, LOGIN, *fixes.login(config.bigip.username, exc.text))
         elif isinstance(exc, Unsupported):
-            yield failure(where, "version", exc.text, fixes.UNSUPPORTED)
+            yield failure(where, "version", exc.text, fixes.of(NOT_A_BIGIP), NOT_A_BIGIP)
         else:
             yield failure(where, "ready", str(exc), fixes.RESTART)
     yield skipped(where, _AFTER_LOGIN, "they need a login that works")

@@ -13,6 +13,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.observation import Observation
@@ -36,15 +37,19 @@ def read_nodes(client: Client, partition: str, shared: str = "") -> NodeMap:
     Args: partition: of the pools; shared: of new nodes, "" for that of the pools; both without slashes.
     Raises: BigIPError.
     """
-    nodes, own = [], NodeMap({}, partition, shared)
+    nodes: list[LTMNode] = []
+    ours: list[LTMNode] = []
+    own = NodeMap({}, partition, shared)
     for item in client.get(NODE_KIND).get("items") or []:
         try:
             node = net_codec.decode_node(item)
-            if node.address and node.path != own.own_path(node.address):
-                nodes.append(node)
+            if node.address:
+                (ours if node.path == own.own_path(node.address) else nodes).append(node)
         except ltm_codec.ODD as exc:
             log.warning("object not understood", extra={"kind": NODE_KIND, "error": repr(exc)})
-    return node_map(nodes, _default_domains(client) if nodes else {}, partition, shared)
+    foreign = node_map(nodes, _default_domains(client) if nodes else {}, partition, shared)
+    return replace(foreign, disabled={
+        node.address: node for node in (*ours, *foreign.foreign.values()) if node.state != "enabled"})
 
 
 def _default_domains(client: Client) -> dict[str, int]:

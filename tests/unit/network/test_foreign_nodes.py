@@ -3,9 +3,9 @@
 import pytest
 
 from f5router.model.ltm import Pool, PoolMember
-from f5router.model.ltm_nodes import LTMNode, node_map
+from f5router.model.ltm_nodes import LTMNode, NodeMap, node_map
 from f5router.model.texts import Findings
-from f5router.network.pool_members import foreign_node_findings
+from f5router.network.pool_members import disabled_node_findings, foreign_node_findings
 from tests.rows import rows
 
 A, B = "10.1.1.1", "10.1.1.2"
@@ -33,10 +33,6 @@ def pool(*addresses: str, name: str = "web") -> Pool:
     pytest.param([LTMNode("/Q/web", A)], [pool(A)], [], []),
     pytest.param([WEB], [pool(A), pool(A, B, name="b")], [], [
         f"members use 1 LTM node of another name: /Common/web ({A})"]),
-    pytest.param([LTMNode("/Common/web", A, state="disabled")], [pool(A)], [], [
-        f"members use 1 LTM node of another name: /Common/web ({A})",
-        "1 LTM node that members use get no new clients, as their administrator has disabled them: "
-        f"/Common/web ({A})"]),
     pytest.param([K8S], [pool(A, B)], [], [NO_K8S]),
     pytest.param([K8S], [pool(A)], [
         "1 pool would have no member, as other LTM nodes have the addresses: /P/web"], [NO_K8S]),
@@ -55,3 +51,22 @@ def pool(*addresses: str, name: str = "web") -> Pool:
 def test_findings(nodes, pools, problems, warnings):
     assert foreign_node_findings(node_map(nodes, {"Q": 3}, "P"), pools) == Findings(tuple(problems),
                                                                                     tuple(warnings))
+
+
+OFF = (f"1 LTM node of pool members get no new clients, as an administrator has disabled them or forced them "
+       f"offline: /P/{A} ({A})")
+
+
+@rows(("disabled", "pools", "expected"), [
+    pytest.param([], [pool(A)], Findings()),
+    pytest.param([A], [], Findings()),
+    pytest.param([A], [pool(), pool(B)], Findings()),
+    pytest.param([A], [pool(A, B)], Findings(warnings=(OFF,))),
+    pytest.param([A], [pool(A), pool(B, name="b")],
+                 Findings(warnings=(f"{OFF}; 1 pool without another member: /P/web",))),
+    pytest.param([A], [pool(A), pool(name="empty")],
+                 Findings((f"{OFF}; 1 pool without another member: /P/web",))),
+])
+def test_disabled_nodes(disabled, pools, expected):
+    nodes = {address: LTMNode(f"/P/{address}", address, state="disabled") for address in disabled}
+    assert disabled_node_findings(NodeMap({}, "P", disabled=nodes), pools) == expected

@@ -63,7 +63,7 @@ def test_json():
     document = json.loads(report.as_json(CHECKS))
     assert document["checks"][1] == {
         "area": "BIG-IP a", "check": "licence", "state": "warning", "message": "it ends on 2026-12-01",
-        "fix": "renew it: tmsh install x"}
+        "fix": "renew it: tmsh install x", "code": ""}
     assert document["checks"][0]["fix"] == ""
     assert document["summary"] == {"ok": 1, "warning": 1, "failure": 1, "skipped": 1}
 
