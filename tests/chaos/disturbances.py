@@ -63,6 +63,7 @@ class Disturbances:
         """The device restarts with its last saved configuration."""
         self._site.witness.permit_all()
         self._site.bigip.restart(lose_unsaved=True)
+        self._site.witness.permit_present()  # it may have been saved between two writes
         self._note_foreign()
         for kind in faults.STARTING:
             self._site.bigip.inject(kind)
