@@ -180,7 +180,7 @@ def _cell(text: str) -> Text:
 
 def _first_broken(view: RouteView) -> Text:
     """Return the code of what is wrong first: a Route that is admitted may have no pod, for example."""
-    first = next((each for each in view.problems if each.loses), next(iter(view.problems), None))
+    first = chain.worst(view)
     return Text("-") if first is None else Text(first.code, "red" if first.loses else "yellow")
 
 
@@ -214,7 +214,8 @@ def explain_routes(config: Config, what: str, chooses: Chooses, *, output: str =
             console.print()
         title = f"{view.kind} {view.namespace}/{view.name}: {view.status.value}"
         print_chain(console, title, chain.steps(view), chain.to_do(view))
-        for text in view.warnings:
+        told = "\n".join(problem.text for problem in view.problems)
+        for text in (each for each in view.warnings if each not in told):
             console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
     return WELL if all(view.is_served for view in views) else BROKEN
 

@@ -25,6 +25,7 @@ from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Response
+from f5router.views import chain
 from f5router.views.nodes import DeviceView, NodeView
 from f5router.views.records import ChangeView
 from f5router.views.route_view import RouteSummary, RouteView, Status
@@ -107,7 +108,8 @@ class StatusAPI:
                 return self._routes(query)
             case ["routes", namespace, name]:
                 route = self._source.route(Key(namespace, name))
-                return None if route is None else plain(route)
+                return None if route is None else {
+                    **_object(route), "is_served": route.is_served, "to_do": chain.to_do(route)}
             case ["nodes"]:
                 return self._nodes(query)
             case ["changes"]:
@@ -196,7 +198,7 @@ def _row(view: RouteView) -> dict[str, object]:
         "status": view.status.value, "reason": view.reason, "since": view.since,
         "services": [service.name for service in view.services],
         "members": len(members), "warnings": len(view.warnings),
-        "problem": plain(view.problems[0]) if view.problems else None,
+        "problem": plain(chain.worst(view)), "is_served": view.is_served,
         "certificate_expires": certificate.not_after if certificate else "",
         "certificate_days_left": certificate.days_left if certificate else None,
     }

@@ -132,11 +132,10 @@ def _of_empty(pool: PoolView, warnings: Sequence[Problem]) -> Iterator[Finding]:
     """Yield the causes of a pool without a member that takes requests."""
     causes = [each for each in warnings if each.reason in CAUSES_OF_EMPTY_POOLS]
     for cause in causes:
-        text = f"{pool.path} has no member that takes requests: {cause.message}"
-        yield finding(Link.POOL, cause.reason, text, at=pool.path, effect=Effect.LOST)
+        yield finding(Link.POOL, cause.reason, f"no member takes requests: {cause.message}", at=pool.path,
+                      effect=Effect.LOST)
     if not causes and not any(map(_is_faulty, pool.members)):
-        yield finding(Link.POOL, findings.NO_MEMBERS, f"{pool.path} has no member that takes requests",
-                      at=pool.path)
+        yield finding(Link.POOL, findings.NO_MEMBERS, "no member takes requests", at=pool.path)
 
 
 def _is_faulty(member: MemberView) -> bool:

@@ -14,7 +14,7 @@ PICTURES = {
     "status-routes": ("routes", "old.example.com", DESK, "light"),
     "status-routes-dark": ("routes", "old.example.com", DESK, "dark"),
     "status-route": ("routes/shop/web", "Redirect", DESK, "light"),
-    "status-route-broken": ("routes/shop/empty", "no members", DESK, "dark"),
+    "status-route-broken": ("routes/shop/empty", "To do", DESK, "dark"),
     "status-phone": ("routes/shop/web", "Redirect", PHONE, "light"),
 }
 """By name of the file: address, a text that is waited for, size, light or dark."""

@@ -33,8 +33,9 @@ const svg = (name, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
 const badge = (text, kind) => el("span", {class: `badge ${kind || ""}`}, text);
-function statusBadge(status, problem) {
-  const [text, kind] = STATUSES[status] || [status, ""];
+function statusBadge(route, problem) {
+  const [text, kind] = STATUSES[route.status] || [route.status, ""];
+  if (kind === "good" && !route.is_served) return badge("Requests fail", "bad");
   return badge(text, problem && kind === "good" ? "wait" : kind);
 }
 function stateBadge(state) {
@@ -135,7 +136,7 @@ function showRoutes(answer, query) {
     [el("a", {class: "strong", href: routeAddress(route), "data-key": `${route.namespace}/${route.id}`},
       `${route.host || "(no host)"}${route.path}`),
       el("span", {class: "under"}, route.termination || "http")],
-    statusBadge(route.status, route.problem),
+    statusBadge(route, route.problem),
     [`${route.namespace}/${route.name}`, el("span", {class: "under"}, route.kind)],
     [route.services.join(", "), el("span", {class: "under keep"}, plural(route.members, "member"))],
     expiry(route),
@@ -169,19 +170,21 @@ function expiry(route) {
 
 function showRoute(route) {
   const pool = route.pool, certificate = route.certificate;
+  const told = route.problems.map((problem) => problem.text).join("\n");
+  const remarks = [...route.warnings, route.problems.length ? "" : route.message].filter((text) => text && !told.includes(text));
   const picture = el("div", {class: "card picture", tabindex: "0", role: "group", "aria-label": "Picture of the Route"});
   picture.append(drawRoute(route, Math.max(view.clientWidth - 34, 280)));
   return [
     el("a", {class: "back", href: "#/routes", "data-key": "back", onclick: (event) => {
       if (history.length > 1 && cameFromList) { event.preventDefault(); history.back(); }
     }}, "← All Routes"),
-    el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), statusBadge(route.status, route.problems.length)),
+    el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), statusBadge(route, route.problems.length)),
     el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
-      el("li", {}, el("strong", {}, `${problem.link}: `), problem.text))) : "",
-    route.warnings.length || (route.message && !route.problems.length) ? el("ul", {class: "problems notes",
-      "aria-label": "Remarks"}, [...route.warnings, route.problems.length ? "" : route.message].filter(Boolean)
-      .map((text) => el("li", {}, text))) : "",
+      el("li", {}, el("strong", {}, `${problem.link}: `), `${problem.text} (${problem.code})`))) : "",
+    route.to_do ? el("p", {class: "problems notes"}, el("strong", {}, "To do: "), route.to_do) : "",
+    remarks.length ? el("ul", {class: "problems notes", "aria-label": "Remarks"},
+      remarks.map((text) => el("li", {}, text))) : "",
     picture,
     el("div", {class: "pair"},
       card("Route", facts([
