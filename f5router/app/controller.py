@@ -27,7 +27,7 @@ from f5router.config.config import Config
 from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Key
 from f5router.model.delta import Delta
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.model.limits import Steps
@@ -110,7 +110,7 @@ class Controller:
 
     def run(self, stop: threading.Event) -> None:
         """Keep the BIG-IP in step until the event is set; what is on it stays and goes on serving."""
-        self.watch_stop(stop)
+        self.device.watch_stop(stop, self.inbox.wake)
         with self.reconciler.engine.checks.beside(self.inbox.wake):
             while not stop.is_set():
                 self.monitor.heartbeat()
@@ -121,15 +121,6 @@ class Controller:
         self._end_writes()
         self.settling.finish_at_exit()
         self.reporter.flush(self._timing.exit_s / 2)
-
-    def watch_stop(self, stop: threading.Event) -> None:
-        """Let a stop end the wait of the loop, and requests to a BIG-IP that does not answer."""
-        def wake() -> None:
-            stop.wait()
-            self.device.give_up()
-            self.inbox.wake()
-
-        threading.Thread(target=wake, daemon=True, name="stop").start()
 
     def _start(self) -> None:
         """Set the timers of what is done periodically."""
@@ -380,28 +371,6 @@ class Controller:
             return -math.inf
         return self.backoff.resumes_at(
             endpoints=bool(self.reconciler.table.members) or self.cluster.has_endpoints())
-
-    def unserved(self) -> list[tuple[Route, str]]:
-        """Return admitted Routes that the BIG-IP does not serve, with the reason."""
-        return [(route, reason) for key, reason in self.reconciler.verdicts.unserved().items()
-                if (route := self.reconciler.engine.route(key)) is not None]
-
-    def unconverged_reason(self) -> str:
-        """Read the BIG-IP, and return what should have been left differently; "" for nothing.
-
-        Objects that the BIG-IP refused, and their dependents, are left to `unserved`. Raises: BigIPError.
-        """
-        if not self.cluster.synced():
-            return "the cluster has not been read"
-        self.device.observe()
-        if not self.reconciler.is_converged():
-            return "not everything is in place on the BIG-IP"
-        return "its iRule is still there" if self.device.facts.original.irule else ""
-
-    def network_problems(self) -> list[str]:
-        """Return why pods may not be reached although their Routes are programmed."""
-        nodes = self.cluster.nodes_problem()
-        return [*((nodes,) if nodes else ()), *self.reconciler.verdicts.network_findings().problems]
 
     def _end_writes(self) -> None:
         """Wait for the writes in flight, but not for long: the configuration is saved with them."""

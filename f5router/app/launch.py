@@ -101,7 +101,7 @@ def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = D
             stack.enter_context(serve(config, controller, stop))
             controller.run(stop)
             return 0
-        controller.watch_stop(stop)
+        controller.device.watch_stop(stop, controller.inbox.wake)
         reasons = single.converge(controller, stop, timing=timing)
         for reason in reasons:
             log.error("not converged", extra={"reason": reason})

@@ -1,4 +1,4 @@
-"""`run --once`: passes until the BIG-IP has converged, and the reasons where it has not."""
+"""Questions of commands to a router: whether it has converged, and why not. `run --once` waits for it."""
 
 import logging
 import math
@@ -7,6 +7,7 @@ import threading
 from f5router.app.controller import Controller
 from f5router.app.first_load import REFUSED_S, SYNC_S, wait_synced
 from f5router.app.timing import DEFAULT, Timing
+from f5router.model.cluster import Route
 from f5router.model.errors import UNCERTAIN_ERRORS, AuthFailed, BigIPError, Standby, Unsupported
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ def converge(
     if settling.syncer.due_at() is not None:
         settling.syncer.step()
     reasons = [str(problem) for problem in controller.reconciler.verdicts.problems()]
-    reasons += [f"way to the pods: {text}" for text in controller.network_problems()]
+    reasons += [f"way to the pods: {text}" for text in network_problems(controller)]
     reasons += filter(None, (controller.held_deletes.reason(), controller.held_deletes.kept()))
     if problem := controller.reporter.flush_all(flush_s, events_s=EVENTS_S):
         reasons.append(problem)
@@ -65,3 +66,30 @@ def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) 
         elif not report.outcome.done or report.outcome.failed:
             break
     return ""
+
+
+def unserved(controller: Controller) -> list[tuple[Route, str]]:
+    """Return admitted Routes that the BIG-IP does not serve, with the reason."""
+    reconciler = controller.reconciler
+    return [(route, reason) for key, reason in reconciler.verdicts.unserved().items()
+            if (route := reconciler.engine.route(key)) is not None]
+
+
+def unconverged_reason(controller: Controller) -> str:
+    """Read the BIG-IP, and return what should have been left differently; "" for nothing.
+
+    Objects that the BIG-IP refused, and their dependents, are left to `unserved`. Raises: BigIPError.
+    """
+    if not controller.cluster.synced():
+        return "the cluster has not been read"
+    controller.device.observe()
+    if not controller.reconciler.is_converged():
+        return "not everything is in place on the BIG-IP"
+    return "its iRule is still there" if controller.device.facts.original.irule else ""
+
+
+def network_problems(controller: Controller) -> list[str]:
+    """Return why pods may not be reached although their Routes are programmed."""
+    nodes = controller.cluster.nodes_problem()
+    findings = controller.reconciler.verdicts.network_findings()
+    return [*((nodes,) if nodes else ()), *findings.problems]

@@ -71,7 +71,7 @@ def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Ti
     with ExitStack() as stack:
         # --dry-run has shown what goes; the original's objects would look like a mass of deletes.
         router = build_controller(dataclasses.replace(config, allow_mass_delete=True), stack, timing=timing)
-        router.watch_stop(stop)
+        router.device.watch_stop(stop, router.inbox.wake)
         reasons = once.converge(router, stop)
         try:
             reasons += _clean(config, router, stop, drain_s)
@@ -85,13 +85,13 @@ def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Ti
 def _clean(config: Config, router: Controller, stop: threading.Event,
            drain_s: float) -> list[str]:
     """Remove objects that nothing needs; returns why some were not removed. Raises: BigIPError."""
-    if problem := router.unconverged_reason():
+    if problem := once.unconverged_reason(router):
         return [f"nothing of the original router is removed: {problem}"]
     if any(leftover.fate == REMOVED for leftover in _leftovers(config, router.device.client, {})) and _drain(
             router, stop, drain_s):
         return ["stopped before everything was removed"]
     waiting = {name: f"{names.label(route.key, 'Route')} is not served yet: {reason}"
-               for route, reason in router.unserved()
+               for route, reason in once.unserved(router)
                for name in (original_names.stem_of(route.key), route.host)}
     leftovers = _leftovers(config, router.device.client, waiting)
     going = [leftover.ref for leftover in leftovers if leftover.fate == REMOVED]

@@ -397,5 +397,5 @@ class _HostBuilder:
     def _warn(self, route: Route, reason: str, text: str) -> None:
         """Add a warning about a Route; none for an empty text."""
         if text:
-            warning = Problem(reason, validation.field_of_origin(route, text))
-            self.warnings[route.key] = (*self.warnings.get(route.key, ()), warning)
+            self.warnings[route.key] = (*self.warnings.get(route.key, ()), Problem(
+                reason, validation.field_of_origin(route, text)))

@@ -6,6 +6,7 @@ reply, costs one object and its dependents. After any other failure, or doubt, a
 
 import functools
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -97,6 +98,15 @@ class Device:
         """End the Plan that is being carried out at its next write. From any thread."""
         for unit in self.pair.units:
             unit.give_up()
+
+    def watch_stop(self, stop: threading.Event, then: Callable[[], None]) -> None:
+        """Let a stop end requests to a BIG-IP that does not answer. Args: then: called afterwards."""
+        def wait() -> None:
+            stop.wait()
+            self.give_up()
+            then()
+
+        threading.Thread(target=wait, daemon=True, name="stop").start()
 
     # --- reading -------------------------------------------------------------------------
 

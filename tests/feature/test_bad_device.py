@@ -314,7 +314,7 @@ def test_a_stop_does_not_wait_for_a_device_that_is_away(lab, work):
     router = lab.router()
     lab.converge_events(router, seen=("shop", "a"))
     stop = threading.Event()
-    router.watch_stop(stop)
+    router.device.watch_stop(stop, router.inbox.wake)
 
     def reads() -> int:
         return len([entry for entry in lab.bigip.log if "tm/ltm" in entry.path])

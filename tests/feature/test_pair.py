@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from f5router.app import once
 from mocks.bigip import FakeBigIP, refusals, replies, unit
 from mocks.bigip.listener import Outcome
 from mocks.bigip.pair import Pair
@@ -112,7 +113,7 @@ def test_a_failover_at_each_write_of_a_load(lab, joined, way, step):
         if old is pair.active:
             break  # the load has fewer writes
         assert joined.written(old) == []
-        assert router.unconverged_reason() == ""
+        assert once.unconverged_reason(router) == ""
         old.clear_faults()
     assert number > 10
 

@@ -222,8 +222,7 @@ def endpoint_slice(obj: JSON, *, placed: bool = False, located: bool = False) ->
             ready.append(endpoint)
         elif conditions.get("serving") is True and conditions.get("terminating") is True:
             draining.append(endpoint)
-    ports = _endpoint_ports(obj.get("ports"))
-    texts, leaving = _addresses(ready), _addresses(draining)
+    ports, texts, leaving = _endpoint_ports(obj.get("ports")), _addresses(ready), _addresses(draining)
     usable = _parsed(texts[:MOST_ADDRESSES])
     with_pods = (endpoint for endpoint in ready if placed and fields.items(endpoint.get("addresses")))
     return EndpointSlice(
