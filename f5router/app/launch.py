@@ -11,6 +11,7 @@ from f5router.app.controller import Controller
 from f5router.app.debounce import EventSignal
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.monitor import build_monitor
+from f5router.app.server_watch import ServerWatch
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.status_source import serve
@@ -64,13 +65,15 @@ def build_controller(
     ingress_routes = build_ingress_routes(
         config, connection, cluster, reconciler.engine, events, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
+    settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
+    servers = ServerWatch(device, config.virtual_servers, clock=clock)
     controller = Controller(
         config, cluster, reconciler, signal,
-        build_monitor(config, cluster, reconciler, statuses, events, syncer,
+        build_monitor(config, cluster, reconciler, statuses, events, settling, servers,
                       ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
         StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses,
                        ingress_routes=ingress_routes),
-        Settling(device, syncer, save=config.save_config, timing=timing, clock=clock),
+        settling,
         campaign=campaign, timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:

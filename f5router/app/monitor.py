@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Mapping
 
-from f5router.app.config_sync import ConfigSyncer
+from f5router.app.server_watch import ServerWatch
+from f5router.app.settling import Settling
 from f5router.config.config import Config
 from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
 from f5router.icontrol.rest.transport import LOOKING, STATISTICS
@@ -12,6 +13,7 @@ from f5router.kube.lease.campaign import Campaign
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
+from f5router.model.findings import named
 from f5router.model.ltm import Pool
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.health import Health, Heartbeat
@@ -31,10 +33,11 @@ WAKE_S = 30.0
 class Monitor:
     """Health and Metrics of one controller; only its thread calls its methods."""
 
-    def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
+    def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, servers: ServerWatch, *,
                  queues: Mapping[str, Callable[[], int]], clock: Callable[[], float] = time.monotonic):
         """Args: queues: length of each queue by name."""
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
+        self.servers = servers
         self.history, self.queues = History(time.time), queues
         self._refused = self._calls_before = 0
         """Objects that the device refused in the rollout that goes on; REST calls before it."""
@@ -82,15 +85,16 @@ class Monitor:
 
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
-                  warnings: EventWriter, syncer: ConfigSyncer, *,
+                  warnings: EventWriter, settling: Settling, servers: ServerWatch, *,
                   ingress_routes: StatusCounts | None = None, campaign: Campaign | None = None) -> Monitor:
     """Build the Monitor of these parts."""
-    device, guard = reconciler.device, reconciler.guard
+    device, guard, syncer = reconciler.device, reconciler.guard, settling.syncer
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: progress(device.counts))
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded,
                     standby=device.pair.obstacle,
                     held=lambda: _held(guard), others=lambda: reconciler.drift.others.problem,
+                    troubles=lambda: _troubles(settling, servers),
                     sync=lambda: syncer.state, slow=lambda: device.client.slow_requests.warnings(),
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
@@ -108,12 +112,22 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
         routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
+        servers=servers.up, silent=lambda: servers.silence() is not None,
+        saved=lambda: settling.unsaved is None if settling.saves else None,
         statistics=statistics.newest, readings=statistics.readings,
         default_certificate=lambda: reconciler.engine.tls_files.default_certificate,
         watches=cluster.watch_counts,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     metrics = Metrics(sources, most_pools=config.statistics_pools, most_members=config.statistics_members)
-    return Monitor(health, metrics, reconciler, queues=sources.queues)
+    return Monitor(health, metrics, reconciler, servers, queues=sources.queues)
+
+
+def _troubles(settling: Settling, servers: ServerWatch) -> dict[str, str]:
+    """Return what is wrong on the BIG-IP, by the name of its check."""
+    silence, unsaved = servers.silence(), settling.unsaved
+    return {"bigip-answers": named([silence] if silence else ()),
+            "virtual-servers": named(servers.findings()),
+            "config-saved": named([unsaved] if unsaved else ())}
 
 
 def _held(guard: DeleteGuard) -> str:
@@ -126,12 +140,11 @@ def _statistics(config: Config, reconciler: Reconciler, health: Health,
                 campaign: Campaign | None) -> StatisticsReader:
     """Build the reader of statistics: not while the device does not answer, or another replica leads."""
     device = reconciler.device
-    servers = (config.http_virtual, config.https_virtual)
     return StatisticsReader(
         lambda: (device.unit.name, device.client),
         lambda: {ref.path: len(obj.members) for ref, obj in dict(device.observed).items()
                  if isinstance(obj, Pool)},
-        tuple(dict.fromkeys(server for server in servers if server)), interval_s=config.statistics_interval_s,
+        config.virtual_servers, interval_s=config.statistics_interval_s,
         most_members=config.statistics_members,
         may_read=lambda: health.is_reached() and (campaign is None or campaign.leads()))
 

@@ -9,7 +9,9 @@ from f5router.app.debounce import wake_at
 from f5router.app.timing import Timing
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job
-from f5router.model.errors import BigIPError
+from f5router.model import findings
+from f5router.model.errors import BigIPError, Standby
+from f5router.model.findings import Finding, Link, finding
 from f5router.reconcile.row import BACKOFF
 from f5router.reconcile.timers import Timers
 
@@ -37,6 +39,10 @@ class Settling:
         """LTM nodes are being removed: one thread at a time does so."""
         self._tidy_failures = 0
         """Attempts in a row that have left LTM nodes."""
+        self.unsaved: Finding | None = None
+        """Why the last save failed; None if it did not. Any thread may read it, as `saves`."""
+        self.saves = 0
+        """Saves that have ended."""
         self._save_ended = threading.Event()
         self._save_ended.set()
 
@@ -130,6 +136,14 @@ class Settling:
 
     def _save_now(self) -> Exception | None:
         """Save; returns the error with which it ended."""
+        error = self._try_to_save()
+        if not isinstance(error, Standby):  # the active unit saves
+            self.saves += 1
+            self.unsaved = None if error is None else finding(
+                Link.DEVICE, findings.NOT_SAVED, str(error) or type(error).__name__)
+        return error
+
+    def _try_to_save(self) -> Exception | None:
         try:
             self._device.save()
         except Exception as exc:

@@ -181,7 +181,7 @@ class StatusSource:
             last_reading=None if observed_at is None else self._wall() - (self._clock() - observed_at),
             queues=tuple((name, length()) for name, length in controller.monitor.queues.items()),
             requests=tuple(sorted(device.counts.items())),
-            checks=tuple(CheckView(check.name, check.problem, check.note)
+            checks=tuple(CheckView(check.name, check.problem, check.note, check.warns)
                          for check in controller.monitor.health.ready()))
 
     def _all(self) -> Steps[tuple[dict[Key, Known], dict[Key, Any]]]:

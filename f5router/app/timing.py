@@ -61,6 +61,8 @@ class Timing:
     """Age up to which a failover state permits a write,"""
     failover_alone_s: float = failover.ALONE_S
     """and the same for a device that stands alone."""
+    servers_s: float = 5.0
+    """Period at which the virtual servers are looked at."""
     look_s: float = pair.LOOK_S
     """Longest wait for the failover state of a unit of a pair."""
     files_s: float = 10.0

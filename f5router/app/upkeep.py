@@ -1,4 +1,4 @@
-"""Work that is done periodically: reading the failover state, files, dates of certificates, and drift."""
+"""Periodic work: looks at the BIG-IP, at files and at dates of certificates, and the search for drift."""
 
 import math
 from collections.abc import Callable
@@ -57,6 +57,7 @@ class Upkeep:
         """Set the timers."""
         now = self._clock()
         self._timers.at(now, "failover", self._check_failover)
+        self._timers.at(now + self._timing.servers_s, "servers", self._look_at_servers)
         self._timers.at(now + self._timing.files_s, "files", self._read_files)
         self._timers.at(now + CERTIFICATES_S, "certificates", self._look_at_certificates)
 
@@ -71,6 +72,14 @@ class Upkeep:
         self._timers.at(self._clock() + self._timing.failover_s, "failover", self._check_failover)
         if self._leads():
             self._device.dispatcher.send(self._device.failover.check, self.failover.checked)
+
+    def _look_at_servers(self) -> None:
+        """Look at the virtual servers, and do so again after a while."""
+        self._timers.at(self._clock() + self._timing.servers_s, "servers", self._look_at_servers)
+        if self._leads():
+            self._monitor.servers.look()
+        else:
+            self._monitor.servers.start_over()
 
     def _read_files(self) -> None:
         """Read the administrator's files again."""

@@ -134,6 +134,11 @@ class Config(device.PodNetwork):
     """One sentence each, to be logged at start."""
 
     @property
+    def virtual_servers(self) -> tuple[str, ...]:
+        """Return the paths of the virtual servers, each once."""
+        return tuple(dict.fromkeys(filter(None, (self.http_virtual, self.https_virtual))))
+
+    @property
     def partition(self) -> str:
         """First component of the folder: "Common"."""
         return self.folder.split("/")[1]

@@ -17,6 +17,7 @@ PAGE = "docs/findings.md"
 class Link(StrEnum):
     """A link of the chain from a client to a pod."""
 
+    DEVICE = "BIG-IP"
     ROUTE = "route"
     VIRTUAL_SERVER = "virtual server"
     CERTIFICATE = "certificate"
@@ -65,6 +66,7 @@ ADDRESS_DISABLED = "VirtualAddressDisabled"
 NODE_DISABLED, NO_MEMBER_UP, MONITOR_MISSING, NOT_A_BIGIP = (
     "LTMNodeDisabled", "NoMemberUp", "MonitorMissing", "NotABigIP")
 ROUTES_REJECTED = "RoutesRejected"
+BIGIP_SILENT, NOT_SAVED = "BigIPSilent", "ConfigurationNotSaved"
 RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE = (
     "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
 MEMBER_LEFT_OUT, MEMBER_DOWN, MEMBER_DISABLED = "MemberLeftOut", "MemberDown", "MemberDisabled"
@@ -118,6 +120,11 @@ CATALOGUE: Mapping[str, Meaning] = {
                          "tmsh show sys version"),
     ROUTES_REJECTED: Meaning("Routes of some teams are not served, for what is in them", _L, _T,
                              "see which, and why: f5router get routes"),
+    BIGIP_SILENT: Meaning("the BIG-IP takes connections and does not answer", _N, _B,
+                          "restart its REST daemons: tmsh restart sys service restjavad, and icrd"),
+    NOT_SAVED: Meaning("the BIG-IP has not saved its configuration, and would lose changes in a restart",
+                       _N, _B, "read its words in the message, and make room if its disk is full: "
+                       "tmsh show sys disk. The router saves again by itself"),
     RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,
                                "a running router writes it within a minute; if it does not, see its log: "
                                "kubectl logs deployment/f5router"),
@@ -242,6 +249,11 @@ class Finding:
 def finding(link: Link, code: str, text: str, *, at: str = "", effect: Effect | None = None) -> Finding:
     """Return a Finding. Args: effect: another than that of its code."""
     return Finding(link, text, code, effect or CATALOGUE[code].effect, at)
+
+
+def named(findings: Iterable[Finding]) -> str:
+    """Return findings in one line, each with its code, as health checks and logs have them; "" for none."""
+    return "; ".join(f"{each.code}: {each.text}" for each in findings)
 
 
 def loses(findings: Iterable[Finding]) -> bool:

@@ -75,6 +75,12 @@ class Sources:
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
+    servers: Callable[[], Mapping[str, bool]] = dict
+    """By path, True for a virtual server that is there and enabled."""
+    silent: Callable[[], bool] = lambda: False
+    """True if the BIG-IP takes requests and does not answer."""
+    saved: Callable[[], bool | None] = lambda: None
+    """True if the last save of the BIG-IP's configuration succeeded; None before the first."""
     units: Callable[[], Mapping[str, bool | None]] = dict
     """By unit of a pair, True if it is active; None while its state is not known."""
     request_times: Callable[[], Sequence[Mapping[tuple[str, str], Durations]]] = tuple
@@ -188,6 +194,7 @@ class ReadCounts(Collector):
         yield _state(
             "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
             "absent if its state is unknown.", self._sources.active())
+        yield from _state_of_bigip(self._sources)
         units = GaugeMetricFamily(
             "f5router_bigip_unit_active", "1 if this unit of a pair is active, 0 if not; absent while it "
             "does not answer, and with one address.", labels=["unit"])
@@ -199,6 +206,20 @@ class ReadCounts(Collector):
             "f5router_bigip_config_in_sync", "1 if the other units of the BIG-IP's device group had its "
             "configuration at the last check, 0 if not; absent without a group.",
             self._sources.in_sync())
+
+
+def _state_of_bigip(sources: Sources) -> Iterator[Metric]:
+    """Build the metrics of what looks at the BIG-IP and saves have found."""
+    servers = GaugeMetricFamily(
+        "f5router_virtual_server_up", "1 if the virtual server is there and enabled, 0 if not; absent before "
+        "the first look.", labels=["virtual_server"])
+    for path, is_up in sorted(sources.servers().items()):
+        servers.add_metric([path], is_up)
+    yield servers
+    yield _state("f5router_bigip_silent", "1 while the BIG-IP takes requests and does not answer, 0 if not.",
+                 sources.silent())
+    yield _state("f5router_bigip_config_saved", "1 if the last save of the BIG-IP's configuration succeeded, "
+                 "0 if not; absent before the first.", sources.saved())
 
 
 def _state_of_cluster(sources: Sources) -> Iterator[Metric]:

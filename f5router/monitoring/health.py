@@ -8,7 +8,7 @@ those of OpenShift's router where it has such a check (openshift/router, pkg/rou
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from f5router.model.texts import printable
@@ -26,6 +26,8 @@ class CheckResult:
     """Why it fails; "" when it does not."""
     note: str = ""
     """Remark for the operator although it passes."""
+    warns: bool = False
+    """True if the remark is about trouble: the router is ready, but not all is well."""
 
 
 class Heartbeat:
@@ -74,6 +76,7 @@ class Health:
                  sync: Callable[[], str] = lambda: "", slow: Callable[[], Sequence[str]] = lambda: (),
                  election: Callable[[], str] = lambda: "", refusal: Callable[[], str] = lambda: "",
                  others: Callable[[], str] = lambda: "",
+                 troubles: Callable[[], Mapping[str, str]] = dict,
                  stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: kinds whose lists are not complete, with the reason; () for none.
@@ -85,13 +88,14 @@ class Health:
         election: the part of this router among its replicas, "" without leader election.
         refusal: why it can never lead, "" if it can.
         others: that another router writes to the same partition, "" if none does.
+        troubles: what is wrong on the BIG-IP by the name of its check, "" for nothing.
         stopping: True while the router ends.
         """
         self.heartbeat = heartbeat
         self._missing, self._degraded = missing, degraded
         self._standby, self._held, self._election, self._refusal = standby, held, election, refusal
         self._sync, self._slow = sync, slow
-        self._others, self.stopping = others, stopping
+        self._others, self._troubles, self.stopping = others, troubles, stopping
         self._unreached = "not reached yet"
         self._loaded = False
         self.follows = False
@@ -121,21 +125,27 @@ class Health:
 
     def ready(self) -> list[CheckResult]:
         """Return the checks of /readyz."""
-        held, election = self._held(), self._election()
+        election = self._election()
         unread = "the BIG-IP has not been read" if self.follows and not self.warmed_up else ""
         unloaded = "" if self._loaded or self.follows else "the first load is not complete"
         return [
             CheckResult("process-running", "the router is stopping" if self.stopping() else ""),
-            CheckResult("cluster-listed", *map(excerpt, map("; ".join, (self._missing(), self._degraded())))),
-            CheckResult("bigip-reached", excerpt(self._unreached), excerpt("; ".join(self._slow()))),
+            _check("cluster-listed", "; ".join(self._missing()), "; ".join(self._degraded())),
+            _check("bigip-reached", self._unreached, "; ".join(self._slow())),
             CheckResult("bigip-active", excerpt(self._standby())),
             CheckResult("has-synced", unread or unloaded),
             *((CheckResult("leader-election", excerpt(self._refusal()), excerpt(election)),)
               if election else ()),
             *((CheckResult("config-sync", note=excerpt(sync)),) if (sync := self._sync()) else ()),
-            *((CheckResult("deletes", note=excerpt(held)),) if held else ()),
-            *((CheckResult("partition", note=excerpt(others)),) if (others := self._others()) else ()),
+            *(_check(name, "", trouble) for name, trouble in self._troubles().items()),
+            *(_check(name, "", trouble) for name, trouble in (
+                ("deletes", self._held()), ("partition", self._others())) if trouble),
         ]
+
+
+def _check(name: str, problem: str, trouble: str) -> CheckResult:
+    """Return a check that fails for a problem, and passes with a warning for trouble."""
+    return CheckResult(name, excerpt(problem), excerpt(trouble), warns=bool(trouble))
 
 
 def excerpt(text: str) -> str:
@@ -152,6 +162,12 @@ def report(name: str, checks: Sequence[CheckResult], *, verbose: bool) -> tuple[
     good = not any(check.problem for check in checks)
     if good and not verbose:
         return True, "ok"
-    lines = [f"[-]{check.name} failed: {check.problem}" if check.problem else
-             f"[+]{check.name} ok{f': {check.note}' if check.note else ''}" for check in checks]
-    return good, "\n".join([*lines, f"{name} check {'passed' if good else 'failed'}", ""])
+    return good, "\n".join([*map(_line, checks), f"{name} check {'passed' if good else 'failed'}", ""])
+
+
+def _line(check: CheckResult) -> str:
+    if check.problem:
+        return f"[-]{check.name} failed: {check.problem}"
+    if check.warns:
+        return f"[!]{check.name} warning: {check.note}"
+    return f"[+]{check.name} ok{f': {check.note}' if check.note else ''}"

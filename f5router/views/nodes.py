@@ -111,6 +111,8 @@ class CheckView:
     name: str
     problem: str
     note: str
+    warns: bool
+    """True if the note is about trouble, although the check passes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,8 @@ from tests.waiting import DEADLINE_S, until
 HTTP, HTTPS = "ose-vserver", "https-ose-vserver"
 
 QUICK = Timing(
-    drain_s=0.0, passthrough_drain_s=0.0, backoff=Backoff(first_s=0.05, limit_s=1.0), confirm_s=0.2)
+    drain_s=0.0, passthrough_drain_s=0.0, backoff=Backoff(first_s=0.05, limit_s=1.0), confirm_s=0.2,
+    servers_s=3600.0)
 """No request is under way, so previous objects go at once; tests/traffic has requests. Nothing has to recover
 that takes its time."""
 

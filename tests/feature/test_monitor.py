@@ -91,7 +91,7 @@ def test_a_source_that_is_forbidden(lab, serve):
     pump.attempt(served.router)
     assert served.get("/readyz").text == "ok"
     lines = served.get("/readyz?verbose").text.splitlines()
-    (line,) = [line for line in lines if line.startswith("[+]cluster-listed ok: ")]
+    (line,) = [line for line in lines if line.startswith("[!]cluster-listed warning: ")]
     assert "ingresses" in line
     assert "forbidden" in line
     lab.kube.allow("ingresses")
@@ -188,7 +188,7 @@ def test_a_request_near_the_time_limit(lab, serve, caplog):
         served.router.reconciler.must_read("of the test")
     (record,) = [each for each in caplog.records if each.message.startswith("requests near the time limit")]
     assert record.problem.startswith("GET /mgmt/tm/ltm/policy takes over 40 s")
-    assert f"[+]bigip-reached ok: {record.problem}" in served.get("/readyz?verbose").text.splitlines()
+    assert f"[!]bigip-reached warning: {record.problem}" in served.get("/readyz?verbose").text.splitlines()
 
 
 def test_a_kind_that_no_answer_came_for(lab, serve):

@@ -115,6 +115,20 @@ def test_changes_are_shown_while_the_page_is_open(opened):
     browser.wait_text("Served", "tbody")
 
 
+def test_a_router_that_has_gone(opened):
+    """The page is that of before; the header says so at once, and has the checks again when it is back."""
+    browser = go(opened, "routes")
+    browser.wait_text("all checks pass", "#summary")
+    network = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.command("Network.emulateNetworkConditions", offline=True, **network)
+    browser.wait_text("The router has not answered since", "#summary")
+    assert "all checks pass" not in browser.text("#summary")
+    assert browser.find("#view.stale")
+    browser.command("Network.emulateNetworkConditions", offline=False, **network)
+    browser.wait_text("all checks pass", "#summary")
+    assert browser.find("#view.stale") == []
+
+
 @pytest.mark.parametrize(("address", "text"), [
     ("nodes", "0a:0a:0a:03:59:01"), ("changes", "Route shop/"), ("device", "bigip-reached"),
     ("routes/shop/web", "openshift_shop_web"), ("routes/other/thief", "HostAlreadyClaimed"),

@@ -58,6 +58,7 @@ def page() -> bytes:
         {member: (MemberStatistics(traffic), SeenHealth(is_up=True, is_available=True))})
     counters = Metrics(Sources(
         lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
+        servers=lambda: {"/Common/vs": True}, saved=lambda: True,
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
         request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
         objects=lambda: {pool: None}, default_certificate=lambda: pair, statistics=lambda: statistics,

@@ -5,7 +5,7 @@ const STATUSES = {
   admitted: ["Served", "good"], rejected: ["Rejected", "bad"],
   device_rejected: ["Refused by BIG-IP", "bad"], pending: ["Pending", "wait"],
 };
-const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, TICK_MS = 5000, RECONNECT_MS = 30000, MOST_BOXES = 8;
+const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, TICK_MS = 5000, RECONNECT_MS = 30000, ANSWER_MS = 8000, CHECK_MS = 5000, MOST_BOXES = 8;
 
 const byId = (id) => document.getElementById(id);
 const view = byId("view");
@@ -279,8 +279,8 @@ function showDevice(device) {
         ["Queues", Object.entries(device.queues).map(([name, length]) => `${name} ${length.toLocaleString()}`).join(", ")],
       ]))),
     el("section", {class: "card"}, table([["Check", "any"], ["State", "keep"], ["Remark", "wide any"]],
-      device.checks.map((check) => [check.name, check.problem ? badge("failed", "bad") : badge("ok", "good"),
-        check.problem ? el("span", {class: "wrong"}, check.problem) : check.note]), "No checks.")),
+      device.checks.map((check) => [check.name, check.problem ? badge("failed", "bad") : check.warns ? badge("warning", "wait") : badge("ok", "good"),
+        check.problem || check.warns ? el("span", {class: "wrong"}, check.problem || check.note) : check.note]), "No checks.")),
   ];
 }
 
@@ -386,12 +386,13 @@ function chain(route) {
 let cameFromList = false;
 
 async function ask(url) {
-  const reply = await fetch(url, {headers: {Accept: "application/json"}, credentials: "same-origin"});
+  const reply = await fetch(url, {headers: {Accept: "application/json"}, credentials: "same-origin",
+    signal: AbortSignal.timeout(ANSWER_MS)});
   const text = await reply.text();
   if (!reply.ok) {
     let reason = text.slice(0, 300);
     try { reason = JSON.parse(text).error || reason; } catch (error) { /* no JSON: the text is the reason */ }
-    throw new Error(`${reason.trim() || reply.statusText} (${reply.status})`);
+    throw Object.assign(new Error(`${reason.trim() || reply.statusText} (${reply.status})`), {status: reply.status});
   }
   return text;
 }
@@ -414,7 +415,7 @@ async function show() {
     if (asks && before) byId("announce").textContent = `${moved ? `${name} shown. ` : ""}${count ? count.textContent : ""}`;
   } catch (error) {
     if (number === asked) {
-      problem(error.message || "The router cannot be reached.");
+      problem(error.status ? error.message : "The router cannot be reached.");
       setTimeout(() => { if (number === asked) refresh(); }, AGAIN_MS);
     }
   } finally {
@@ -446,16 +447,30 @@ function problem(text) {
 let summaryText = "";
 async function summary() {
   let text;
-  try { text = await ask("api/v1/device"); } catch (error) { return; }
+  try { text = await ask("api/v1/device"); } catch (error) { return error.status ? undefined : lost(); }
+  found();
   if (text === summaryText) return;
   summaryText = text;
-  const device = JSON.parse(text), failed = device.checks.filter((check) => check.problem);
+  const device = JSON.parse(text), troubles = device.checks.filter((check) => check.problem || check.warns);
   byId("summary").replaceChildren(
     el("span", {}, `BIG-IP ${device.unit}${device.tmos ? `, TMOS ${device.tmos}` : ""}`),
     ...(device.active === null ? [] : [el("span", {class: device.active ? "" : "wrong"}, device.active ? "active" : "standby")]),
     ...(device.sync ? [el("span", {}, `config sync: ${device.sync}`)] : []),
     ...(device.leader === null ? [] : [el("span", {}, device.leader ? "this replica leads" : "this replica follows: statuses are those of an earlier term")]),
-    el("span", {class: failed.length ? "wrong" : ""}, failed.length ? failed.map((check) => `${check.name}: ${check.problem}`).join("; ") : "all checks pass"));
+    el("span", {class: troubles.length ? "wrong" : ""}, troubles.length ? troubles.map((check) => `${check.name}: ${check.problem || check.note}`).join("; ") : "all checks pass"));
+}
+
+let lostAt = 0;  // when the router ceased to answer; 0 while it does
+function lost() {
+  lostAt = lostAt || Date.now();
+  summaryText = "";
+  byId("summary").replaceChildren(el("span", {class: "wrong"},
+    `The router has not answered since ${new Date(lostAt).toLocaleTimeString()}: this page is out of date. The BIG-IP goes on serving.`));
+  view.classList.add("stale");
+}
+function found() {
+  lostAt = 0;
+  view.classList.remove("stale");
 }
 
 function later(act, wait) {
@@ -481,6 +496,7 @@ function listen() {
   events.addEventListener("change", refresh);
   events.addEventListener("error", () => {
     live("Not live, reconnecting", "off");
+    summary();
     if (events.readyState === EventSource.CLOSED) { events.close(); setTimeout(listen, RECONNECT_MS); }
   });
 }
@@ -503,5 +519,6 @@ addEventListener("resize", () => { if (place().path.length > 2) { shownText = ""
 setInterval(() => {
   for (const each of view.querySelectorAll("time")) each.textContent = since(each.dateTime);
 }, TICK_MS);
+setInterval(() => { if (!document.hidden) summary(); }, CHECK_MS);
 show();
 listen();

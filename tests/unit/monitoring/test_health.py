@@ -123,6 +123,9 @@ def test_slow_requests_are_a_remark(clock):
     ([CheckResult("a"), CheckResult("b")], True, (True, "[+]a ok\n[+]b ok\nreadyz check passed\n")),
     ([CheckResult("a"), CheckResult("b", "why")], False,
      (False, "[+]a ok\n[-]b failed: why\nreadyz check failed\n")),
+    ([CheckResult("a", note="late", warns=True), CheckResult("b", note="one")], False, (True, "ok")),
+    ([CheckResult("a", note="late", warns=True), CheckResult("b", note="one")], True,
+     (True, "[!]a warning: late\n[+]b ok: one\nreadyz check passed\n")),
 ])
 def test_report(checks, verbose, expected):
     assert health.report("readyz", checks, verbose=verbose) == expected
@@ -132,11 +135,11 @@ def test_a_reason_is_one_short_line():
     assert health.excerpt("a\n b" + "x" * 999) == "a b" + "x" * 253
 
 
-def test_another_router_is_a_note(clock):
+def test_another_router_is_a_warning(clock):
     """The router is ready all the same; the check is there only then."""
     problems_of = {"other": ""}
     state = Health(Heartbeat(limit_s=30, clock=clock), missing=lambda: (),
                    others=lambda: problems_of["other"])
     assert "partition" not in {check.name for check in state.ready()}
     problems_of["other"] = "another router writes here"
-    assert CheckResult("partition", "", "another router writes here") in state.ready()
+    assert CheckResult("partition", "", "another router writes here", warns=True) in state.ready()
