@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from f5router.model.cluster import Route
-from f5router.model.findings import DEVICE_PENDING
+from f5router.model.findings import DEVICE_PENDING, DEVICE_REJECTED
 from f5router.model.json_types import JSON
 from f5router.model.texts import bounded
 
@@ -90,6 +90,17 @@ def has_verdict(ingress: Iterable[JSON], router_name: str) -> bool:
     """True if the entry of a router name has a verdict: Admitted is True or False."""
     entry = own(ingress, router_name)
     return entry is not None and admitted(entry).get("status") in ("True", "False")
+
+
+def refusal(ingress: Iterable[JSON], router_name: str) -> Verdict | None:
+    """Return the BIG-IP's refusal as a router of this name has reported it; None if it reports none."""
+    entry = own(ingress, router_name)
+    known = admitted(entry) if entry is not None else {}
+    if (known.get("status"), known.get("reason")) != ("False", DEVICE_REJECTED):
+        return None
+    since = known.get("lastTransitionTime")
+    return Verdict(False, DEVICE_REJECTED, f"{known.get('message', '')} (as the router has reported since "
+                   f"{since or 'an unknown time'})")
 
 
 def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,

@@ -238,7 +238,7 @@ def explain() -> None:
 def route(given: str, output: str, **flags: str | None) -> None:
     """Show a Route from admission to its pods, and the first broken link."""
     with _reported():
-        status = _loaded("f5router.cli.look").explain_route(_quiet(flags), given, output=output)
+        status = _loaded("f5router.cli.explain_objects").explain_route(_quiet(flags), given, output=output)
     sys.exit(status)
 
 
@@ -246,7 +246,7 @@ def _explained(kind: str, metavar: str, text: str) -> None:
     """Add a command to `explain`."""
     def command(given: str, **flags: str | None) -> None:
         with _reported():
-            status = getattr(_loaded("f5router.cli.look"), f"explain_{kind}")(_quiet(flags), given)
+            status = getattr(_loaded("f5router.cli.explain_objects"), f"explain_{kind}")(_quiet(flags), given)
         sys.exit(status)
 
     command.__doc__ = text
@@ -273,8 +273,8 @@ def ingressroute(given: str, **flags: str | None) -> None:
         command = _loaded("f5router.cli.explain")
         settings, follow = command.load(given, _named(flags), os.environ), None
         if _names_bigip(flags):
-            config, look = _quiet(flags), _loaded("f5router.cli.look")
-            follow = functools.partial(look.explain_routes, config, f"IngressRoute {settings.key}")
+            config, objects = _quiet(flags), _loaded("f5router.cli.explain_objects")
+            follow = functools.partial(objects.explain_ingress_route, config, settings.key)
         else:
             log_output.setup(settings.log_level, settings.log_format)
         exit_status = command.ingress_route(settings, follow)

@@ -59,7 +59,7 @@ NO_HOST, INVALID_HOST, CLAIMED = "NoHostValue", "InvalidHost", "HostAlreadyClaim
 NOT_ADMITTED, INVALID, EXTERNAL = (
     "RouteNotAdmitted", "ExtendedValidationFailed", "ExternalCertificateValidationFailed")
 DEVICE_REJECTED, DEVICE_PENDING = "DeviceRejected", "DevicePending"
-NOT_SELECTED = "NotSelected"
+NOT_SELECTED, OBJECT_NOT_FOUND = "NotSelected", "ObjectNotFound"
 SERVER_MISSING, SERVER_DISABLED, SERVER_UNAVAILABLE = (
     "VirtualServerMissing", "VirtualServerDisabled", "VirtualServerUnavailable")
 ADDRESS_DISABLED = "VirtualAddressDisabled"
@@ -98,6 +98,8 @@ CATALOGUE: Mapping[str, Meaning] = {
                             "shows the cause"),
     NOT_SELECTED: Meaning("a setting of the router leaves the object out", _L, _C,
                           "change the object, or the setting that the message names"),
+    OBJECT_NOT_FOUND: Meaning("there is no object of this kind and name", _L, _T,
+                              "correct the namespace or the name, or create the object"),
     # The BIG-IP.
     SERVER_MISSING: Meaning("the virtual server is not there", _L, _B,
                             "create it, or name another with --f5-http-vserver and --f5-https-vserver"),

@@ -5,9 +5,9 @@ of the endpoints, which have the names of the Service's ports; a number is one o
 """
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from f5router.model.cluster import ServicePort
+from f5router.model.spelling import did_you_mean
 from f5router.model.texts import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
 from f5router.network.pool_members import ServiceEndpoints
 
@@ -78,7 +78,7 @@ def _others(wanted: str, known: Iterable[tuple[str, str, str]]) -> str:
     names = sorted({name or number for name, number, _ in known} - {""})
     if not names:
         return ""
-    if near := get_close_matches(wanted, names, n=1):
-        return f"; did you mean {near[0]}?"
+    if near := did_you_mean(wanted, names):
+        return near
     more = f" and {len(names) - MOST_PORTS} more" if len(names) > MOST_PORTS else ""
     return f"; it has {', '.join(names[:MOST_PORTS])}{more}"

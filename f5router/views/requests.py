@@ -5,6 +5,7 @@ does, and the records of passthrough as openshift_passthrough_irule looks them u
 health checks, are not looked at.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,6 +71,13 @@ def parse(url: str) -> Request:
         raise ValueError(f"{url!r} must be http://HOST/PATH or https://HOST/PATH")
     port = parts.port or PORTS[parts.scheme]
     return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", port)
+
+
+def host_of(text: str) -> str:
+    """Return the Host that a text means: a Host, one with a port or a final dot, or a URL."""
+    host = text.partition("://")[2] or text
+    host = re.split("[/?#]", host, maxsplit=1)[0].lower()
+    return re.sub(r":[0-9]*\Z", "", host).removesuffix(".")
 
 
 class Lookup:

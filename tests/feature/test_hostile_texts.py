@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import pytest
 
 from f5router.admission.annotations import READ
-from f5router.cli import look, terminal
+from f5router.cli import explain_objects, look, terminal
 from f5router.config.parsers import Address
 from f5router.kube.api import decode, documents
 from f5router.kube.api.fields import DecodeError
@@ -154,7 +154,7 @@ def test_on_a_terminal(monkeypatch):
     assert all(line.count(MARK) > 7 for line in listed[1:])
     for _ in range(ROWS // 5):
         view = filled(given, 20)
-        look.print_chain(terminal.console(), view.name, chain.steps(view), chain.to_do(view))
+        explain_objects.print_chain(terminal.console(), view.name, chain.steps(view), chain.to_do(view))
     explained = stream.getvalue().split("\n")[ROWS + 1:]
     assert sum(line.count(MARK) for line in explained) > ROWS
     assert [line for line in (*listed, *explained) if not line.isprintable()] == []

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.admission.condition import PENDING, Verdict, entries, has_verdict, own, same, without
+from f5router.admission.condition import PENDING, Verdict, entries, has_verdict, own, refusal, same, without
 from tests.builders import route
 from tests.rows import rows
 
@@ -152,3 +152,17 @@ def test_a_long_message():
     message = stored["conditions"][0]["message"]
     assert (len(message.encode()), message[-3:]) == (32767, "...")
     assert wanted([stored], long) is None
+
+
+@rows(("existing", "message"), [
+    ([entry(condition("False", reason="DeviceRejected", message="no"))],
+     "no (as the router has reported since 2026-01-01T00:00:00Z)"),
+    ([entry(condition("False", reason="DeviceRejected", message="no"), router="next")], None),
+    ([entry(REFUSED)], None), ([entry()], None), ([], None),
+    ([{"routerName": "public", "conditions": [
+        {"type": "Admitted", "status": "False", "reason": "DeviceRejected"}]}],
+     " (as the router has reported since an unknown time)"),
+])
+def test_a_refusal_that_was_reported(existing, message):
+    verdict = refusal(existing, "public")
+    assert (verdict and verdict.message) == message

@@ -1,0 +1,258 @@
+"""The command `explain`: Routes from their admission to their pods, and who answers a request.
+
+It reads the cluster and the BIG-IP once, as `plan` does, and writes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from rich.console import Console
+from rich.text import Text
+
+from f5router.app.first_load import REFUSED_S
+from f5router.cli import not_selected, terminal
+from f5router.cli.look import BROKEN, WELL, Chooses, Unreadable, Views, looked, refused
+from f5router.cli.survey import Survey
+from f5router.config.config import Config
+from f5router.model.cluster import Key
+from f5router.model.errors import ConfigError, KubeError
+from f5router.model.spelling import did_you_mean
+from f5router.model.texts import hanging, printable
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
+from f5router.views import chain, requests
+from f5router.views.chain import Step
+from f5router.views.nodes import NodeView
+from f5router.views.requests import Answer, Lookup, Request
+from f5router.views.route_view import DOWN, Health, RouteView
+
+TEXT, DOT = "text", "dot"
+"""Forms of a chain."""
+
+MOST_POOLS = 50
+"""Pools of which health of the members and connections are read, two calls for each."""
+
+Finds = Callable[[Views], list[RouteView]]
+Lacks = Callable[[Survey, Views], int]
+"""Prints why there is no Route; returns the exit status."""
+
+
+def explain_routes(config: Config, finds: Finds, lacks: Lacks, *, output: str = TEXT,
+                   refused_s: float = REFUSED_S) -> int:
+    """Print the chain of each Route that is found; returns the exit status: BROKEN if a link is, or none is.
+
+    Args: output: TEXT or DOT.
+    """
+    try:
+        with looked(config, refused_s) as survey:
+            views = Views(survey, pools_asked=MOST_POOLS)
+            chosen = finds(views)
+            if not chosen:
+                return lacks(survey, views)
+    except Unreadable as exc:
+        return refused(exc)
+    if output == DOT:
+        print(chain.dot(chosen))
+    else:
+        _print(chosen)
+    return WELL if all(view.is_served for view in chosen) else BROKEN
+
+
+def _print(chosen: Sequence[RouteView]) -> None:
+    console = terminal.console()
+    for number, view in enumerate(chosen):
+        if number:
+            console.print()
+        title = f"{view.kind} {view.namespace}/{view.name}: {view.status.value}"
+        print_chain(console, title, chain.steps(view), chain.to_do(view))
+        told = "\n".join(problem.text for problem in view.problems)
+        for text in (each for each in view.warnings if each not in told):
+            console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
+
+
+def explain_route(config: Config, name: str, *, output: str = TEXT) -> int:
+    """Explain the Route of a name, also a virtual one; else what has this name and is no Route."""
+    key = _key(name)
+
+    def finds(views: Views) -> list[RouteView]:
+        return views.routes(lambda view: (view.namespace, view.id) == key or (
+            view.kind == ROUTE and (view.namespace, view.name) == key))
+
+    return explain_routes(config, finds, partial(_no_route, ROUTE, key), output=output)
+
+
+def explain_ingress(config: Config, name: str) -> int:
+    """Explain the Routes of an Ingress."""
+    key = _key(name)
+    return explain_routes(config, lambda views: views.routes(
+        lambda view: view.kind == INGRESS and (view.namespace, view.name) == key),
+        partial(_no_route, INGRESS, key))
+
+
+def explain_ingress_route(config: Config, key: Key, chooses: Chooses) -> int:
+    """Explain the Routes of an IngressRoute. Args: chooses: those of its tree."""
+    return explain_routes(config, lambda views: views.routes(chooses), partial(_no_route, INGRESS_ROUTE, key))
+
+
+def explain_service(config: Config, name: str) -> int:
+    """Explain the Routes that name a Service."""
+    key = _key(name)
+
+    def lacks(survey: Survey, views: Views) -> int:
+        known = sorted(each.name for each in survey.reconciler.engine.cluster.services
+                       if each.namespace == key.namespace)
+        return _print_lack(f"no Route of this router names the Service {key}" if key.name in known else
+                           f"Service {key} does not exist{did_you_mean(key.name, known)}")
+
+    return explain_routes(config, lambda views: views.routes(
+        lambda view: view.namespace == key.namespace and any(
+            service.name == key.name for service in view.services)), lacks)
+
+
+def explain_host(config: Config, name: str) -> int:
+    """Explain all Routes of a Host, or of the wildcard for it. Args: name: Host, Host with port, or URL."""
+    host = requests.host_of(name)
+
+    def finds(views: Views) -> list[RouteView]:
+        own = views.routes(lambda view: view.host == host)
+        if any(view.is_served and view.path in ("", "/") for view in own):
+            return own
+        wildcard = f"*.{host.partition('.')[2]}"
+        return own + views.routes(lambda view: view.host == wildcard != host)
+
+    def lacks(survey: Survey, views: Views) -> int:
+        return _print_lack(f"host {host}: no Route of this router has it"
+                           f"{did_you_mean(host, sorted(views.hosts()))}")
+
+    return explain_routes(config, finds, lacks)
+
+
+def _no_route(kind: str, key: Key, survey: Survey, views: Views) -> int:
+    """Print why no Route comes from an object."""
+    try:
+        why = not_selected.explain(survey, kind, key)
+    except KubeError as exc:
+        return _print_lack(f"{kind} {key}: no Route of this router comes from it, and it cannot be read: "
+                           f"{exc}")
+    step = Step("selection", "nothing of it is on the BIG-IP", (why,))
+    print_chain(terminal.console(), f"{kind} {key}: {why.code}", [step],
+                f"{why.to_do(namespace=key.namespace, name=key.name, host='')} ({why.page})")
+    return BROKEN
+
+
+def _print_lack(text: str) -> int:
+    terminal.console().print(Text(printable(text)), soft_wrap=True)
+    return BROKEN
+
+
+def _key(name: str) -> Key:
+    """Return namespace and name. Raises: ConfigError: the text has another form."""
+    namespace, slash, rest = name.partition("/")
+    if not namespace or not slash or not rest or "/" in rest:
+        raise ConfigError([f"{name!r} must be NAMESPACE/NAME"])
+    return Key(namespace, rest)
+
+
+def explain_node(config: Config, name: str, *, refused_s: float = REFUSED_S) -> int:
+    """Print the way to the pods of a Node, and the Routes with members on it; returns the exit status."""
+    try:
+        with looked(config, refused_s) as survey:
+            views = Views(survey)
+            node = next((each for each in views.nodes if each.name == name), None)
+            using = views.routes(lambda route: _is_on(route, name)) if node else []
+    except Unreadable as exc:
+        return refused(exc)
+    console = terminal.console()
+    if node is None:
+        text = f"Node {name}: unknown. Nodes are only read if the settings ask for a way to the pods"
+        console.print(Text(printable(text)), soft_wrap=True)
+        return BROKEN
+    print_chain(console, f"Node {name}", chain.of_node(node), _node_to_do(node))
+    members = ", ".join(f"{view.namespace}/{view.name}" for view in using) or "none"
+    console.print(Text(f"  Routes with members on it: {printable(members)}"), soft_wrap=True)
+    return BROKEN if node.problem else WELL
+
+
+def _is_on(route: RouteView, node: str) -> bool:
+    return route.pool is not None and any(member.node == node for member in route.pool.members)
+
+
+def _node_to_do(node: NodeView) -> str:
+    return "`f5router doctor` checks the way to the pods" if node.problem else ""
+
+
+def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -> int:
+    """Print who answers a request by what is on the BIG-IP; returns BROKEN if nobody does.
+
+    Raises: ConfigError: it is no URL of a request.
+    """
+    try:
+        request = requests.parse(url)
+    except ValueError as exc:
+        raise ConfigError([str(exc)]) from None
+    try:
+        with looked(config, refused_s) as survey:
+            lookup = Lookup(survey.device.observed, survey.device.facts, config.folder)
+            answer = lookup.answer(request)
+            owners = _owners(survey, answer)
+            views = Views(survey, pools_asked=1)
+            shown = [view for key in owners if (view := views.route(key)) is not None]
+            health = views.health(answer.pool.ref) if answer.pool else {}
+    except Unreadable as exc:
+        return refused(exc)
+    return _show_answer(request, answer, health or {}, shown)
+
+
+def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequence[RouteView]) -> int:
+    """Print an answer. Args: health: of the members of its pool; shown: the Routes that ask for it."""
+    console = terminal.console()
+    console.print(Text(f"{request.scheme}://{printable(request.host)}{printable(request.path)}", "bold"))
+    for text in answer.steps[:-1]:
+        console.print(Text(f"  {printable(text)}"), soft_wrap=True)
+    style = "green" if answer.served else "bold red"
+    console.print(Text(f"  {printable(answer.steps[-1])}", style), soft_wrap=True)
+    members = sorted(answer.pool.members if answer.pool else ())
+    for member in members:
+        states = ("" if member.state == "enabled" else member.state,
+                  health.get((member.address, member.port), ""))
+        console.print(Text("    " + ", ".join((member.name, *filter(None, states)))))
+    for view in shown:
+        text = f"  it is {view.kind} {view.namespace}/{view.name}, {view.status.value}"
+        console.print(Text(printable(text)))
+    usable = [member for member in members if member.state == "enabled"]
+    is_down = bool(usable) and {health.get((each.address, each.port)) for each in usable} == {DOWN}
+    if is_down:
+        console.print(Text("  every member is down for the monitor of the BIG-IP", "bold red"))
+    if answer.matched and not shown:
+        console.print(Text("  no Route asks for this any longer", "yellow"))
+    if answer.doubt:
+        console.print(Text(printable(f"  not certain: {answer.doubt}"), "yellow"), soft_wrap=True)
+    return WELL if answer.served and not is_down else BROKEN
+
+
+def _owners(survey: Survey, answer: Answer) -> list[Key]:
+    """Return the Routes that want the object which leads the request."""
+    engine = survey.reconciler.engine
+    if answer.matched is None:
+        return []
+    return [key for key in sorted(engine.routes()) if answer.matched in engine.uses(key)]
+
+
+def print_chain(console: Console, title: str, steps: Sequence[Step], to_do: str) -> None:
+    """Print the steps of a chain below a title, the broken ones with their problems."""
+    console.print(Text(printable(title), "bold"), soft_wrap=True)
+    broken = chain.first_broken(steps)
+    column = max(len(step.name) for step in steps)
+    indent = column + 6
+    for number, step in enumerate(steps):
+        mark, style = ("x", "bold red") if step.is_broken else ("!", "yellow") if step.problems else (
+            "+", "green")
+        text = hanging(step.text, indent, console.width)
+        line = Text("  ").append(mark, style).append(f" {step.name:<{column}}  {text}")
+        console.print(line, soft_wrap=True)
+        for problem in step.problems:
+            is_first = step.is_broken and number == broken and problem is step.problems[0]
+            pointer = "first broken link: " if is_first else ""
+            text = hanging(f"{pointer}{problem.text}", indent, console.width)
+            console.print(Text(f"{' ' * indent}{text}", "red"), soft_wrap=True)
+    if to_do:
+        console.print(Text(f"  {hanging(f'to do: {to_do}', 2, console.width)}", "bold"), soft_wrap=True)
