@@ -160,14 +160,16 @@ class BigIPError(RouterError):
         method, path: the request, without host, query or body.
         status: HTTP status, 0 without a reply.
         code: TMOS message number such as "01070265", or "".
-        text: the device's own words, at most 256 characters; the title of an HTML page.
+        text: the device's own words, at most 256 characters; the title of an HTML page. All that may be a
+            part of a key is redacted, except `own`.
         may_have_applied: True for a write that may have been applied nevertheless: read before repeating.
     """
 
     def __init__(self, method: str = "", path: str = "", text: str = "", *,
-                 status: int = 0, may_have_applied: bool = False):
+                 status: int = 0, may_have_applied: bool = False, own: str = ""):
+        """Args: own: a part of the text, such as the path of a file, which comes from the settings."""
         self.method, self.path, self.status, self.may_have_applied = method, path, status, may_have_applied
-        self.text = _excerpt(text)
+        self.text = _excerpt(text, own)
         self.code = _code(text)
         request = f"{method} {path}: " if method else ""
         super().__init__(f"{request}{status or ''}{' ' if status else ''}{self.text}")
@@ -272,8 +274,8 @@ succeed."""
 class UploadError(BigIPError):
     """A file could not be copied to, or removed from, the device's disk."""
 
-    def __init__(self, text: str):
-        super().__init__("", "", text)
+    def __init__(self, text: str, *, own: str = ""):
+        super().__init__("", "", text, own=own)
 
 
 class HostKeyRefused(UploadError):
@@ -327,10 +329,11 @@ def _title(page: str) -> str:
     return html.unescape(title.group(1) if title else _TAG.sub(" ", page))
 
 
-def _excerpt(text: str) -> str:
-    """Shorten a reply: one line, key material redacted, HTML reduced to its title."""
+def _excerpt(text: str, own: str = "") -> str:
+    """Shorten a reply: one line, key material redacted but for a part of ours, HTML reduced to its title."""
     text = _title(text) if _is_page(text) else text
-    return " ".join(redact_keys(text).split())[:EXCERPT]
+    redacted = own.join(map(redact_keys, text.split(own))) if own else redact_keys(text)
+    return " ".join(redacted.split())[:EXCERPT]
 
 
 def redact_keys(text: str) -> str:

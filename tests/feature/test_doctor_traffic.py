@@ -5,7 +5,9 @@ import re
 from contextlib import ExitStack, contextmanager
 
 import pytest
+from click.testing import CliRunner
 
+from f5router.cli.main import main
 from f5router.model import findings
 from tests import manifests
 from tests.feature import tmsh
@@ -137,3 +139,38 @@ def test_routes_that_are_rejected_are_counted(site):
         "2 Routes are not served for what is in them (InvalidHost 1, HostAlreadyClaimed 1): "
         "Route shop/bad-0: ")
     assert (warned["state"], result.exit_code) == ("warning", 0)
+
+
+STRANGER = 'forbidden: User "system:anonymous" cannot post path "/mgmt/shared/authn/login"'
+
+
+@rows(("fault", "options", "text"), [
+    ("html-404", {}, "404 Not Found: no iControl REST at this address; TMOS 11.4 or later is needed"),
+    ("redirect", {}, "redirected to another path: no iControl REST at this address; TMOS 11.4 or later is "
+                     "needed"),
+    ("html-200", {}, "another server answers there, not a BIG-IP: to /mgmt/shared/authn/login with 200, and "
+                     "the reply to the login holds no token"),
+    ("refuse", {"status": 403, "message": STRANGER},
+     f"a Kubernetes API server answers there, not a BIG-IP: {STRANGER}"),
+])
+def test_a_server_that_is_no_bigip(site, fault, options, text):
+    site.bigip.inject(fault, times=None, **options)
+    try:
+        (shown,) = [check for check in wrong(site) if check["check"] == "version"]
+    finally:
+        site.bigip.clear_faults()
+    assert (shown["state"], shown["code"], shown["message"]) == ("failure", findings.NOT_A_BIGIP, text)
+
+
+def test_paths_of_own_files_are_not_redacted(site, tmp_path):
+    """They may look like a part of a key."""
+    login = tmp_path / "AbcDefGhiJklMnoPqrStuVwx"
+    login.mkdir()
+    (login / "username").write_text("admin")
+    (login / "password").write_text("wrong-word")
+    arguments = [f"--{name}={value}" for name, value in site.flags(f5_credentials_dir=str(login)).items()
+                 if name not in ("f5-username", "f5-password")]
+    result = CliRunner().invoke(main, ["doctor", "-o", "json", *arguments])
+    (shown,) = [check for check in json.loads(result.stdout)["checks"] if check["check"] == "login"
+                and check["state"] == "failure"]
+    assert f"see {login}/username and {login}/password: " in shown["message"]

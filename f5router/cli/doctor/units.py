@@ -14,6 +14,7 @@ from f5router.model.errors import (
     AuthFailed,
     BigIPError,
     HostKeyRefused,
+    NotReady,
     Unreachable,
     Unsupported,
     Untrusted,
@@ -80,13 +81,33 @@ def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterat
         yield failure(where, "address", exc.text, fixes.no_address(unit.name))
     else:
         yield from _connected(where, unit, config)
-        if isinstance(exc, AuthFailed):
+        if other := _other_server(exc):
+            yield failure(where, "version", other, fixes.of(NOT_A_BIGIP), NOT_A_BIGIP)
+        elif isinstance(exc, AuthFailed):
             yield failure(where, LOGIN, *fixes.login(config.bigip.username, exc.text))
-        elif isinstance(exc, Unsupported):
-            yield failure(where, "version", exc.text, fixes.of(NOT_A_BIGIP), NOT_A_BIGIP)
         else:
             yield failure(where, "ready", str(exc), fixes.RESTART)
     yield skipped(where, _AFTER_LOGIN, "they need a login that works")
+
+
+_ANONYMOUS = 'User "system:anonymous"'
+"""User of a request without credentials, in replies of a Kubernetes API server. Source: Kubernetes,
+Authenticating, Anonymous requests."""
+
+
+def _other_server(exc: BigIPError) -> str:
+    """Return what answers in place of iControl REST; "" if a BIG-IP may have answered.
+
+    A reply of success that is none of iControl REST comes from another server: a BIG-IP that starts answers
+    with an error (bigip-behaviour.md A6).
+    """
+    if isinstance(exc, Unsupported):
+        return exc.text
+    if isinstance(exc, AuthFailed) and _ANONYMOUS in exc.text:
+        return f"a Kubernetes API server answers there, not a BIG-IP: {exc.text}"
+    if isinstance(exc, NotReady) and 200 <= exc.status < 300:
+        return f"another server answers there, not a BIG-IP: to {exc.path} with {exc.status}, and {exc.text}"
+    return ""
 
 
 def _role(where: str, unit: Unit, config: Config, version: tuple[int, ...]) -> Iterator[Check]:

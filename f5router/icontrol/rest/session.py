@@ -175,7 +175,8 @@ class Session:
             return error
         text = (f"user {self._newest.username!r} or its password is refused, see "
                 f"{self._settings.login_from}: {error.text}")
-        return LoginRefused(error.method, error.path, text, status=error.status)
+        return LoginRefused(error.method, error.path, text, status=error.status,
+                            own=self._settings.login_from)
 
     def leave_tokens(self) -> None:
         """Use basic authentication from now on."""

@@ -15,7 +15,6 @@ that are the same each time.
 import collections
 import contextlib
 import functools
-import http.client
 import logging
 import math
 import os
@@ -43,6 +42,7 @@ from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes, SlowReq
 from f5router.icontrol.rest.slots import Slots
 from f5router.icontrol.rest.wire import Reply, target
 from f5router.icontrol.settings import ClientSettings, Renewable
+from f5router.logs import failures
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
 from f5router.model.limits import ALWAYS, WritePermit
 
@@ -295,29 +295,12 @@ def _check_trust(settings: ClientSettings) -> None:
 
 def _failure(method: str, path: str, exc: BaseException) -> Unreachable:
     """Translate the library's exception; str(exc) may contain the URL, its query or a header."""
-    links = _links(exc)
+    links = failures.links(exc)
     for link in links:
         if isinstance(link, (ssl.SSLCertVerificationError, CertificateError)):
             return Untrusted(method, path, _certificate(link))
     sent = not any(isinstance(link, _NOT_SENT) for link in links)
     return Unreachable(method, path, _words(links), may_have_applied=sent and method != "GET")
-
-
-def _links(exc: BaseException) -> list[BaseException]:
-    """Return an exception and those that it wraps, outermost first.
-
-    __context__ is not followed: it leads to what the caller is handling, perhaps an older failure.
-    """
-    links: list[BaseException] = []
-    todo = [exc]
-    while todo:
-        link = todo.pop(0)
-        if any(link is seen for seen in links):
-            continue
-        links.append(link)
-        inner = (*link.args, getattr(link, "reason", None), link.__cause__)
-        todo += [each for each in inner if isinstance(each, BaseException)]
-    return links
 
 
 def _certificate(link: BaseException) -> str:
@@ -340,17 +323,11 @@ def _words(links: list[BaseException]) -> str:
         (_PROXY_ERRORS, "the proxy of the environment (HTTPS_PROXY) cannot be used: it takes a URL with "
                         "http:// or https://, and a host"),
         (wire.ReadTimeoutError, "no reply within the time-out"),
-        (http.client.IncompleteRead, "the reply was cut off"),
     ):
         if any(isinstance(link, kind) for link in links):
             return words
-    for link in reversed(links):
-        if isinstance(link, ssl.SSLError):
-            return f"TLS: {link.reason or 'connection closed'}"
-        if isinstance(link, ConnectionError) and not link.errno:
-            return "the connection was closed without a reply"
-        if isinstance(link, OSError) and link.errno:
-            return os.strerror(link.errno)
+    if text := failures.words(links):
+        return text
     if any(isinstance(link, wire.ConnectTimeoutError) for link in links):
         return "no connection within the time-out"
-    return type(links[0]).__name__
+    return "no usable reply"

@@ -89,7 +89,8 @@ def _policy(settings: SSHSettings) -> HostKeyPolicy:
         try:
             known = read_known_hosts(settings.known_hosts, settings.host, settings.port)
         except OSError as exc:
-            raise HostKeyRefused(f"known hosts file {settings.known_hosts}: {exc.strerror}") from exc
+            raise HostKeyRefused(f"known hosts file {settings.known_hosts}: {exc.strerror}",
+                                 own=settings.known_hosts) from exc
     name = host_name(settings.host, settings.port)
     return HostKeyPolicy(name, fingerprints(settings), known, settings.insecure_host_key)
 
@@ -222,9 +223,10 @@ def _own_key(settings: SSHSettings) -> paramiko.PKey | None:
             return _parse_private_key(settings.private_key_text.encode(), "the SSH private key")
         return None
     except OSError as exc:
-        raise UploadAuthFailed(f"SSH private key {settings.private_key}: {exc.strerror}") from exc
+        raise UploadAuthFailed(f"SSH private key {settings.private_key}: {exc.strerror}",
+                               own=settings.private_key or "") from exc
     except ValueError as exc:
-        raise UploadAuthFailed(str(exc)) from exc
+        raise UploadAuthFailed(str(exc), own=settings.private_key or "") from exc
 
 
 def _attempt(transport: paramiko.Transport, authenticate: Callable[[], object]) -> None:

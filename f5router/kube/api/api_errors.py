@@ -1,9 +1,14 @@
 """Maps error replies of the Kubernetes API to exceptions whose messages say what an administrator can do."""
 
 import re
+import ssl
 from collections.abc import Mapping
 
+import urllib3.exceptions as wire
+from urllib3.util.ssl_match_hostname import CertificateError
+
 from f5router.kube.api import documents, fields
+from f5router.logs import failures
 from f5router.model.errors import (
     EXCERPT,
     KubeConflict,
@@ -91,8 +96,30 @@ def error_in_stream(path: str, status: object) -> KubeError:
 
 
 def reason(exc: BaseException) -> str:
-    """Return class and first line of an exception; exceptions of urllib3 contain addresses, never headers."""
-    return excerpt(f"{type(exc).__name__}: {exc}")
+    """Return why there is no usable reply, without the words of a library."""
+    chain = failures.links(exc)
+    for link in chain:
+        if isinstance(link, ssl.SSLCertVerificationError | CertificateError):
+            why = getattr(link, "verify_message", "") or "it is for another name"
+            return (f"the certificate of the API server is not trusted ({why}): see certificate-authority "
+                    "and server of the kubeconfig")
+    for kind, words in _WORDS:
+        if any(isinstance(link, kind) for link in chain):
+            return words
+    if text := failures.words(chain):
+        return text
+    return "the reply is cut off, or is not JSON" if isinstance(exc, ValueError) else "no usable reply"
+
+
+_WORDS = (
+    (wire.NameResolutionError, "the host name has no address"),
+    (wire.ProxyError, "the proxy (HTTPS_PROXY, or proxy-url of the kubeconfig) gave no connection"),
+    (wire.LocationValueError, "the server of the kubeconfig is no URL, such as "
+                              "https://master.example.com:8443"),
+    (wire.ReadTimeoutError, "no reply within the time-out"),
+    (wire.ConnectTimeoutError, "no connection within the time-out"),
+    (wire.IncompleteRead, "the reply was cut off"),
+)
 
 
 def excerpt(text: str) -> str:

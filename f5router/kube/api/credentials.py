@@ -18,7 +18,7 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.config import incluster_config
 
 from f5router.kube.api import kubeconfig
-from f5router.kube.api.api_errors import reason
+from f5router.kube.api.api_errors import excerpt
 from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.settings import KubeSettings
 from f5router.logs.log_output import PersistentLog
@@ -102,6 +102,7 @@ def _configuration(settings: KubeSettings,
     try:
         if source:
             merged = kubeconfig.read(source)
+            kubeconfig.check(source, merged, settings.context, has_master=bool(settings.master))
             contents |= _read(kubeconfig.token_files(merged, settings.context))
             kubeconfig.load(result, merged, settings.context, files)
         elif in_pod:
@@ -114,10 +115,19 @@ def _configuration(settings: KubeSettings,
                                "server is unknown"])
     except (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError,
             AttributeError) as exc:
-        raise ConfigError([f"{source or 'service account'}: {reason(exc)}"]) from exc
+        raise ConfigError([f"{source or 'service account'}: {_unusable(exc)}"]) from exc
     if settings.master:
         result.host = settings.master
     return result, contents | _certificates(result, files)
+
+
+def _unusable(exc: BaseException) -> str:
+    """Return why the kubernetes package cannot use a configuration; its own words name no class."""
+    if isinstance(exc, kube_config.ConfigException):
+        return excerpt(str(exc))
+    if isinstance(exc, OSError) and exc.strerror:
+        return f"{exc.filename or 'a file'}: {exc.strerror}"
+    return "a field has a value that cannot be used"
 
 
 def _certificates(result: Configuration, files: MemoryFiles) -> dict[str, bytes | None]:
@@ -127,7 +137,7 @@ def _certificates(result: Configuration, files: MemoryFiles) -> dict[str, bytes 
     clear message. Raises: ConfigError: they cannot be used.
     """
     contents: dict[str, bytes | None] = {}
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context, fault = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ""
     try:
         for name in kubeconfig.PATHS:
             path = getattr(result, name)
@@ -135,9 +145,12 @@ def _certificates(result: Configuration, files: MemoryFiles) -> dict[str, bytes 
                 contents[path] = content = Path(path).read_bytes()
                 setattr(result, name, files.path(content))
         if result.ssl_ca_cert:
+            fault = "certificate-authority is no file of PEM certificates"
             context.load_verify_locations(result.ssl_ca_cert)
         if result.cert_file:
+            fault = "client-certificate and client-key are not in PEM, or do not belong together"
             context.load_cert_chain(result.cert_file, result.key_file)
     except OSError as exc:  # ssl.SSLError too
-        raise ConfigError([f"certificates for {result.host}: {reason(exc)}"]) from exc
+        text = fault if isinstance(exc, ssl.SSLError) else f"{exc.filename or 'a file'}: {exc.strerror}"
+        raise ConfigError([f"certificates for {result.host}: {text}"]) from exc
     return contents

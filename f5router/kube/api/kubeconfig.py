@@ -17,6 +17,7 @@ from kubernetes import config as kube_config
 from kubernetes.client.configuration import Configuration
 from kubernetes.config.kube_config import ConfigNode, KubeConfigMerger
 
+from f5router.kube.api import kubeconfig_check
 from f5router.kube.api.memory_files import MemoryFiles
 from f5router.model.errors import ConfigError
 
@@ -40,13 +41,23 @@ def read(source: str) -> ConfigNode:
     """Return the merged content of files. Args: source: a path, or several as in KUBECONFIG.
 
     Raises:
-        ConfigError: there is no such file.
+        ConfigError: there is no such file, or it is no kubeconfig.
         kube_config.ConfigException, and many others: a file is not valid.
     """
-    if not any(os.path.exists(path) for path in paths(source)):
+    present = [path for path in paths(source) if os.path.exists(path)]
+    if not present:
         raise ConfigError([f"kubeconfig {source} does not exist"])
+    for path in present:
+        kubeconfig_check.check_file(path)
     merged: ConfigNode = KubeConfigMerger(source).config
     return merged
+
+
+def check(source: str, merged: ConfigNode, context: str | None, *, has_master: bool) -> None:
+    """Check the choice of a context. Args: has_master: see kubeconfig_check. Raises: ConfigError."""
+    document = {name: [entry.value for entry in merged.value[name]] for name in kubeconfig_check.LISTS}
+    document["current-context"] = merged.value.get("current-context")
+    kubeconfig_check.check_choice(source, document, context, has_master=has_master)
 
 
 def load(result: Configuration, merged: ConfigNode, context: str | None, files: MemoryFiles) -> None:

@@ -19,6 +19,7 @@ from f5router.model.errors import (
     KubeUnreachable,
 )
 from tests.builders import identity
+from tests.rows import rows
 from tests.unit.kube.api.test_connection import ROUTES, SECRET_LIKE
 from tests.waiting import DEADLINE_S
 
@@ -137,31 +138,79 @@ def test_master_stays_after_a_refresh(kube, pod, monkeypatch):
     assert connection.server == kube.url
 
 
-def garbage(cluster, user):
+def garbage(content):
+    user = content["users"][0]["user"]
     user["client-certificate-data"] = user["client-key-data"] = base64.b64encode(b"no PEM").decode()
 
 
-def no_server(cluster, user):
+def no_server(content):
+    cluster = content["clusters"][0]["cluster"]
     cluster["certificate-authority"] = "/nonexistent"
     del cluster["certificate-authority-data"]
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    pytest.param("]", "kubeconfig", id="no YAML"),
-    pytest.param("- a", "kubeconfig", id="a list"),
-    pytest.param("", "kubeconfig", id="empty"),
-    pytest.param("current-context: x", "contexts", id="no contexts"),
-    pytest.param(garbage, "certificates for https://", id="client certificate"),
-    pytest.param(no_server, "/nonexistent", id="missing authority"),
+def of(field: str, value):
+    """Return a change of a field of the whole file."""
+    return lambda content: content.__setitem__(field, value)
+
+
+def in_cluster(**fields):
+    return lambda content: content["clusters"][0]["cluster"].update(fields)
+
+
+def in_user(**fields):
+    return lambda content: content["users"][0].update(fields)
+
+
+CONTEXT, CLUSTER = "kubeconfig FILE: the context 'fake'", "kubeconfig FILE: the cluster of the context 'fake'"
+NO_URL = f"{CLUSTER} has no server that is a URL, such as https://master.example.com:8443"
+
+
+@rows(("content", "message"), [
+    pytest.param("a: 1\n]", "kubeconfig FILE: it is not YAML, at line 2, column 1", id="no YAML"),
+    pytest.param("\x01", "kubeconfig FILE: it is not YAML", id="a character of control"),
+    pytest.param("- a", "kubeconfig FILE: it has no clusters, contexts and users, but something else",
+                 id="a list"),
+    pytest.param("a", "kubeconfig FILE: it has no clusters, contexts and users, but something else",
+                 id="a text"),
+    pytest.param("", "kubeconfig FILE: it is empty", id="empty"),
+    pytest.param("a: 1", "kubeconfig FILE: it has no current-context: choose a context with --context",
+                 id="no current context"),
+    pytest.param("current-context: x", "kubeconfig FILE: there is no context 'x' in it, and no other",
+                 id="no contexts"),
+    pytest.param(of("current-context", "x"), "kubeconfig FILE: there is no context 'x' in it: it has fake",
+                 id="another context"),
+    pytest.param(of("contexts", "x"), "kubeconfig FILE: contexts is not a list", id="contexts"),
+    pytest.param(of("users", [{"user": {}}]), "kubeconfig FILE: users[0] has no name", id="no name"),
+    pytest.param(of("users", [5]), "kubeconfig FILE: users[0] has no name", id="a number"),
+    pytest.param(of("contexts", [{"name": "fake"}]), f"{CONTEXT} is empty", id="context"),
+    pytest.param(of("clusters", []), f"{CLUSTER} is not in it, or is empty", id="no cluster"),
+    pytest.param(in_cluster(server=7), NO_URL, id="a number as server"),
+    pytest.param(in_cluster(server=""), NO_URL, id="no server"),
+    pytest.param(in_cluster(server="https://a:x"), NO_URL, id="port"),
+    pytest.param(in_user(user=None), "kubeconfig FILE: the user of the context 'fake' is empty", id="user"),
+    pytest.param(garbage, "certificates for SERVER: client-certificate and client-key are not in PEM, or do "
+                          "not belong together", id="client certificate"),
+    pytest.param(in_cluster(**{"certificate-authority-data": "bm8="}),
+                 "certificates for SERVER: certificate-authority is no file of PEM certificates",
+                 id="authority"),
+    pytest.param(no_server, "FILE: File does not exist: /nonexistent", id="missing authority"),
 ])
-def test_bad_kubeconfig(kubeconfig, content, words):
-    """Told at the start, without the content."""
+def test_bad_kubeconfig(kubeconfig, kube, content, message):
+    """Told at the start, without the content, and in other words than those of the libraries."""
+    before = Path(kubeconfig).read_text()
     if isinstance(content, str):
         Path(kubeconfig).write_text(content)
     else:
-        edited(kubeconfig, content)
-    with pytest.raises(ConfigError, match=words) as caught:
-        connect(KubeSettings(kubeconfig=kubeconfig))
+        changed = yaml.safe_load(before)
+        content(changed)
+        Path(kubeconfig).write_text(yaml.safe_dump(changed))
+    try:
+        with pytest.raises(ConfigError) as caught:
+            connect(KubeSettings(kubeconfig=kubeconfig))
+    finally:
+        Path(kubeconfig).write_text(before)
+    assert str(caught.value).replace(kubeconfig, "FILE").replace(kube.url, "SERVER") == message
     assert SECRET_LIKE not in str(caught.value)
 
 
@@ -182,7 +231,7 @@ def test_unknown_context(kubeconfig):
 def test_proxy_of_the_environment(kubeconfig, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", "")
-    with pytest.raises(KubeUnreachable, match="Proxy"):
+    with pytest.raises(KubeUnreachable, match=r"the proxy .* gave no connection"):
         works(kubeconfig=kubeconfig)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     assert works(kubeconfig=kubeconfig)
@@ -203,7 +252,7 @@ def test_another_authority(kubeconfig, kube):
     """A server whose certificate is not trusted gets no token."""
     from mocks.kube import FakeKube
 
-    with FakeKube() as stranger, pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+    with FakeKube() as stranger, pytest.raises(KubeUnreachable, match="is not trusted"):
         works(kubeconfig=kubeconfig, master=stranger.url)
     assert stranger.log == []
 
@@ -329,7 +378,7 @@ def test_changed_authority(pod, kube, clock, tmp_path, monkeypatch):
     assert ours.request("GET", ROUTES)
     ca.write_text(identity(ca="Another").issuer)
     clock.now += PERIOD_S
-    with pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(KubeUnreachable, match="is not trusted"):
         ours.request("GET", ROUTES)
     ca.write_text(right)
     clock.now += PERIOD_S
