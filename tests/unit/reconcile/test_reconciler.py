@@ -435,7 +435,8 @@ class Ends:
         reconciler = self.served.reconciler
 
         def step() -> bool:
-            reconciler.dispatch()
+            if not reconciler.follows:  # as the controller does
+                reconciler.dispatch()
             for message in reconciler.inbox.take(0.01):
                 message()
             return bool(condition())
