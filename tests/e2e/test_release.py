@@ -125,7 +125,7 @@ def test_from_the_chart_to_a_route_and_to_its_fault(release):
     pod.until(lambda: release.answer().status_code == 503)
     said, status = release.execute(pod, *EXPLAIN)
     assert status == 1
-    assert "first broken link: no member takes requests: spec.to.name: Service hello has no ready endpoints" in said
+    assert "first broken link: no member takes requests: spec.to.name: Service hello has no ready" in said
     assert "to do: see why the pods are not ready: kubectl get endpointslices -n hello" in said
 
     login = re.findall(r"--from-literal=\w+=(\S+)", PREPARE)
