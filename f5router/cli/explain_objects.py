@@ -23,7 +23,7 @@ from f5router.views import chain, requests
 from f5router.views.chain import Step
 from f5router.views.nodes import NodeView
 from f5router.views.requests import Answer, Lookup, Request
-from f5router.views.route_view import DOWN, Health, RouteView
+from f5router.views.route_view import DISABLED, DOWN, Health, RouteView
 
 TEXT, DOT = "text", "dot"
 """Forms of a chain."""
@@ -219,9 +219,9 @@ def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequen
         text = f"  it is {view.kind} {view.namespace}/{view.name}, {view.status.value}"
         console.print(Text(printable(text)))
     usable = [member for member in members if member.state == "enabled"]
-    is_down = bool(usable) and {health.get((each.address, each.port)) for each in usable} == {DOWN}
+    is_down = bool(usable) and {health.get((each.address, each.port)) for each in usable} <= {DOWN, DISABLED}
     if is_down:
-        console.print(Text("  every member is down for the monitor of the BIG-IP", "bold red"))
+        console.print(Text("  every member is down for the monitor of the BIG-IP, or disabled", "bold red"))
     if answer.matched and not shown:
         console.print(Text("  no Route asks for this any longer", "yellow"))
     if answer.doubt:

@@ -205,20 +205,24 @@ def read_pools(unit: Unit, refs: Iterable[Ref]) -> dict[Ref, Pool]:
     return pools
 
 
-_HEALTH = {"up": "up", "down": "down", "user-down": "down", "unchecked": "unchecked", "checking": "unchecked",
-           "user-up": "unchecked"}
+_HEALTH = {"available": "up", "offline": "down", "unknown": "unchecked"}
+"""By availability; a member that is disabled, or whose node is, is `disabled` whatever its monitor finds."""
 
 
 def read_health(client: Client, pool: str) -> Mapping[tuple[str, int], str]:
     """Read the health of members by address and port; a state that is not known is left out.
 
+    The members themselves do not show that their LTM node is disabled or forced offline.
+
     Args: client: one for reading beside the control loop.
     Raises: BigIPError: it cannot be read.
     """
-    reply = client.get("/mgmt/tm/" + item_path("ltm/pool", pool) + "/members")
-    members = {}
-    for item in reply.get("items") or ():
-        if health := _HEALTH.get(str(item.get("state", ""))):
-            member = ltm_codec.decode_member(item)
-            members[member.address, member.port] = health
-    return members
+    reply = client.statistics(f"/mgmt/tm/{item_path(POOLS, pool)}/members/stats")
+    health: dict[tuple[str, int], str] = {}
+    for _, values in _entries(reply):
+        enabled = _text(values, "status.enabledState") in ("enabled", "")
+        state = _HEALTH.get(_text(values, "status.availabilityState")) if enabled else "disabled"
+        address = ltm_codec.member_address({"address": _text(values, "addr")})
+        if address and state:
+            health[address, _number(values, "port")] = state
+    return health

@@ -104,6 +104,26 @@ def test_members():
     assert client.paths == ["/mgmt/tm/ltm/pool/~P~folder~x/members/stats"]
 
 
+def test_health():
+    """A disabled member is disabled, whatever its monitor finds; a state that is not known is left out."""
+    client = Client({"entries": {
+        "a": entry(addr="10.1.0.1", port=80, status_availabilityState="available",
+                   status_enabledState="enabled"),
+        "b": entry(addr="10.1.0.2", port=80, status_availabilityState="offline"),
+        "c": entry(addr="fd00:0::1", port=443, status_availabilityState="unknown",
+                   status_enabledState="enabled"),
+        "d": entry(addr="10.1.0.4", port=80, status_availabilityState="available",
+                   status_enabledState="disabled-by-parent"),
+        "e": entry(addr="10.1.0.5", port=80, status_availabilityState="offline",
+                   status_enabledState="disabled"),
+        "f": entry(addr="10.1.0.6", port=80, status_availabilityState="new"),
+        "g": entry(tmName="/P/folder/x", status_availabilityState="available")}})
+    assert statistics.read_health(client, "/P/folder/x") == {
+        ("10.1.0.1", 80): "up", ("10.1.0.2", 80): "down", ("fd00::1", 443): "unchecked",
+        ("10.1.0.4", 80): "disabled", ("10.1.0.5", 80): "disabled"}
+    assert client.paths == ["/mgmt/tm/ltm/pool/~P~folder~x/members/stats"]
+
+
 @pytest.mark.parametrize(("profiles", "responses", "errors"), [
     pytest.param({}, {}, None, id="none"),
     pytest.param({"entries": {
