@@ -9,6 +9,7 @@ import dataclasses
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 
@@ -38,6 +39,14 @@ DRAIN_S = 30.0
 
 FOLLOW_S = 0.5
 """Time between two looks at what changes in the cluster meanwhile."""
+
+_WHY = {
+    TAKEN_OVER: "it keeps its name and place",
+    REPLACED: "this router has an object of its own for it",
+    REMOVED: "no Route needs it any more",
+    LEFT: "something else may need it",
+}
+"""Reasons where an object has none of its own, in the order of the total."""
 
 _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 
@@ -154,7 +163,10 @@ def _replaced(leftovers: Iterable[Leftover], plan: Plan) -> list[Leftover]:
 
 
 def _table(leftovers: Iterable[Leftover]) -> str:
-    rows = [(leftover.fate, leftover.ref.kind, leftover.ref.path, leftover.why) for leftover in leftovers]
+    rows = [(leftover.fate, leftover.ref.kind, changes.shown_path(leftover.ref),
+             leftover.why or _WHY[leftover.fate]) for leftover in leftovers]
     if not rows:
         return "Nothing of the original router is left."
-    return plain_table(("what happens", "kind", "object", "why"), rows)
+    counts = Counter(fate for fate, *_ in rows)
+    total = ", ".join(f"{counts[fate]} {fate}" for fate in _WHY if counts[fate])
+    return f"{plain_table(('what happens', 'kind', 'object', 'why'), rows)}\n\n{len(rows)} objects: {total}."

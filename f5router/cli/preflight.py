@@ -15,7 +15,7 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.findings import DEVICE_PENDING
-from f5router.model.ltm import Rule
+from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Policy, Pool, Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
 from f5router.network import node_ports
@@ -96,13 +96,21 @@ def _causes(reconciler: Reconciler, plan: Plan) -> dict[Ref, str]:
     for key in engine.routes():
         for ref in changing & engine.closure(engine.uses(key)):
             users.setdefault(ref, set()).add(key)
+    shared = {change.ref for change in plan if _is_shared(change.obj)}
     causes = {ref: names.label(min(keys), "Route") if len(keys) == 1 else "Several Routes"
-              for ref, keys in users.items()}
+              for ref, keys in users.items() if ref not in shared}
     for change in plan:
-        if change.new is None and change.ref not in causes:
+        if change.new is None and change.ref not in causes and change.ref not in shared & users.keys():
             gone = names.route_key(change.old.name) if isinstance(change.old, Rule) else None
             causes[change.ref] = f"{names.label(gone, 'Route')}, no longer served" if gone else LEFT_OVER
     return causes
+
+
+def _is_shared(obj: Object) -> bool:
+    """True for an object that all Routes have in common, even where only one needs it now."""
+    kind = obj.target_kind if isinstance(obj, Attachment) else obj.ref.kind
+    return kind in (Policy.KIND, DataGroup.KIND, IRule.KIND) or (
+        isinstance(obj, Pool) and obj.path.rpartition("/")[2] == names.NOWHERE_POOL)
 
 
 def _mass(deletes: int, total: int) -> tuple[str, ...]:

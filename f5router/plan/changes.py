@@ -80,7 +80,8 @@ def _first(objects: tuple[Ref, ...]) -> str:
     if not objects:
         return ""
     others = len(objects) - 1
-    return f"{objects[0]}{f' and {others} other object' if others else ''}{'s' if others > 1 else ''}: "
+    first = f"{objects[0].kind} {shown_path(objects[0])}"
+    return f"{first}{f' and {others} other object' if others else ''}{'s' if others > 1 else ''}: "
 
 
 _BY_POOL = (names.REENCRYPT_GROUP, *ownership.OPTIONS_BY_POOL)
@@ -210,11 +211,16 @@ def changes_as_text(preview: Preview) -> Text:
         for change in changes:
             sign, style = SIGNS[change.verb]
             section.append(f"\n  {sign} {change.verb:<6}  ", style)
-            section.append(f"{change.ref.kind:<{kinds}}  {printable(change.ref.path)}")
+            section.append(f"{change.ref.kind:<{kinds}}  {printable(shown_path(change.ref))}")
             for line in _differences(change) if change.verb == UPDATE else ():
                 section.append(f"\n      {printable(line)}")
         sections.append(section)
     return Text("\n\n").join(sections)
+
+
+def shown_path(ref: Ref) -> str:
+    """Return a path for people: a blank before the name of a part that is itself a path."""
+    return ref.path.replace("//", " /", 1)
 
 
 def _differences(change: AnyChange) -> Iterator[str]:

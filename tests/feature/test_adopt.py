@@ -1,7 +1,9 @@
 """f5router adopt: what is removed and what is not, what it prints, and going on after a crash."""
 
 import json
+import re
 import threading
+from collections import Counter
 
 import pytest
 
@@ -79,14 +81,21 @@ def test_a_dry_run_lists_and_writes_nothing(lab, capsys):
     lab.clear()
     assert run(lab, dry_run=True) == 0
     assert lab.writes() == []
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    fates = {row[-1] if row[0] == "removed" else row[2]: row[0] for row in rows if row[0] != "taken"}
+    printed = capsys.readouterr().out.splitlines()
+    rows = [re.split("  +", line.strip()) for line in printed[1:printed.index("")]]
+    assert [row for row in rows if len(row) != 4] == []
+    fates = {path: fate for fate, _, path, _ in rows}
+    counts = Counter(fate for fate, *_ in rows)
+    total = ", ".join(f"{counts[fate]} {fate}" for fate in ("taken over", "replaced", "removed", "left")
+                      if counts[fate])
+    assert f"{len(rows)} objects: {total}." in printed
     assert fates[f"/Common/{STEM}-client-ssl-profile"] == "replaced"
     assert fates["/Common/openshift_route_shop_gone-client-ssl-profile"] == "removed"
     assert fates["/Common/ssl_reencrypt_route_dg"] == "removed"
-    assert ["taken", "over", "ltm/policy", "/Common/openshift_secure_routes"] in rows
-    assert ["removed", "ltm/policy/rule",
-            "/Common/openshift_secure_routes/rules/openshift_route_shop_gone"] in rows
+    assert ["taken over", "ltm/policy", "/Common/openshift_secure_routes",
+            "it keeps its name and place"] in rows
+    assert ["removed", "ltm/policy/rule", "/Common/openshift_secure_routes/rules/openshift_route_shop_gone",
+            "no Route needs it any more"] in rows
 
 
 @pytest.mark.usefixtures("taken")

@@ -273,3 +273,15 @@ def test_a_draft_that_an_administrator_left(lab, caplog):
             and record.message.startswith("deleting a policy draft")] == [draft]
     assert draft not in plan(lab).stdout
     assert lab.admitted("shop", "a")["status"] == "True"
+
+
+def test_shared_objects_stand_below_no_route(lab):
+    """Even where one Route alone needs them."""
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"))
+    sections = plan(lab).stdout.split("\n\n")
+    (below,) = [section for section in sections if section.startswith("Route shop/a\n")]
+    assert [line.split()[-1] for line in below.splitlines()[1:]] == [
+        "/Common/openshift_shop_web", "/Common/openshift_insecure_routes/rules/openshift_route_shop_a"]
+    (shared,) = [section for section in sections if section.startswith("Objects of no single Route\n")]
+    assert "/Common/ose-vserver/policies /Common/openshift_insecure_routes" in shared
+    assert "//" not in shared

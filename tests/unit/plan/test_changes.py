@@ -3,6 +3,7 @@
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.ltm import IRule, KeyFile, Pool, PoolMember, Record, Rule
+from f5router.model.objects import Ref
 from f5router.plan import changes
 from f5router.plan.change import Change
 from f5router.plan.changes import Preview
@@ -29,6 +30,15 @@ def test_groups():
     """In the order of writing within each."""
     causes = {OLD.ref: "Route shop/a", RULE.ref: "Route shop/a"}
     assert changes.changes_as_text(Preview(PLAN, causes=causes)).plain == TEXT
+
+
+@rows(("path", "shown"), [
+    ("/Common/v/rules//Common/r", "/Common/v/rules /Common/r"),
+    ("/Common/dg/records//a//b", "/Common/dg/records /a//b"),
+    ("/Common/p", "/Common/p"),
+])
+def test_paths(path, shown):
+    assert changes.shown_path(Ref("k", path)) == shown
 
 
 @rows(("old", "new", "line"), [
