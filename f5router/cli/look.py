@@ -6,7 +6,8 @@ Both read the cluster and the BIG-IP once, as `plan` does, and write nothing.
 import dataclasses
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -155,20 +156,44 @@ COLUMNS = ("NAMESPACE", "NAME", "KIND", "HOST", "PATH", "STATUS", "WHY")
 MORE = ("SERVICES", "TERMINATION", "REASON", "POOL", "MEMBERS", "PROBLEM")
 
 
-def get_routes(config: Config, *, namespace: str, output: str, refused_s: float = REFUSED_S) -> int:
-    """Print Routes; returns the exit status. Args: output: "table", "wide", "json" or "yaml"."""
+def get_routes(config: Config, *, namespace: str, output: str, given: Collection[str] = (),
+               refused_s: float = REFUSED_S) -> int:
+    """Print Routes; returns the exit status.
+
+    Args:
+        namespace: "" for all.
+        output: "table", "wide", "name", "json" or "yaml".
+        given: NAME or NAMESPACE/NAME of those to print; empty for all.
+    """
     try:
         with looked(config, refused_s) as survey:
-            views = Views(survey).routes(lambda route: namespace in ("", route.namespace))
+            views = Views(survey).routes(lambda route: namespace in ("", route.namespace) and (
+                not given or bool(_names(route) & set(given))))
     except Unreadable as exc:
         return refused(exc)
     if output in ("json", "yaml"):
         documents = [dataclasses.asdict(view) for view in views]
         print(json.dumps(documents, indent=2) if output == "json"
               else yaml.safe_dump(_plain(documents), sort_keys=False).rstrip("\n"))
-    else:
+    elif output == "name":
+        for view in views:
+            print(printable(f"{view.kind.lower()}/{view.namespace}/{view.name}"))
+    elif views:
         terminal.show_table(*route_table(views, wide=output == "wide"))
-    return WELL
+    elif not given:
+        where = f" in {namespace} namespace" if namespace else ""
+        print(printable(f"No resources found{where}."), file=sys.stderr)
+    absent = sorted(set(given) - {name for view in views for name in _names(view)})
+    for name in absent:
+        text = f"No Route {name!r}: `f5router explain route NAMESPACE/NAME` says why"
+        print(printable(text), file=sys.stderr)
+    return BROKEN if absent else WELL
+
+
+def _names(route: RouteView) -> set[str]:
+    """Return the names by which a Route is asked for."""
+    names = {route.name, route.id}
+    return names | {f"{route.namespace}/{name}" for name in names}
 
 
 def _plain(value: Any) -> Any:

@@ -23,7 +23,7 @@ import click
 
 from f5router import __version__
 from f5router.cli import settings_command
-from f5router.cli.settings_command import SettingsCommand, SettingsGroup
+from f5router.cli.settings_command import KindGroup, SettingsCommand, SettingsGroup
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
 from f5router.logs import log_output
@@ -202,27 +202,31 @@ def clear(router_name: str, namespace: str, sources: str, labels: str, fields: s
     sys.exit(exit_status)
 
 
-@main.group(short_help="List what the router serves.")
+@main.group(cls=KindGroup, short_help="List what the router serves.")
 def get() -> None:
     """List what the router serves, from the cluster and the BIG-IP. Change nothing."""
 
 
 @get.command(cls=SettingsCommand, epilog=_EPILOG, settings=_GET_SETTINGS,
              short_help="List Routes and their status.")
-@click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "yaml"]), default="table",
-              show_default=True, help="Output format.")
+@click.option("-o", "--output", type=click.Choice(["table", "wide", "name", "json", "yaml"]),
+              default="table", show_default=True, help="Output format.")
 @click.option("-n", "--namespace", "shown", default="", metavar="NAME", help="Only Routes of this namespace.")
-def routes(output: str, shown: str, **flags: str | None) -> None:
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Routes of all namespaces.")
+@click.argument("given", nargs=-1, metavar="[[NAMESPACE/]NAME]...")
+def routes(output: str, shown: str, everywhere: bool, given: tuple[str, ...], **flags: str | None) -> None:
     """List Routes with their status, including the Routes of Ingresses and IngressRoutes.
 
-    Exit status: 0 with a list; 1 if the cluster or the BIG-IP cannot be read; 2 for invalid settings.
+    Exit status: 0 with a list; 1 if there is none of a name, or cluster or BIG-IP cannot be read; 2 for
+    invalid settings.
     """
     with _reported():
-        status = _loaded("f5router.cli.look").get_routes(_quiet(flags), namespace=shown, output=output)
+        status = _loaded("f5router.cli.look").get_routes(
+            _quiet(flags), namespace="" if everywhere else shown, given=given, output=output)
     sys.exit(status)
 
 
-@main.group(short_help="Show how an object is served or why not.")
+@main.group(cls=KindGroup, short_help="Show how an object is served or why not.")
 def explain() -> None:
     """Show how an object of the cluster or a request is served, or why not. Change nothing.
 

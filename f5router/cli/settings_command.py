@@ -98,6 +98,27 @@ class SettingsGroup(click.Group):
             _format_groups(formatter, OPTIONS.values())
 
 
+_KINDS = (("route", "routes", "rt"), ("ingress", "ingresses", "ing"), ("ingressroute", "ingressroutes"),
+          ("service", "services", "svc"), ("node", "nodes", "no"))
+"""Names of each kind: singular, plural, and the short one of `oc api-resources`."""
+
+
+class KindGroup(click.Group):
+    """Group with a command for each kind, whose names and forms are those of kubectl: `rt`, `route/NAME`."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by any name of its kind."""
+        alike = next((names for names in _KINDS if cmd_name.lower() in names), ())
+        return next((self.commands[name] for name in (cmd_name, *alike) if name in self.commands), None)
+
+    def resolve_command(self, ctx: click.Context,
+                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve KIND/NAME as KIND NAME."""
+        kind, slash, name = args[0].partition("/")
+        split = [kind, name] if slash and self.get_command(ctx, kind) else [args[0]]
+        return super().resolve_command(ctx, [*split, *args[1:]])
+
+
 class SettingFlag(click.Option):
     """Flag of a setting."""
 

@@ -92,6 +92,32 @@ def test_get_routes_for_programs(site):
     assert [member["address"] for member in route["pool"]["members"]] == ["10.1.1.1", "10.1.1.2"]
 
 
+@rows(("arguments", "lines"), [
+    (("routes", "a"), ["route/shop/a"]),
+    (("route", "shop/a", "bank/late"), ["route/bank/late", "route/shop/a"]),
+    (("rt/shop/b",), ["route/shop/b"]), (("routes", "-n", "bank", "-A", "site"), ["ingress/shop/site"]),
+    (("routes", "-n", "bank"), ["ingressroute/bank/branch", "route/bank/late"])])
+def test_get_routes_by_name(site, arguments, lines):
+    """With the names that kubectl takes."""
+    result = invoke(site, "get", *arguments, "-o", "name")
+    assert (result.exit_code, result.stdout.splitlines()) == (0, lines)
+
+
+@rows(("arguments", "status", "text"), [
+    (("-n", "nothing"), 0, "No resources found in nothing namespace.\n"),
+    (("nothing",), 1, "No Route 'nothing': `f5router explain route NAMESPACE/NAME` says why\n"),
+    (("-n", "bank", "a"), 1, "No Route 'a': `f5router explain route NAMESPACE/NAME` says why\n")])
+def test_get_nothing(site, arguments, status, text):
+    result = invoke(site, "get", "routes", *arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (status, "", text)
+
+
+@pytest.mark.parametrize("arguments", [("rt", "shop/a"), ("routes", "shop/a"), ("route/shop/a",),
+                                       ("ing", "shop/site"), ("no/node-1",)])
+def test_explain_by_the_names_of_kubectl(site, arguments):
+    assert invoke(site, "explain", *arguments).exit_code == 0
+
+
 def test_explain_a_route_that_is_served(site):
     result = invoke(site, "explain", "route", "shop/a")
     assert result.exit_code == 0
