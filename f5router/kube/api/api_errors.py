@@ -108,6 +108,8 @@ def reason(exc: BaseException) -> str:
             return words
     if text := failures.words(chain):
         return text
+    if any(isinstance(link, wire.ConnectTimeoutError) for link in chain):  # NewConnectionError is one, too
+        return "no connection within the time-out"
     return "the reply is cut off, or is not JSON" if isinstance(exc, ValueError) else "no usable reply"
 
 
@@ -117,7 +119,6 @@ _WORDS = (
     (wire.LocationValueError, "the server of the kubeconfig is no URL, such as "
                               "https://master.example.com:8443"),
     (wire.ReadTimeoutError, "no reply within the time-out"),
-    (wire.ConnectTimeoutError, "no connection within the time-out"),
     (wire.IncompleteRead, "the reply was cut off"),
 )
 

@@ -17,6 +17,14 @@ def tls(why: str) -> ssl.SSLError:
     return error
 
 
+def refused() -> wire.NewConnectionError:
+    """Return the exception for a port on which nobody listens."""
+    try:
+        raise wire.NewConnectionError(POOL, "Failed to establish a new connection") from REFUSED
+    except wire.NewConnectionError as exc:
+        return exc
+
+
 POOL = "HTTPSConnection(host='a', port=1)"
 REFUSED = ConnectionRefusedError(111, "Connection refused")
 
@@ -43,6 +51,7 @@ def test_words(error, words):
                  id="name"),
     pytest.param(wire.ReadTimeoutError(POOL, "/", "x"), "no reply within the time-out", id="read"),
     pytest.param(wire.ConnectTimeoutError("x"), "no connection within the time-out", id="connect"),
+    pytest.param(refused(), "Connection refused", id="refused"),
     pytest.param(wire.HTTPError("<object at 0x7f00>"), "no usable reply", id="unknown"),
     pytest.param(ValueError("x"), "the reply is cut off, or is not JSON", id="not JSON"),
 ])
