@@ -221,7 +221,9 @@ def read_health(client: Client, pool: str) -> Mapping[tuple[str, int], str]:
     health: dict[tuple[str, int], str] = {}
     for _, values in _entries(reply):
         enabled = _text(values, "status.enabledState") in ("enabled", "")
-        state = _HEALTH.get(_text(values, "status.availabilityState")) if enabled else "disabled"
+        checking = _text(values, "monitorStatus") == "checking"  # no result yet: nobody knows
+        availability = "unknown" if checking else _text(values, "status.availabilityState")
+        state = _HEALTH.get(availability) if enabled else "disabled"
         address = ltm_codec.member_address({"address": _text(values, "addr")})
         if address and state:
             health[address, _number(values, "port")] = state

@@ -117,10 +117,11 @@ def test_health():
         "e": entry(addr="10.1.0.5", port=80, status_availabilityState="offline",
                    status_enabledState="disabled"),
         "f": entry(addr="10.1.0.6", port=80, status_availabilityState="new"),
+        "h": entry(addr="10.1.0.8", port=80, status_availabilityState="offline", monitorStatus="checking"),
         "g": entry(tmName="/P/folder/x", status_availabilityState="available")}})
     assert statistics.read_health(client, "/P/folder/x") == {
         ("10.1.0.1", 80): "up", ("10.1.0.2", 80): "down", ("fd00::1", 443): "unchecked",
-        ("10.1.0.4", 80): "disabled", ("10.1.0.5", 80): "disabled"}
+        ("10.1.0.8", 80): "unchecked", ("10.1.0.4", 80): "disabled", ("10.1.0.5", 80): "disabled"}
     assert client.paths == ["/mgmt/tm/ltm/pool/~P~folder~x/members/stats"]
 
 
