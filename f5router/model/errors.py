@@ -160,8 +160,8 @@ class BigIPError(RouterError):
         method, path: the request, without host, query or body.
         status: HTTP status, 0 without a reply.
         code: TMOS message number such as "01070265", or "".
-        text: the device's own words, at most 256 characters; the title of an HTML page. All that may be a
-            part of a key is redacted, except `own`.
+        text: the device's own words, at most 256 characters besides `own`; the title of an HTML page. All
+            that may be a part of a key is redacted, except `own`.
         may_have_applied: True for a write that may have been applied nevertheless: read before repeating.
     """
 
@@ -333,7 +333,7 @@ def _excerpt(text: str, own: str = "") -> str:
     """Shorten a reply: one line, key material redacted but for a part of ours, HTML reduced to its title."""
     text = _title(text) if _is_page(text) else text
     redacted = own.join(map(redact_keys, text.split(own))) if own else redact_keys(text)
-    return " ".join(redacted.split())[:EXCERPT]
+    return " ".join(redacted.split())[:EXCERPT + len(own)]
 
 
 def redact_keys(text: str) -> str:

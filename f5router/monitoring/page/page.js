@@ -362,7 +362,7 @@ function chain(route) {
   columns.push([{kind: "Pool", lines: [leaf(pool.path), pool.members.length ? plural(pool.members.length, "member") : "no members"],
     bad: broken("pool"), from: leading.length ? leading : null}]);
   if (!pool.members.length) return columns;
-  const bad = (member) => member.state === "missing" || member.health === "down";
+  const bad = (member) => member.state === "missing" || ["down", "disabled"].includes(member.health);
   const sorted = [...pool.members].sort((a, b) => bad(b) - bad(a));
   const most = sorted.length > MOST_BOXES ? MOST_BOXES - 1 : MOST_BOXES;
   const members = sorted.slice(0, most).map((member) => ({kind: "Member", node: member,
