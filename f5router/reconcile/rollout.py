@@ -271,6 +271,8 @@ class Rollout:
                 seen.add(ref)
                 stack.extend(observed[ref].dependencies)
         missing = next((ref for ref in change.obj.dependencies if ref not in observed), None)
+        if missing is not None and self._obstacles.is_sent(missing):
+            return UNDER_WAY, missing
         return (None if missing is None else Refused(text=f"{missing} is not there")), None
 
     def _without_retained(self, changes: list[AnyChange], retained: RetentionTest) -> list[AnyChange]:

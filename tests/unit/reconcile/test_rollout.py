@@ -204,6 +204,13 @@ def test_what_needs_an_object_that_is_not_there():
     assert (str(error), on) == (f"{A.ref} is not there", None)
 
 
+def test_what_needs_an_object_whose_write_hangs_waits_for_it():
+    """Nobody has refused anything: a certificate that is uploaded slowly must not turn a status False."""
+    bench = Bench(create(rule("x", A)), is_sent=lambda ref: ref == A.ref)
+    assert bench.all() == []
+    assert unsent(bench) == {"x": (UNDER_WAY, A.ref)}
+
+
 def test_a_pool_is_created_without_a_monitor_that_is_not_there():
     bench = Bench(create(replace(A, monitor=CHECK.path)), update(replace(B, monitor=CHECK.path), B))
     assert bench.all() == [["+a"], ["=b"]]
