@@ -105,7 +105,7 @@ class ConfigSyncer:
         if self._first is None:
             self._first = self._last
 
-    def next_at(self) -> float | None:
+    def due_at(self) -> float | None:
         """Return when to look next; None if there is no reason to."""
         if self._first is not None:
             return wake_at(self._first, self._last, hold_off_s=self._timing.settle_s,
@@ -114,7 +114,7 @@ class ConfigSyncer:
 
     def due(self, now: float) -> bool:
         """Return True if it is time for a step."""
-        at = self.next_at()
+        at = self.due_at()
         return at is not None and at <= now
 
     def step(self) -> None:

@@ -59,15 +59,17 @@ class Controller:
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s,
                                      of_nodes=config.nodeport is not None)
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
-                               Takeover(cluster, reconciler, of_pods=not config.watch.nodeport), clock=clock)
+                               Takeover(cluster, reconciler, of_pods=not config.watch.nodeport,
+                                        wake=self.inbox.wake),
+                               observe_interval_s=config.observe_interval_s, clock=clock)
         self.pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
         self.upkeep = Upkeep(config, reconciler, monitor, leads=lambda: self.replica.leads, timing=timing,
                              clock=clock)
         self.first_load = FirstLoad(reconciler, clock=clock)
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
-        self._must_take = True
-        """Changes of the cluster are taken at once: everything was listed. Before, nothing else is done."""
+        self._has_taken = False
+        """The first lists of the cluster were taken; before, the device is not read."""
         self._contended = False
         """Changes came in since the last rollout began."""
         self._began_at = 0.0
@@ -89,11 +91,15 @@ class Controller:
         self._started = False
         """True once the timers of what is done periodically are set."""
         self.signal.on_event = self._event_came
-        self.cluster.on_relisted = lambda: self.inbox.put(self._relisted)
         reconciler.rollouts.on_change, reconciler.on_report = self._record_change, self._report
         reconciler.on_begin, reconciler.on_end = self._pass_began, self._pass_ended
         reconciler.rollouts.portion, reconciler.rollouts.others_wait = self._portion, self._others_wait
         device.on_switch, device.pair.on_change = self._unit_switched, self._unit_found
+
+    @property
+    def observed_at(self) -> float | None:
+        """When the last reading of the whole device began, in monotonic seconds; None before the first."""
+        return self.upkeep.observed_at
 
     @property
     def device(self) -> Device:
@@ -129,37 +135,42 @@ class Controller:
         for message in self.inbox.take(wait_s):
             self._guarded(message)
         self.inquiries.answer()
-        now, reconciler = self._clock(), self.reconciler
-        if not self.cluster.synced() or self._backs_off(now):
+        if not self.cluster.synced():
             return
+        self.replica.update()
+        now = self._clock()
+        if self.reconciler.rollouts.trouble is not None:
+            if self.reconciler.is_passing or now < self.resumes_at():
+                return
+            self.reconciler.rollouts.trouble = None
         self.timers.fire(now)
         self._take_changes(now)
-        self._guarded(lambda: reconciler.work.step(STEP_S))
-        if not reconciler.work:
-            self._guarded(lambda: reconciler.background.step(STEP_S))
-        self._guarded(reconciler.dispatch)
-        if not self.replica.leads:
+        self._guarded(lambda: self.reconciler.work.step(STEP_S))
+        if self.replica.leads:
+            self.upkeep.check_drift(now)
+            self._guarded(self.reconciler.dispatch)
+        else:
             self.replica.follow()
-
-    def _backs_off(self, now: float) -> bool:
-        """True after trouble with the device until the back-off ends; requests under way end first."""
-        rollouts = self.reconciler.rollouts
-        if rollouts.trouble is not None and not self.reconciler.is_passing and now >= self.resumes_at():
-            rollouts.trouble = None
-        return rollouts.trouble is not None
 
     def next_turn_at(self) -> float:
         """Return when something is due if no message comes; -infinity if something is to be done now."""
         if not self.cluster.synced():
             return self._clock() + LISTING_S
-        reconciler = self.reconciler
-        if reconciler.rollouts.trouble is not None:
-            return math.inf if reconciler.is_passing else self.resumes_at()
-        if reconciler.work or reconciler.background or reconciler.can_go_on or (
-                self.replica.is_taking_over and reconciler.engine.has_changed_pools):
+        if self.reconciler.rollouts.trouble is not None:  # requests under way end first
+            return math.inf if self.reconciler.is_passing else self.resumes_at()
+        if self.replica.has_changed or self._is_busy():
             return -math.inf
-        at = self.timers.next_at()
-        return math.inf if at is None else at
+        takes_endpoints = self.reconciler.has_read or self.replica.is_taking_over
+        times = [self._events_at(), self.timers.next_at(), self.pace.due_at(
+            pending=self.cluster.has_endpoints()) if takes_endpoints else None]
+        if not self.replica.leads:
+            times = [self._events_due(), self.timers.next_at(), self.replica.due_at()]
+        return min((time for time in times if time is not None), default=math.inf)
+
+    def _is_busy(self) -> bool:
+        """True if there is something to do that needs no message."""
+        reconciler = self.reconciler
+        return bool(reconciler.work) or (self.replica.leads and reconciler.can_go_on)
 
     def _guarded(self, action: Callable[[], None]) -> None:
         """Do something; an error of it makes the loop back off, and read the device again."""
@@ -200,26 +211,17 @@ class Controller:
         """Take changed endpoints at once, and other changes between two rollouts, when they are due."""
         if (self.reconciler.has_read and self.replica.leads) or self.replica.is_taking_over:
             self._take_endpoints()
-            self.timers.wake(self.pace.next_at(pending=self.cluster.has_endpoints()), "endpoints")
-        if not (self.reconciler.work or self.reconciler.rollouts.current):
-            due = self._events_due()
-            if self._must_take or self.reconciler.engine.checks.news or (due is not None and due <= now):
-                self.take_events()
-        self.timers.wake(self._events_at(), "hold-off")
-
-    def _relisted(self) -> None:
-        """Take that everything was listed again that this router has asked for."""
-        if not self.cluster.relisted():
+        if self.reconciler.work or (self.reconciler.rollouts.current is not None and self.replica.leads):
             return
-        self._must_take = True
-        if self.replica.awaits_lists:
+        due = self._events_due()
+        if not self._has_taken or (due is not None and due <= now) or self.reconciler.engine.checks.news or (
+                self.replica.leads and self.held_deletes.is_listed()):
             self.take_events()
-            self.replica.lead()
 
     def take_events(self) -> None:
         """Begin to take what changed in the cluster."""
-        self._must_take, first = False, self.signal.take()
-        confirmed = self.held_deletes.has_list()  # before the drain, which has the changes of these lists
+        self._has_taken, first = True, self.signal.take()
+        confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
         self._record_services(delta)
         self._contended = self._contended or bool(delta)

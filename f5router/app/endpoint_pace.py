@@ -53,7 +53,7 @@ class EndpointPace:
             self._held.pop(service, None)
             self._held[service] = until
 
-    def next_at(self, *, pending: bool) -> float | None:
+    def due_at(self, *, pending: bool) -> float | None:
         """Return when the next drain is due, if no event comes before. Args: pending: endpoints are left."""
         if not pending:
             return None

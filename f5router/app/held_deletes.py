@@ -58,7 +58,7 @@ class HeldBack:
             self._guard.ask()
             self._cluster.relist()
 
-    def has_list(self) -> bool:
+    def is_listed(self) -> bool:
         """True if the second list is complete, and not yet used."""
         return (self._guard.since is not None and self._asked_for == self._guard.since
                 and self._cluster.relisted())
@@ -72,7 +72,7 @@ class HeldBack:
             return False
         self.ask(math.inf)
         end = time.monotonic() + timeout_s
-        while not self.has_list():
+        while not self.is_listed():
             if time.monotonic() >= end or stop.wait(POLL_S):
                 return False
         return True

@@ -34,7 +34,7 @@ def converge(
         return [reason]
     settling = controller.settling
     settling.finish()
-    if settling.syncer.next_at() is not None:
+    if settling.syncer.due_at() is not None:
         settling.syncer.step()
     reasons = [str(problem) for problem in controller.reconciler.verdicts.problems()]
     reasons += [f"way to the pods: {text}" for text in network_problems(controller)]

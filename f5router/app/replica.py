@@ -1,6 +1,7 @@
 """The part that a router has among its replicas: the leader writes, the others are ready to take over."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable
 
@@ -28,21 +29,32 @@ class Replica:
 
     def __init__(self, campaign: Campaign | None, cluster: ClusterWatcher, reconciler: Reconciler,
                  monitor: Monitor, reporter: StatusReporter, settling: Settling, backoff: PassBackoff,
-                 takeover: Takeover, *, clock: Callable[[], float]):
+                 takeover: Takeover, *, observe_interval_s: float, clock: Callable[[], float]):
         """Args: campaign: None for a router without replicas, which always leads."""
         self.campaign, self._cluster, self._reconciler, self._monitor = campaign, cluster, reconciler, monitor
         self._reporter, self._settling, self._backoff = reporter, settling, backoff
-        self.takeover, self._clock = takeover, clock
+        self.takeover, self._observe_interval_s, self._clock = takeover, observe_interval_s, clock
         self.is_elected = campaign is not None
         """True if there is an election."""
         monitor.health.follows = self.is_elected
         self.leads = campaign is None
         """True if the loop writes."""
         reconciler.follows = not self.leads
+        self.observed_at = float("-inf")
+        """When a follower last began to read the BIG-IP, in monotonic seconds."""
         self._is_warm = False
         """True for a router that has read the BIG-IP as a follower, since it last led."""
-        if campaign is not None:
-            campaign.on_change = lambda leads: reconciler.inbox.put(self._elected if leads else self._deposed)
+        self._lists_until: float | None = None
+        """End of the wait for new lists of the cluster; None for a router that has not been elected."""
+
+    @property
+    def has_changed(self) -> bool:
+        """True if leadership has begun or ended, and `update` is due."""
+        if self.campaign is None or self.leads == self.campaign.leads():
+            return False
+        if self.leads or self._lists_until is None:
+            return True
+        return self._clock() >= self._lists_until or self._cluster.relisted()
 
     @property
     def is_taking_over(self) -> bool:
@@ -55,51 +67,49 @@ class Replica:
         if self._is_warm and not (self.leads and self._reconciler.has_read):
             self.takeover.record(services)
 
-    # --- terms -----------------------------------------------------------------------------
-
-    def _elected(self) -> None:
-        """Read the BIG-IP and the cluster again, both at once: this router is to lead.
+    def update(self) -> None:
+        """Begin to lead, or to follow, as the election has decided. No pass is under way.
 
         A follower may not have noticed that its watches are dead. With an old view it would delete what is
         newer, and lead requests to addresses that other pods have by now. So it lists everything again first.
         """
-        self._reconciler.start_over()
-        self._backoff.block(0.0)
-        self._reconciler.timers.at(self._clock() + LISTS_S, "lists", self.lead)
-        self._cluster.relist()
-        self._reconciler.read()
-
-    @property
-    def awaits_lists(self) -> bool:
-        """True for an elected router until it leads."""
-        return self._reconciler.timers.when("lists") is not None
-
-    def lead(self) -> None:
-        """Begin to write: the cluster was listed again, or that takes too long."""
-        if not self._cluster.relisted():
-            log.warning("leading without a fresh list of the cluster", extra={"waited_s": LISTS_S})
-        self._reconciler.timers.cancel("lists")
-        self.leads = True
-        self._monitor.health.follows = False
-        self._reconciler.lead()
-        self._settling.record_write()  # the leader before may have ended between a write and its saving
-
-    def _deposed(self) -> None:
-        """Begin to follow: the term has ended."""
-        self._reconciler.timers.cancel("lists")
-        if not self.leads:
+        if self.campaign is None:
             return
-        self.leads = self._is_warm = False
-        self._reconciler.start_over()
-        self._monitor.health.follows = True
-        self.takeover.forget()
-        self._reporter.statuses.drop_requests()
-        self._reporter.forget()
+        if not self.campaign.leads():
+            self._lists_until = None  # elected again, it lists again
+        elif not self.leads and self._lists_until is None:
+            self._lists_until = self._clock() + LISTS_S
+            self._cluster.relist()
+        if not self.has_changed or (self._lists_until is None and not self.leads):
+            return
+        if not self.leads and not self._cluster.relisted():
+            log.warning("leading without a fresh list of the cluster", extra={"waited_s": LISTS_S})
+        self.leads = not self.leads
+        self._reconciler.start_over(follows=not self.leads)
+        self._monitor.health.follows = not self.leads
+        if self.leads:
+            self._backoff.block(0.0)
+            self._settling.record_write()  # the leader before may have ended between a write and its saving
+        else:
+            self.observed_at, self._is_warm = float("-inf"), False
+            self.takeover.forget()
+            self._reporter.statuses.drop_requests()
+            self._reporter.forget()
 
-    # --- as a follower ---------------------------------------------------------------------
+    def due_at(self) -> float:
+        """Return when a follower has something to do, if no event comes."""
+        if self.is_taking_over and self._reconciler.engine.has_changed_pools:
+            return -math.inf
+        if self._reconciler.reader.reading is not None:
+            return math.inf
+        return self.observed_at + self._observe_interval_s if self._lists_until is None else self._lists_until
 
     def follow(self) -> None:
-        """Forget what another router does, and stand for election once no write of this one is under way."""
+        """Keep up with the BIG-IP, and stand for election once nothing of an earlier term is under way."""
+        if self._reconciler.reader.reading is None and self._lists_until is None and (
+                self._clock() >= self.observed_at + self._observe_interval_s):
+            self.observed_at = self._clock()
+            self._reconciler.read(create_folder=False)
         self._reconciler.forget_changes()
         self._reporter.follow()
         if self.campaign is None or self.campaign.leads():
@@ -111,8 +121,6 @@ class Replica:
     def warmed_up(self) -> None:
         """Take the end of a reading as a follower: this router is ready to take over."""
         self._monitor.health.warmed_up = self._is_warm = True
-
-    # --- at the end ------------------------------------------------------------------------
 
     def hand_over(self, timeout_s: float) -> None:
         """End all writes, and let another router lead at once. Requests under way have some time to end."""

@@ -75,7 +75,7 @@ class Settling:
             return
         if (at := self.settles_at()) is not None and self._timers.when("settle") is None:
             self._timers.at(at, "settle", self._settle)
-        if (at := self.syncer.next_at()) is not None and self._timers.when("sync") is None:
+        if (at := self.syncer.due_at()) is not None and self._timers.when("sync") is None:
             self._timers.at(at, "sync", self._sync)
 
     def settles_at(self) -> float | None:
@@ -167,7 +167,7 @@ class Settling:
     def _sync(self) -> None:
         """Make a step of config sync, if it is due and no save runs."""
         now = self._clock()
-        if self._timers is None or (at := self.syncer.next_at()) is None:
+        if self._timers is None or (at := self.syncer.due_at()) is None:
             return
         if at > now or self._is_saving or self._is_syncing:
             self._timers.at(max(at, now + AGAIN_S if at <= now else at), "sync", self._sync)

@@ -138,14 +138,14 @@ def _uploader(config: Config, ssh: SSHSettings, permit: WritePermit,
     return SSHUploader(ssh, permit=permit, newest=newest, before_write=before_write)
 
 
-def build_campaign(config: Config, stack: ExitStack) -> Campaign | None:
+def build_campaign(config: Config, wake: Callable[[], None], stack: ExitStack) -> Campaign | None:
     """Build and start the candidate of a Config; None without leader election.
 
     The stack ends it: last of all if this is the first thing that is built, when nothing writes any more.
     """
     if config.lease is None:
         return None
-    campaign = Campaign(lease_connection(config.kube, config.lease.timing), config.lease)
+    campaign = Campaign(lease_connection(config.kube, config.lease.timing), config.lease, on_change=wake)
     stack.callback(campaign.stop)
     campaign.start()
     return campaign

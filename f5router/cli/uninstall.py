@@ -49,9 +49,7 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
     """
     with ExitStack() as stack:
         changed = threading.Event()
-        campaign = None if dry_run else build_campaign(config, stack)
-        if campaign is not None:
-            campaign.on_change = lambda leads: changed.set()
+        campaign = None if dry_run else build_campaign(config, changed.set, stack)
         device = build_device(config, stack, timing=timing, permit=write_permit(config, campaign),
                               everything=True)
         try:
@@ -155,7 +153,7 @@ class _Removing:
         reasons = self._remove({change.ref for change in shown})
         self._device.remove_left(self._device.installed_files())
         self._settling.finish()
-        if self._settling.syncer.next_at() is not None:
+        if self._settling.syncer.due_at() is not None:
             self._settling.syncer.step()
         return reasons
 

@@ -74,9 +74,7 @@ class ClusterWatcher:
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}
         self._relist_due = False
-        """True if `on_relisted` is to be called once `relisted`."""
-        self.on_relisted: Callable[[], None] = lambda: None
-        """Called from the thread of a watch after `relist`, when everything is listed that it asks for."""
+        """True if `on_change` is to be called once `relisted`."""
         self._threads = [
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
@@ -350,10 +348,8 @@ class ClusterWatcher:
 
     def _listed(self, source: Source) -> None:
         first_of_dispensable = self._kinds.record_list(source)
-        if first_of_dispensable:
+        if first_of_dispensable or (self._relist_due and self.relisted()):
             self._changed()
-        if self._relist_due and self.relisted():
-            self.on_relisted()
         self._begin()
 
     def _problem(self, source: Source, problem: str) -> None:

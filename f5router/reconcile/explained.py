@@ -106,6 +106,11 @@ class Explained:
         changed, self._opened_changed = self._opened_changed, set()
         return changed
 
+    @property
+    def has_opened_changed(self) -> bool:
+        """True if `take_opened_changed` would return something."""
+        return bool(self._opened_changed)
+
     def distrust_replies(self) -> None:
         """Record that the generations in replies differ from the generations in readings."""
         self._trusts_replies = self._opens_agree = False
@@ -119,20 +124,12 @@ class Explained:
         """True if a look may learn the generations that own writes have given."""
         return bool(self._unknown)
 
-    @property
-    def has_unchecked(self) -> bool:
-        """True if the names of Rules may be compared: the router has written some."""
-        return any(holder.kind == Policy.KIND for holder in self._unchecked)
-
-    def begin_look(self, *, whole: bool = False, names: bool = False) -> Extent:
-        """Return what to read.
-
-        Args: whole: all kinds, not only those with unknown generations; names: also of Rules and records.
-        """
+    def begin_look(self, *, whole: bool) -> Extent:
+        """Return the kinds to read. Args: whole: all kinds, not only kinds with unknown generations."""
         self._replies().forget(self._since_look)
         self._since_look = set()
         kinds = generations.KINDS if whole else frozenset(ref.kind for ref in self._unknown)
-        return Extent(kinds, sorted(self._unchecked) if names else ())
+        return Extent(kinds, sorted(self._unchecked))
 
     def compare(self, extent: Extent, look: Look) -> tuple[set[Ref], bool]:
         """Return the REST objects that somebody else has changed; True if only replies have told so.

@@ -58,9 +58,7 @@ class Reconciler:
             slice_s: a rollout that others wait for ends after this long.
         """
         self.engine, self.device, self._clock = engine, device, clock
-        self.inbox, self.timers = inbox or Inbox(), Timers()
-        self.work, self.background = Work(), Work()
-        """Computations that rollouts wait for, and those that disturb nothing."""
+        self.inbox, self.work, self.timers = inbox or Inbox(), Work(), Timers()
         for unit in device.pair.units:
             unit.dispatcher.deliver = self.inbox.put
         reference = weakref.ref(engine)  # else the device, with cycles of its own, would keep it
@@ -245,11 +243,7 @@ class Reconciler:
     # --- the loop's part --------------------------------------------------------------------
 
     def dispatch(self) -> None:
-        """Send what may be sent now, and report what has settled; a follower only reads."""
-        if self.follows:
-            if self._may_follow:
-                self.read(create_folder=False)
-            return
+        """Send what may be sent now, and report what has settled."""
         if self.rollouts.trouble is None:
             if self.has_read:
                 self.rebuild_pools()
@@ -277,17 +271,10 @@ class Reconciler:
     @property
     def can_go_on(self) -> bool:
         """True if `dispatch` has something to do that needs no message."""
-        if self.follows:
-            return self._may_follow
         return self.rollouts.trouble is None and bool(
             self.engine.has_changed_pools or self._may_report()
             or (self.rollouts.current is None and self.reader.reading is None and not self.rollouts.is_asking
                 and (self.reader.reason or self.rollouts.is_due)))
-
-    @property
-    def _may_follow(self) -> bool:
-        """True if a follower is to read the device now."""
-        return bool(self.reader.reason) and self.reader.reading is None and self.rollouts.trouble is None
 
     @property
     def is_idle(self) -> bool:
@@ -327,27 +314,11 @@ class Reconciler:
         self._begin()
         self.reader.begin(create_folder=create_folder)
 
-    def start_over(self) -> None:
-        """Begin to follow another router, or to wait for the lists of a new leader: forget what is known."""
-        self.follows, self.has_read, self.rollouts.trouble, self.is_passing = True, False, None, False
+    def start_over(self, *, follows: bool) -> None:
+        """Begin to write, or to follow another router: what is known is out of date."""
+        self.follows, self.has_read, self.rollouts.trouble, self.is_passing = follows, False, None, False
         self.reader.drop()
-        self.must_read("another router has written")
-
-    def lead(self) -> None:
-        """Begin to write. A reading that began since `start_over` counts if it has found the folder."""
-        self.follows = False
-        if self.reader.reading is not None:
-            return
-        if not self.device.folder:
-            self.must_read("its folder is to be created")
-        if not self.reader.reason:
-            self._begin()
-            self.work.add(self._compare_read())
-
-    def _compare_read(self) -> Steps[None]:
-        yield
-        if not self.follows:
-            self.compare_all()
+        self.must_read("this router follows" if follows else "this router begins to lead")
 
     def take_facts(self, facts: DeviceFacts) -> None:
         """Take the changes that waited for facts."""

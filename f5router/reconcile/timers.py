@@ -1,15 +1,10 @@
 """Times at which the loop has something to do, on one heap."""
 
 import heapq
-import math
 from collections.abc import Callable, Hashable
 from itertools import count
 
 Action = Callable[[], object]
-
-
-def _nothing() -> None:
-    """Do nothing: the loop looks at everything after each timer."""
 
 
 class Timers:
@@ -25,13 +20,6 @@ class Timers:
         number = next(self._number)
         self._set[name] = when, number, action
         heapq.heappush(self._heap, (when, number, name))
-
-    def wake(self, when: float | None, name: Hashable) -> None:
-        """Let the loop look at a time what may be done then. Args: when: None for at no time."""
-        if when is None or when == math.inf:
-            self.cancel(name)
-        elif self.when(name) != when:
-            self.at(when, name, _nothing)
 
     def cancel(self, name: Hashable) -> None:
         """Forget a timer, if it is set."""

@@ -1,5 +1,7 @@
 """The periodic reading of the BIG-IP: it finds drift, judges nothing that is newer, and delays no change."""
 
+import math
+
 import pytest
 
 from tests import manifests
@@ -89,7 +91,7 @@ def test_generations_are_a_hint(lab, serving):
         before = len(selected(lab))
         lab.later(45)
         controller.inbox.wake()
-        until(lambda: len(selected(lab)) > before and not controller.upkeep.hint.is_looking
+        until(lambda: len(selected(lab)) > before and controller.upkeep.hint.due_at() < math.inf
               and controller.next_turn_at() > lab.clock())
         until(lambda: not controller.upkeep.drift.is_active and controller.next_turn_at() > lab.clock())
         return len(reads(lab)) - len(selected(lab))
@@ -145,14 +147,3 @@ def test_reading_that_fails(lab, router):
     lab.clear()
     lab.bigip.release()
     router.wait(lambda: lab.writes() == [("PATCH", f"/mgmt/tm/{path}")])
-
-
-def test_a_stop_does_not_wait_for_a_reading(lab, router):
-    """Nobody needs its result: neither of a periodic one, nor of one that is to end a doubt."""
-    hold_reading(lab, router)
-    lab.bigip.inject("hold", method="GET", path=LAST)
-    router.router.inbox.put(lambda: router.router.reconciler.must_read("a test"))
-    until(lambda: lab.bigip.held == 2)
-    router.stop()
-    router.router.close()
-    assert lab.bigip.held == 2

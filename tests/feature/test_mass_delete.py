@@ -147,7 +147,7 @@ def test_the_second_list_confirms_nothing_of_its_own(full):
     assert len(held) == 31
     router.held_deletes.ask(math.inf)
     empty_lists(full.kube, "Route")
-    until(router.held_deletes.has_list)
+    until(router.held_deletes.is_listed)
     router.reconcile_once()
     assert (served(full), served(full, "bank", 20)) == (0, 20)
     assert router.reconciler.guard.held.isdisjoint(held)
@@ -218,7 +218,7 @@ def test_a_kill_while_deletes_are_held_back(full, confirmed):
     assert len(killed.reconciler.guard.held) == 31
     if confirmed:
         killed.held_deletes.ask(math.inf)
-        until(killed.held_deletes.has_list)
+        until(killed.held_deletes.is_listed)
         full.bigip.inject("drop-request", method="PATCH", path=DRAFTS, times=None)  # a list without Rules
         full.bigip.inject("drop-request", method="DELETE", times=None)
         with pytest.raises(Unreachable):

@@ -118,32 +118,6 @@ def test_a_unit_that_is_standby_is_not_written_to(lab, joined, replicas):
     assert joined.written(before) == []
 
 
-def test_the_device_is_read_while_the_cluster_is_listed(lab, replicas):
-    """Nothing but members is written before both have ended; nothing is read twice."""
-    def readings() -> list:
-        return [entry for entry in lab.bigip.log if entry.method == "GET"
-                and entry.path == "/mgmt/tm/ltm/pool" and "$select" not in entry.query]
-
-    lab.apply(manifests.route("a"))
-    first = replicas(**LONG)
-    until(lambda: admitted(lab, "a"))
-    second = replicas(**LONG)
-    until(second.is_ready)
-    reader = second.router.reconciler.reader
-    lab.kube.inject("hold", times=None, method="list", path="/v1/endpointslices")
-    lab.clear()
-    first.stop()
-    until(lambda: readings() and reader.reading is None and not reader.reason)
-    lab.apply(manifests.route("new", host="new.example.com"))
-    until(lambda: second.router.cluster.route(Key("shop", "new")))
-    assert (second.leads(), second.router.replica.leads, written(lab)) == (True, False, [])
-    before = readings()
-    lab.kube.clear_faults()
-    lab.kube.release()
-    until(lambda: admitted(lab, "new"))
-    assert readings() == before
-
-
 def test_node_ports_wait_for_the_reading(lab, replicas, hold):
     """Their members follow all Nodes, which a look at one Service does not show."""
     lab.kube.delete("EndpointSlice", "shop", "web-1")

@@ -184,7 +184,7 @@ def syncer(sync: Sync, clock: Clock, mode: str = "push", active=lambda: None) ->
 
 def run_until(syncing: ConfigSyncer, clock: Clock, end: float) -> None:
     """Do every step that is due."""
-    while (at := syncing.next_at()) is not None and at <= end:
+    while (at := syncing.due_at()) is not None and at <= end:
         clock.now = max(clock.now, at)
         syncing.step()
     clock.now = end
@@ -193,16 +193,16 @@ def run_until(syncing: ConfigSyncer, clock: Clock, end: float) -> None:
 def test_a_series_of_changes_is_one_sync():
     clock, sync = Clock(), Sync(pending())
     syncing = syncer(sync, clock)
-    assert syncing.next_at() is None
+    assert syncing.due_at() is None
     for clock.now in range(5):
         syncing.changed()
-    assert syncing.next_at() == 4 + SyncTiming().settle_s
-    clock.now = syncing.next_at()
+    assert syncing.due_at() == 4 + SyncTiming().settle_s
+    clock.now = syncing.due_at()
     syncing.step()
     assert (sync.pushed, syncing.in_sync) == (1, False)
     sync.answer = SyncStatus("In Sync")
     run_until(syncing, clock, 60)
-    assert (sync.pushed, syncing.in_sync, syncing.next_at()) == (1, True, None)
+    assert (sync.pushed, syncing.in_sync, syncing.due_at()) == (1, True, None)
 
 
 def test_a_sync_that_changes_nothing_is_told_and_tried_again_later(caplog):
@@ -213,7 +213,7 @@ def test_a_sync_that_changes_nothing_is_told_and_tried_again_later(caplog):
     assert (sync.pushed, caplog.records) == (1, [])
     run_until(syncing, clock, SyncTiming().patience_s + 30)
     assert [record.problem for record in caplog.records] == ["started, but changes are pending still"]
-    for end in (syncing.next_at(), 1000):  # also while the next sync is under way
+    for end in (syncing.due_at(), 1000):  # also while the next sync is under way
         run_until(syncing, clock, end)
         assert syncing.state == "started, but changes are pending still"
     assert 2 <= sync.pushed <= 1000 / (SyncTiming().patience_s + SyncTiming().problem_s) + 1
@@ -229,7 +229,7 @@ def test_a_conflict_is_told_once_and_its_end(caplog):
     run_until(syncing, clock, 700)
     assert [record.getMessage() for record in caplog.records] == ["config sync of the BIG-IP",
                                                                   "problem resolved"]
-    assert (sync.pushed, syncing.next_at()) == (0, None)
+    assert (sync.pushed, syncing.due_at()) == (0, None)
 
 
 def test_a_unit_that_is_not_active_any_more_pushes_nothing(caplog):
@@ -261,4 +261,4 @@ def test_a_role_without_the_right_is_told_a_busy_device_asked_again(caplog):
 def test_off_looks_at_nothing():
     syncing = syncer(Sync(pending()), Clock(), mode="off")
     syncing.changed()
-    assert syncing.next_at() is None
+    assert syncing.due_at() is None

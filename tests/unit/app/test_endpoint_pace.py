@@ -41,7 +41,7 @@ def test_a_change_that_waited_for_its_service_as_well_waits_no_longer(clock):
     assert pace.begin()
     assert pace.is_held(WEB)
     pace.end(pending=True)
-    due = pace.next_at(pending=True)
+    due = pace.due_at(pending=True)
     assert due is not None
     assert due <= clock.now + 0.002
     clock.now = due
@@ -52,18 +52,18 @@ def test_a_change_that_waited_for_its_service_as_well_waits_no_longer(clock):
 def test_when_the_next_drain_is_due(clock):
     signal = EventSignal(clock)
     pace = EndpointPace(signal, hold_off_s=HOLD_OFF_S, clock=clock)
-    assert pace.next_at(pending=False) is None
+    assert pace.due_at(pending=False) is None
     pace.record({WEB})
     held_until = clock.now + HOLD_OFF_S
-    assert pace.next_at(pending=False) is None, "nothing waits for the Service"
+    assert pace.due_at(pending=False) is None, "nothing waits for the Service"
     clock.now += 0.02
     signal.notify()
-    assert pace.next_at(pending=False) is None, "what came is no change of endpoints"
-    assert pace.next_at(pending=True) == held_until
+    assert pace.due_at(pending=False) is None, "what came is no change of endpoints"
+    assert pace.due_at(pending=True) == held_until
     pace.record({Key("shop", "other")})
     clock.now = held_until
     assert pace.begin() is False
-    assert pace.next_at(pending=True) == held_until + 0.02
+    assert pace.due_at(pending=True) == held_until + 0.02
 
 
 def test_nothing_is_remembered_of_services_that_were_quiet_since(clock):
@@ -95,7 +95,7 @@ def test_it_keeps_the_pace_and_nothing_waits_longer_than_the_hold_off(changes):
         pace.record(ready)
 
     def sleep_until(end: float) -> None:
-        while (due := pace.next_at(pending=bool(waiting))) is not None and due <= end:
+        while (due := pace.due_at(pending=bool(waiting))) is not None and due <= end:
             clock.now = max(clock.now, due)
             drain()
         clock.now = max(clock.now, end)

@@ -69,7 +69,7 @@ def test_nothing_is_requested_while_nothing_is_held_back():
     assert router.held.ask_at() is None
     router.held.ask(1e9)
     router.cluster.complete = True
-    assert (router.cluster.requests, router.held.has_list(), router.held.reason()) == (0, False, "")
+    assert (router.cluster.requests, router.held.is_listed(), router.held.reason()) == (0, False, "")
 
 
 def test_the_second_list_is_requested_once_and_not_at_once():
@@ -89,12 +89,12 @@ def test_only_a_complete_list_that_was_requested_counts():
     router = Router()
     router.cluster.complete = True
     router.hold(FIRST, now=100.0)
-    assert not router.held.has_list()
+    assert not router.held.is_listed()
     router.cluster.complete = False
     router.held.ask(200.0)
-    assert not router.held.has_list()
+    assert not router.held.is_listed()
     router.cluster.complete = True
-    assert router.held.has_list()
+    assert router.held.is_listed()
 
 
 def test_a_list_confirms_only_what_was_held_back_when_it_was_requested():
@@ -114,7 +114,7 @@ def test_deletes_that_are_held_back_later_need_a_list_of_their_own():
     router.cluster.complete = True
     router.held.confirm()
     router.hold(SECOND, now=300.0)
-    assert not router.held.has_list()
+    assert not router.held.is_listed()
     assert router.held.ask_at() == 300.0 + CONFIRM_S
     router.held.ask(400.0)
     router.held.confirm()

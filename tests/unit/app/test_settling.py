@@ -58,7 +58,7 @@ class Syncer:
     def changed(self):
         self.changes += 1
 
-    def next_at(self):
+    def due_at(self):
         return self.at
 
     def step(self):

@@ -4,16 +4,15 @@ import math
 
 import pytest
 
-from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
+from f5router.icontrol.beside import Reading
 from f5router.icontrol.generations import KINDS, Look, NotSelected, Replies
 from f5router.model.errors import Unreachable
 from f5router.model.ltm import Policy, Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import UPDATE, Change
-from f5router.reconcile.drift_hint import FIRST_S, LEARN_S, SETTLED_S, DriftHint
+from f5router.reconcile.drift_hint import FIRST_S, SETTLED_S, DriftHint
 from f5router.reconcile.explained import Explained
 from f5router.reconcile.reading_pace import ReadingPace
-from f5router.reconcile.timers import Timers
 
 A, POLICY = Pool("/P/a"), Policy("/P/openshift_insecure_routes")
 
@@ -26,43 +25,36 @@ class Looks:
     """A DriftHint, and what it reads."""
 
     def __init__(self, clock, *, period_s: float = 45, limit_s: float = 300, share=math.inf, read=True):
-        self.clock, self.begun, self.replies, self.hints = clock, [], Replies(), 0
-        self.timers = Timers()
+        self.clock, self.begun, self.replies = clock, [], Replies()
         explained = Explained(lambda ref: False, tuple, lambda: self.replies)
-        self.hint = DriftHint(self._read, explained, limit_s=limit_s, timers=self.timers, clock=clock,
+        self.hint = DriftHint(self._begin, explained, limit_s=limit_s, clock=clock,
                               pace=ReadingPace("names", period_s, share))
-        self.hint.on_hint = self._hinted
         if read:
             self.read(generations(a=1))
 
-    def _read(self, extent, then) -> None:
+    def _begin(self, extent) -> Reading:
         self.begun.append(extent)
-        self._then = then
-
-    def _hinted(self) -> None:
-        self.hints += 1
+        self.future = Reading()
+        return self.future
 
     def read(self, answer: dict) -> None:
         self.hint.begin_reading()
         self.hint.take_reading(answer)
 
     def look(self, answer, *, meanwhile=lambda: None, cpu_s: float = 0.0) -> bool:
-        """Let the next look have this answer; returns True if it leads to a hint."""
-        before, begun = self.hints, len(self.begun)
-        while len(self.begun) == begun:
-            self.clock.now = max(self.clock.now, self.timers.next_at())
-            self.timers.fire(self.clock.now)
-        assert (self.hint.is_looking, self.hints) == (True, before), "nothing was read yet"
+        """Return what a reading with this answer leads to."""
+        self.clock.now = max(self.clock.now, self.hint.due_at())
+        assert not self.hint.check(self.clock.now)
+        assert not self.hint.check(self.clock.now), "nothing was read yet"
+        assert self.hint.due_at() == math.inf
         meanwhile()
-        job = Job(Dispatcher(1), lambda: None, lambda job: None, Lane.BESIDE)
-        job.cpu_s = cpu_s
+        self.future.cpu_s = cpu_s
         if isinstance(answer, Exception):
-            job.error = answer
+            self.future.set_exception(answer)
         else:
-            job.result = Look(answer)
-        self._then(job)
-        self.timers.fire(self.clock.now)
-        return self.hints > before
+            self.future.set_result(Look(answer))
+        assert self.hint.due_at() == -math.inf
+        return self.hint.check(self.clock.now)
 
     def write(self, obj=A, generation: int | None = None) -> None:
         self.replies.note("PATCH", f"{obj.KIND}/{obj.path.replace('/', '~')}", {"generation": generation})
@@ -70,9 +62,7 @@ class Looks:
 
     @property
     def wait_s(self) -> float:
-        """Time to the next look, infinite without one."""
-        at = self.timers.next_at()
-        return math.inf if at is None else at - self.clock.now
+        return self.hint.due_at() - self.clock.now
 
 
 @pytest.mark.parametrize(("after", "hint"), [
@@ -100,37 +90,28 @@ def test_times_at_rest(clock):
 
 
 def test_times_after_own_writes(clock):
-    """A look learns the generation at once, and once a second while writes go on; others put nothing off."""
+    """A short look learns the generation, soon after the last of several writes, but not often."""
     looks = Looks(clock, period_s=60)
     looks.look(generations(a=1))
     looks.write(generation=2)
     assert looks.wait_s == 60, "the reply shows the generation"
     looks.write()
-    assert looks.wait_s == 0
+    assert looks.wait_s == SETTLED_S
+    waits = []
+    for _ in range(30):
+        looks.write()
+        waits.append(looks.wait_s)
+        clock.now += 1
+    assert waits[:18] == [2] * 18
+    assert looks.hint.due_at() < clock.now
     assert not looks.look(generations(a=9))
     assert looks.begun[-1].kinds == {Pool.KIND}
+    assert looks.wait_s <= 60
     looks.write()
-    assert looks.wait_s == LEARN_S
-    looks.write()
-    assert looks.wait_s == LEARN_S
-    assert not looks.look(generations(a=12))
-    assert looks.wait_s == 60 - LEARN_S
-
-
-def test_times_of_looks_at_names(clock):
-    """Soon after the first of several writes of Rules, but a third of the period from one to the next."""
-    looks = Looks(clock, period_s=60)
-    looks.read({POLICY.ref: 1})
-    looks.look({POLICY.ref: 1})
-    looks.write(POLICY)
-    looks.look({POLICY.ref: 2})
-    assert not looks.begun[-1].holders
-    assert looks.wait_s == SETTLED_S
-    looks.look({})
-    assert (list(looks.begun[-1].holders), set(looks.begun[-1].kinds)) == ([POLICY.ref], set())
-    looks.write(POLICY)
-    looks.look({POLICY.ref: 3})
-    assert looks.wait_s == 20
+    assert looks.wait_s == 20, "a third of the period from look to look"
+    clock.now += 30
+    looks.look(generations(a=12))
+    assert looks.begun[-1].kinds == KINDS, "the next look at everything is not far"
 
 
 def test_a_reading_that_overtakes_a_look(clock):
@@ -145,7 +126,7 @@ def test_a_look_that_fails(clock):
     looks = Looks(clock)
     looks.write()
     assert not looks.look(Unreachable())
-    assert looks.wait_s == LEARN_S
+    assert looks.wait_s < 45
     assert not looks.look(generations(a=2))
     assert looks.look(generations(a=3))
 
@@ -156,6 +137,8 @@ def test_wrong_hints_become_rare(clock):
         looks.hint.record_reading(right=False)
         waits.append(looks.wait_s)
     assert waits == [90, 180, 300, 300]
+    looks.write()
+    assert looks.wait_s == 100, "short looks are rarer, too"
     looks.hint.record_reading(right=True)
     assert looks.wait_s == FIRST_S
 
@@ -165,40 +148,10 @@ def test_a_right_hint_is_followed_by_a_look_soon(clock):
     looks = Looks(clock)
     looks.look(generations(a=2))
     looks.hint.record_reading(right=True, cost_s=0.1)
+    looks.write()
     assert looks.wait_s == FIRST_S
     looks.hint.record_reading(right=True, cost_s=2.0)
     assert looks.wait_s == 40
-    looks.write()
-    assert not looks.look(generations()), "what it shows waits, too"
-    assert looks.wait_s == 40
-    clock.now += 40
-    looks.timers.fire(clock.now)
-    assert looks.hints == 2
-
-
-def test_a_hint_is_void_after_a_reading(clock):
-    looks = Looks(clock)
-    looks.look(generations(a=2))
-    looks.hint.record_reading(right=True, cost_s=2.0)
-    looks.write()
-    looks.look(generations())
-    looks.read(generations())
-    clock.now += 40
-    looks.timers.fire(clock.now)
-    assert looks.hints == 1
-
-
-@pytest.mark.parametrize("wanted", [True, False])
-def test_no_look_while_none_is_wanted(clock, wanted):
-    """A reading of everything is due, or another router writes; the reading begins anew."""
-    looks = Looks(clock)
-    looks.hint.may_look = lambda: wanted
-    clock.now += 100
-    looks.timers.fire(clock.now)
-    assert len(looks.begun) == wanted
-    looks.hint.may_look = lambda: True
-    looks.read(generations(a=1))
-    assert looks.wait_s == (45 if wanted else FIRST_S)
 
 
 def test_replies_that_do_not_show_the_generation(clock):
@@ -209,7 +162,7 @@ def test_replies_that_do_not_show_the_generation(clock):
     looks.hint.record_reading(right=False)
     assert looks.wait_s == 45
     looks.write(generation=10)
-    assert looks.wait_s == 0
+    assert looks.wait_s == SETTLED_S
     assert not looks.look(generations(a=11))
 
 
@@ -221,9 +174,9 @@ def test_a_policy_that_was_changed_before_a_draft(clock):
         looks.write(POLICY)
         if number == 1:
             looks.look({POLICY.ref: 2})
-    for _ in range(2):
-        looks.timers.fire(clock.now)
-        assert looks.hints == 1
+    assert looks.hint.due_at() <= clock.now
+    assert looks.hint.check(clock.now)
+    assert not looks.hint.check(clock.now)
 
 
 def test_costly_looks_are_rare(clock):
@@ -245,4 +198,4 @@ def test_no_hints(clock, stop):
         assert not looks.look(NotSelected("no"))
     looks.write()
     looks.read(generations(a=1))
-    assert looks.wait_s == math.inf
+    assert looks.hint.due_at() == math.inf

@@ -80,7 +80,7 @@ class Site:
 
     def begin(self, *, whole: bool = True):
         """Begin a look; returns what it has read."""
-        extent = self.explained.begin_look(whole=whole, names=True)
+        extent = self.explained.begin_look(whole=whole)
         listed = parts(self.parts, extent.holders)
         return extent, Look({ref: number for ref, number in self.there.items() if ref.kind in extent.kinds},
                             {holder: frozenset(listed[holder]) for holder in extent.holders})
@@ -309,7 +309,7 @@ def test_a_reading_leaves_nothing_to_be_learned():
     site.parts.discard(rule(NAMES[0]).ref)
     site.read()
     assert not site.explained.has_unknown
-    assert not site.explained.begin_look(whole=True, names=True).holders
+    assert not site.explained.begin_look(whole=True).holders
     site.touch(POLICY.ref)
     assert site.look() == {POLICY.ref}
 
@@ -334,7 +334,7 @@ def test_a_write_without_a_generation_after_one_with_it():
     site.touch(POOLS[0].ref)
     site.explained.record(Change(UPDATE, POOLS[0], POOLS[0]))
     assert site.look() == set()
-    assert not site.explained.begin_look().kinds
+    assert not site.explained.begin_look(whole=False).kinds
 
 
 def test_a_write_while_parts_are_read():
