@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol, Self
 
-from f5router.admission import admission, validation
+from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, client_tls, edge, option_objects, pools, protection, route_tls, rules
@@ -32,16 +32,13 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref, common_path, shared
 from f5router.model.small import compact
-from f5router.model.texts import CERTIFICATE_NOT_USED, OPTION_WITHOUT_EFFECT, SECRET_NOT_READ, Problem
+from f5router.model.texts import OPTION_WITHOUT_EFFECT, Problem
 
 
 class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     """The part of config.Config that is used here."""
 
     def with_default_destination_ca(self, certificates: str) -> Self: ...
-
-    @property
-    def admission(self) -> admission.AdmissionPolicy: ...
 
     @property
     def static_routes(self) -> bool: ...
@@ -150,24 +147,13 @@ class _HostBuilder:
             self.faults[route.key] = fault
             self.uses[route.key] = self.close(evaluated) if route.exclusive else frozenset()
             return
-        if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
-            self._warn(route, CERTIFICATE_NOT_USED,
-                       "spec.tls.key: there is a key without a certificate; it is not used")
-        if route.secret and not self.config.admission.external:
-            self._warn(route, SECRET_NOT_READ,
-                       "spec.tls.externalCertificate: this router reads no Secrets; the certificate of the "
-                       "virtual server answers")
-        if termination in ("edge", "reencrypt") and route.minimum_tls != self._minimum_tls:
-            self._warn(route, OPTION_WITHOUT_EFFECT,
-                       "spec.tls: the host's oldest object with a certificate determines the minimum TLS "
-                       f"version: {self._minimum_tls or 'the version of the router'}")
-        for reason, text in option_objects.warnings(evaluated, self.admitted, self.config, self.facts):
+        for reason, text in (
+                *route_tls.certificate_warnings(evaluated, self._minimum_tls, self.config),
+                *option_objects.warnings(evaluated, self.admitted, self.config, self.facts),
+                *route_tls.secret_warnings(evaluated), *route_tls.pods_warnings(evaluated, self.config)):
             self._warn(route, reason, text)
-        self._warn_unread(evaluated)
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
-        if warning := route_tls.pods_warning(evaluated, self.config):
-            self._warn(route, *warning)
         if termination == "passthrough":
             used.add(self._passthrough(route, forward.pool))
         elif termination:
@@ -188,23 +174,14 @@ class _HostBuilder:
         if self.config.https_virtual is None and evaluated.termination:
             self.add_route(evaluated)
             return
-        self._warn_unread(evaluated)
+        for reason, text in route_tls.secret_warnings(evaluated):
+            self._warn(evaluated.route, reason, text)
         key, group = evaluated.route.key, self._full(names.PASSTHROUGH_GROUP)
         secure = self._any_rules(evaluated, names.SECURE_POLICY)
         self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
         self.undetermined |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
         if self.needs_exclusion and evaluated.termination:
             self.add(Record(group, self.host, names.EXCLUSION, frozenset({min(secure)})))
-
-    def _warn_unread(self, evaluated: EvaluatedRoute) -> None:
-        """Warn about Secrets that cannot be read."""
-        route = evaluated.route
-        if unread := evaluated.unread_certificate:
-            own = route.claim_namespace == route.key.namespace
-            self._warn(route, SECRET_NOT_READ, f"spec.tls.externalCertificate: {unread}" if own else
-                                               "spec.tls: the certificate of the host cannot be read")
-        if evaluated.unread_authority and route.pod_authority:
-            self._warn(route, SECRET_NOT_READ, f"{route.pod_authority.field}: {evaluated.unread_authority}")
 
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Return all Rules that a Route may have in a policy, whatever its path."""

@@ -3,11 +3,11 @@
 Source of secure-serverssl: F5Networks/k8s-bigip-ctlr, pkg/appmanager: setServerSslProfile.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.admission import AdmissionPolicy, EvaluatedRoute
 from f5router.admission.route_options import PROFILE, SECURE, Allowed, is_allowed
 from f5router.desired import baseline, pools
 from f5router.model import names, tls_names
@@ -15,11 +15,20 @@ from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Record, ServerSSL
 from f5router.model.objects import Ref
-from f5router.model.texts import OPTION_WITHOUT_EFFECT, UNVERIFIED_PODS, Problem
+from f5router.model.texts import (
+    CERTIFICATE_NOT_USED,
+    OPTION_WITHOUT_EFFECT,
+    SECRET_NOT_READ,
+    UNVERIFIED_PODS,
+    Problem,
+)
 
 
 class PodTLSSettings(baseline.BaselineSettings, Protocol):
     """The part of config.Config that is used here."""
+
+    @property
+    def admission(self) -> AdmissionPolicy: ...
 
     @property
     def default_destination_ca(self) -> str: ...
@@ -81,27 +90,58 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     return ""
 
 
-def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> Problem | None:
-    """Return the warning about the verification of a Route's pods; None without a warning."""
+def certificate_warnings(
+    evaluated: EvaluatedRoute, minimum: str, config: PodTLSSettings,
+) -> Iterator[Problem]:
+    """Yield the warnings about a Route's certificate and versions of TLS.
+
+    Args: minimum: the lowest version that the Route asks for which brings the host's certificate.
+    """
+    route, decrypted = evaluated.route, evaluated.termination in ("edge", "reencrypt")
+    if decrypted and route.tls and route.tls.key and not evaluated.key_pair:
+        yield Problem(CERTIFICATE_NOT_USED, (
+            "spec.tls.key: there is a key without a certificate; it is not used"))
+    if route.secret and not config.admission.external:
+        yield Problem(SECRET_NOT_READ, (
+            "spec.tls.externalCertificate: this router reads no Secrets; the certificate of the virtual "
+            "server answers"))
+    if decrypted and route.minimum_tls != minimum:
+        yield Problem(OPTION_WITHOUT_EFFECT, (
+            "spec.tls: the host's oldest object with a certificate determines the minimum TLS version: "
+            f"{minimum or 'the version of the router'}"))
+
+
+def secret_warnings(evaluated: EvaluatedRoute) -> Iterator[Problem]:
+    """Yield the warnings about Secrets of a Route that cannot be read."""
+    route = evaluated.route
+    if unread := evaluated.unread_certificate:
+        own = route.claim_namespace == route.key.namespace
+        yield Problem(SECRET_NOT_READ, f"spec.tls.externalCertificate: {unread}" if own else
+                                       "spec.tls: the certificate of the host cannot be read")
+    if evaluated.unread_authority and route.pod_authority:
+        yield Problem(SECRET_NOT_READ, f"{route.pod_authority.field}: {evaluated.unread_authority}")
+
+
+def pods_warnings(evaluated: EvaluatedRoute, config: PodTLSSettings) -> Iterator[Problem]:
+    """Yield the warnings about the verification of a Route's pods."""
     options = evaluated.route.options
     if named_profile(evaluated, config):
-        return None if options.verify_pods is None else Problem(OPTION_WITHOUT_EFFECT, (
-            f"metadata.annotations: {SECURE} has no effect beside {PROFILE}, whose profile decides"))
-    if options.server_profile:
-        return Problem(OPTION_WITHOUT_EFFECT, (
+        if options.verify_pods is not None:
+            yield Problem(OPTION_WITHOUT_EFFECT, (
+                f"metadata.annotations: {SECURE} has no effect beside {PROFILE}, whose profile decides"))
+    elif options.server_profile:
+        yield Problem(OPTION_WITHOUT_EFFECT, (
             f"metadata.annotations: {PROFILE} is {options.server_profile}, which the administrator has "
             f"not allowed for namespace {evaluated.route.key.namespace}; the default applies"))
-    if evaluated.termination == "reencrypt" and options.verify_pods is False:
-        if not config.unverified_pods:
-            return Problem(OPTION_WITHOUT_EFFECT, (
-                f"metadata.annotations: {SECURE} false has no effect: this router has pods verified"))
-        return Problem(UNVERIFIED_PODS, (
-            f"metadata.annotations: {SECURE} is false; the pods' certificates are not verified"))
-    if not evaluated.needs_default_ca or config.default_destination_ca:
-        return None
-    return Problem(UNVERIFIED_PODS, (
-        "spec.tls.destinationCACertificate: not set, and this router is configured to work without it; "
-        "the pods' certificates are not verified"))
+    elif evaluated.termination == "reencrypt" and options.verify_pods is False:
+        yield Problem(UNVERIFIED_PODS, (
+            f"metadata.annotations: {SECURE} is false; the pods' certificates are not verified"
+        )) if config.unverified_pods else Problem(OPTION_WITHOUT_EFFECT, (
+            f"metadata.annotations: {SECURE} false has no effect: this router has pods verified"))
+    elif evaluated.needs_default_ca and not config.default_destination_ca:
+        yield Problem(UNVERIFIED_PODS, (
+            "spec.tls.destinationCACertificate: not set, and this router is configured to work without it; "
+            "the pods' certificates are not verified"))
 
 
 def depends_on_service(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:

@@ -39,7 +39,7 @@ def evaluated(**how) -> EvaluatedRoute:
 def test_fault(config, how, fault, warned):
     text = route_tls.pods_fault(evaluated(**how), config)
     assert fault in text if fault else text == ""
-    assert bool(not text and route_tls.pods_warning(evaluated(**how), config)) == warned
+    assert bool(not text and [*route_tls.pods_warnings(evaluated(**how), config)]) == warned
 
 
 def test_several_services():
