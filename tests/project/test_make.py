@@ -1,6 +1,7 @@
 """The environment that the Makefile makes."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,14 +30,14 @@ def folder(tmp_path):
         shutil.copyfile(ROOT / name, tmp_path / name)
         os.utime(tmp_path / name, (0, 0))
     program(tmp_path / ".venv/bin/python", f'exec {sys.executable} "$@"')
-    for name in (".ready", ".tools"):
+    for name in (".ready", ".tests", ".tools"):
         (tmp_path / ".venv" / name).touch()
     return tmp_path
 
 
-def planned(folder: Path, *arguments: str, **variables: str) -> str:
-    """Return what make would do for the environment."""
-    return subprocess.run(["make", "--dry-run", "environment", *arguments], cwd=folder, check=True, text=True,
+def planned(folder: Path, *arguments: str, target: str = "environment", **variables: str) -> str:
+    """Return what make would do for the environment, or another target."""
+    return subprocess.run(["make", "--dry-run", target, *arguments], cwd=folder, check=True, text=True,
                           env={"PATH": os.environ["PATH"], **variables}, capture_output=True).stdout
 
 
@@ -53,6 +54,19 @@ def test_it_is_made_again_with_another_interpreter(folder, text):
     other = str(program(folder / "python", text))
     for told in (planned(folder, f"PYTHON={other}"), planned(folder, PYTHON=other)):
         assert told.index("sys.version_info") < told.index(f"{other} -m venv --clear")
+
+
+@pytest.mark.parametrize(("target", "extras"), [
+    ("demo", ["fakes"]),
+    ("test", ["fakes", "test"]),
+    ("bench", ["fakes", "test"]),
+    ("audit", ["fakes", "lock"]),
+])
+def test_a_target_installs_what_it_needs(folder, target, extras):
+    """The demo does without the linters and the tests' libraries."""
+    (folder / ".venv/.ready").unlink()
+    (folder / ".venv/.tests").unlink()
+    assert re.findall(r"--editable '\.\[(\w+)\]'", planned(folder, target=target)) == extras
 
 
 def test_one_that_will_not_do_changes_nothing(folder):
