@@ -10,6 +10,8 @@ from f5router.icontrol.dispatcher import Job, Lane
 from f5router.model.errors import BigIPError
 from f5router.plan.change import Plan
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.row import RowState
+from f5router.reconcile.table import Table
 
 STEP_S = 0.005
 LONGEST_S = 60.0
@@ -58,7 +60,13 @@ def next_retry(reconciler: Reconciler) -> float | None:
     """Return the time of the next attempt; -infinity if something is due, None if nothing is."""
     if not reconciler.is_idle:
         return -math.inf
-    return reconciler.table.next_due()
+    return next_due(reconciler.table)
+
+
+def next_due(table: Table) -> float | None:
+    """Return when time brings the next attempt; None if time alone brings none."""
+    return min((row.until for row in table.rows.values()
+                if row.state in (RowState.REFUSED, RowState.HELD) and row.until < math.inf), default=None)
 
 
 def take_events(router: Controller) -> None:

@@ -90,6 +90,8 @@ class ConfigSyncer:
         self._last = 0.0
         self._again_at: float | None = None
         self._waits_since: float | None = None
+        self._refusals = 0
+        """Looks in a row that the device refused: one odd refusal may pass at once."""
         self._lasting = ""
         """The problem that was logged and is not over."""
         self.in_sync: bool | None = None
@@ -131,7 +133,10 @@ class ConfigSyncer:
             decision = IN_SYNC  # the router of the active unit sees to it
         except BigIPError as exc:
             refused = isinstance(exc, Refused | AuthFailed)
+            self._refusals = self._refusals + 1 if refused else 0
             decision = Decision(wait=not refused, problem=f"not possible: {exc}")
+        else:
+            self._refusals = 0
         problem = self._follow(decision, now)
         self.state = problem or ("" if self.in_sync is None else
                                  "in sync" if self.in_sync else "a sync is under way")
@@ -163,5 +168,6 @@ class ConfigSyncer:
         self._lasting = decision.problem
         self._problems.update((), (decision.problem,) if decision.problem else ())
         if decision.problem:
-            self._again_at = now + self._timing.problem_s
+            self._again_at = now + (self._timing.refused.delay_s(self._refusals) if self._refusals
+                                    else self._timing.problem_s)
         return decision.problem

@@ -8,11 +8,13 @@ from f5router.app.controller import Controller
 from f5router.app.first_load import REFUSED_S, SYNC_S, wait_synced
 from f5router.app.timing import DEFAULT, Timing
 from f5router.model.cluster import Route
-from f5router.model.errors import UNCERTAIN_ERRORS, AuthFailed, BigIPError, Standby, Unsupported
+from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError, LoginRefused, Standby, Unsupported
 
 log = logging.getLogger(__name__)
 
 TRIES = 5
+"""Attempts, with a growing back-off between them. A refused password has one: each counts towards a locked
+account; so has a version of TMOS that is too old, and a unit that is a standby."""
 EVENTS_S = 10.0
 """How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
 
@@ -54,7 +56,7 @@ def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) 
             reason = f"BIG-IP {controller.config.bigip_names}: {exc}"
             if exc.may_have_applied:
                 controller.settling.record_write()
-            final = isinstance(exc, AuthFailed | Unsupported) or (
+            final = isinstance(exc, LoginRefused | Unsupported) or (
                 isinstance(exc, Standby) and not controller.device.pair.may_choose())
             if last or final or stop.wait(delay_s):
                 return reason

@@ -22,6 +22,8 @@ class SyncTiming:
     """and time after which it is reported."""
     problem_s: float = 60.0
     """Period at which a problem that was reported is looked at again."""
+    refused: Backoff = field(default_factory=lambda: Backoff(first_s=5.0, limit_s=60.0))
+    """Waits after looks that the device refused in a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

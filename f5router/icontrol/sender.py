@@ -43,8 +43,8 @@ class Sender:
     def write(self, changes: list[AnyChange]) -> list[Sent]:
         """Write Changes of one group, or a single one.
 
-        Returns: what became of each; one that is missing was not sent, because it was `enough`, or because
-            the device itself is in trouble.
+        Returns: what became of each; one that is missing was not sent: the series was to end early, or the
+            device itself is in trouble.
         Raises: BigIPError: nothing was done.
         """
         begin = time.perf_counter()

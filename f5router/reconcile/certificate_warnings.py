@@ -4,7 +4,6 @@ Such a Route is served nevertheless, as upstream does (openshift/router, Extende
 """
 
 import datetime
-import math
 from collections.abc import Callable
 
 from f5router.admission import validation
@@ -12,19 +11,15 @@ from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.texts import Problem
 
-PERIOD_S = 60.0
-"""Time between two looks at the dates of all certificates; with 10,000 of them a look takes 2 ms."""
-
 
 class CertificateWarnings:
     """Compares certificates with the host and the wall clock. The loop's thread calls its methods."""
 
-    def __init__(self, engine: Engine, *, clock: Callable[[], float],
+    def __init__(self, engine: Engine, *,
                  wall: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(datetime.UTC)):
-        """Args: clock: monotonic seconds; wall: aware time."""
-        self._engine, self._clock, self._wall = engine, clock, wall
+        """Args: wall: aware time."""
+        self._engine, self._wall = engine, wall
         self._looked_at = wall()
-        self._due_at = -math.inf
 
     def of(self, key: Key) -> tuple[Problem, ...]:
         """Return the warnings about the certificate of a Route, with its field."""
@@ -42,9 +37,6 @@ class CertificateWarnings:
 
         The wall clock may have been set back meanwhile.
         """
-        if self._clock() < self._due_at:
-            return []
-        self._due_at = self._clock() + PERIOD_S
         before, now = sorted((self._looked_at, wall := self._wall()))
         self._looked_at = wall
         return [key for key, evaluated in self._engine.routes().items()

@@ -80,7 +80,7 @@ class Reconciler:
         self.rollouts.on_begin, self.rollouts.on_end = map(weakly, (self._begin, self._end))
         self.leftovers = DeviceLeftovers(device, on_error=weakly(self.rollouts.suspend))
         self.times, self.drift = ChangeTimes(self.table, clock), DriftCounts(clock)
-        self.certificates = CertificateWarnings(engine, clock=clock)
+        self.certificates = CertificateWarnings(engine)
         self.verdicts = Verdicts(engine, device, self.table, certificates=self.certificates)
         self.reports = reports = RouteReports(engine, device, self.table, self.verdicts, self.certificates)
         self.rollouts.on_settled = weakly(reports.note_settled)

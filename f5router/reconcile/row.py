@@ -1,6 +1,5 @@
 """Rows of the objects that are not at rest: their states, the reasons for which they wait, and indexes."""
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -167,11 +166,6 @@ class RowIndexes:
         error = self.failures[ref].error
         assert error is not None, ref
         return error
-
-    def next_due(self) -> float | None:
-        """Return when time brings the next attempt; None if time alone brings none."""
-        return min((row.until for row in self.rows.values()
-                    if row.state in (RowState.REFUSED, RowState.HELD) and row.until < math.inf), default=None)
 
     def held_for(self, *reasons: HoldReason) -> set[Ref]:
         """Return the objects that are held for one of these reasons."""

@@ -1,6 +1,7 @@
 """`run --once` exits 1 where the BIG-IP refused anything, needed by a Route or not: one line a cause."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -108,3 +109,15 @@ def test_a_first_load_shows_how_far_it_is(lab, caplog):
     caplog.clear()
     assert lab.converge() == []
     assert [record for record in caplog.records if record.message == "first load"] == []
+
+
+@pytest.mark.parametrize(("status", "message", "ends"), [
+    pytest.param(403, "forbidden for a moment", 0, id="an odd refusal"),
+    pytest.param(401, "Authentication failed.", 1, id="a wrong password"),
+])
+def test_a_refused_login(lab, caplog, status, message, ends):
+    """An odd one is tried again; one of user name and password counts towards a locked account."""
+    lab.timing = replace(lab.timing, login_pause_s=0.0)
+    lab.bigip.inject("refuse", path="/authn/login", status=status, message=message)
+    assert exit_status(lab) == ends
+    assert bool(reasons(caplog)) == bool(ends)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from f5router.app.config_sync import ConfigSyncer, decide
 from f5router.app.timing import SyncTiming
 from f5router.icontrol.config_sync import DeviceGroup, SyncStatus, group_of, status_of
-from f5router.model.errors import Busy, Refused, Standby
+from f5router.model.errors import Busy, NotFound, Refused, Standby
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "cm"
 PAIR, AUTO = DeviceGroup("/Common/pair", False), DeviceGroup("/Common/pair", True)
@@ -255,6 +255,23 @@ def test_a_role_without_the_right_is_told_a_busy_device_asked_again(caplog):
     assert ["unexpected URI" in record.problem for record in caplog.records] == [True]
     sync.error = None
     run_until(syncing, clock, 660)
+    assert sync.pushed == 1
+
+
+def test_one_odd_refusal_passes_at_once():
+    """Refusals in a row make the next look ever later."""
+    clock, sync = Clock(), Sync(pending())
+    sync.error = NotFound(text="not there", status=404)
+    syncing = syncer(sync, clock)
+    syncing.changed()
+    waits = []
+    for _ in range(6):
+        clock.now = syncing.due_at()
+        syncing.step()
+        waits.append(syncing.due_at() - clock.now)
+    assert waits == [5, 10, 20, 40, 60, 60]
+    sync.error = None
+    run_until(syncing, clock, syncing.due_at())
     assert sync.pushed == 1
 
 

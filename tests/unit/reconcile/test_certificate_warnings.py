@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
-from f5router.reconcile.certificate_warnings import PERIOD_S, CertificateWarnings
+from f5router.reconcile.certificate_warnings import CertificateWarnings
 from tests.builders import route
 
 BEGIN, END = (datetime.datetime(2026, 1, day, tzinfo=datetime.UTC) for day in (10, 20))
@@ -14,15 +14,15 @@ A, B, PLAIN = Key("shop", "a"), Key("shop", "b"), Key("shop", "plain")
 
 
 class Site:
-    """The Routes a (with a certificate), b (with one that lasts a year longer) and plain, and two clocks."""
+    """The Routes a (with a certificate), b (with one that lasts a year longer) and plain; the time."""
 
     def __init__(self, secret: Key | None = None):
-        self.now, self.wall = 0.0, BEGIN - datetime.timedelta(days=1)
+        self.wall = BEGIN - datetime.timedelta(days=1)
         later = END + datetime.timedelta(days=365)
         self.routes = {A: self._evaluated("a", END, secret), B: self._evaluated("b", later, secret),
                        PLAIN: SimpleNamespace(route=route("plain"), host="plain.com", key_pair=None)}
         engine = SimpleNamespace(routes=lambda: self.routes)
-        self.warnings = CertificateWarnings(engine, clock=lambda: self.now, wall=lambda: self.wall)
+        self.warnings = CertificateWarnings(engine, wall=lambda: self.wall)
 
     @staticmethod
     def _evaluated(name: str, end: datetime.datetime, secret: Key | None):
@@ -30,9 +30,8 @@ class Site:
         return SimpleNamespace(
             route=replace(route(name, kind="edge"), tls_secret=secret), host=f"{name}.com", key_pair=pair)
 
-    def at(self, wall: datetime.datetime, *, after_s: float = PERIOD_S) -> list[Key]:
+    def at(self, wall: datetime.datetime) -> list[Key]:
         """Let time go by; returns the Routes to judge anew."""
-        self.now += after_s
         self.wall = wall
         return self.warnings.take_changed()
 
@@ -51,13 +50,6 @@ def test_a_clock_that_is_set_back():
     site, day = Site(), datetime.timedelta(days=1)
     site.at(END + day)
     assert site.at(END - day) == [A]
-
-
-def test_dates_are_looked_at_once_a_minute():
-    site, day = Site(), datetime.timedelta(days=1)
-    site.at(BEGIN + day)
-    assert site.at(END + day, after_s=PERIOD_S / 2) == []
-    assert site.at(END + day, after_s=PERIOD_S / 2) == [A]
 
 
 def test_the_warning_names_the_field():

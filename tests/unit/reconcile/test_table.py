@@ -13,6 +13,7 @@ from f5router.model.objects import Ref
 from f5router.reconcile.row import FOR_SERVING, OVERTAKEN_AFTER, RETRY_FIRST_S, HoldReason, RowState, errors
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
+from tests import pump
 
 DUE, SENT, REFUSED_STATE, BLOCKED, HELD = RowState
 REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
@@ -184,12 +185,12 @@ def test_the_back_off_grows(bench):
         table.send(R)
         table.refuse(R, REFUSED)
         delays.append(table.rows[R].until - bench.now)
-        assert table.next_due() == bench.now + delays[-1]
+        assert pump.next_due(table) == bench.now + delays[-1]
         bench.pass_time(delays[-1] - 1)
         assert (bench.state(R), bench.told) == (REFUSED_STATE, [])
         bench.pass_time(1)
         assert (bench.state(R), R in table.queue, bench.told) == (DUE, True, [])
-        assert table.next_due() is None
+        assert pump.next_due(table) is None
     assert delays == [5, 10, 20, 40, 80, 160, 300, 300]
     bench.take(R)
     table.send(R)
@@ -383,7 +384,7 @@ def test_what_waits_for_another_object(bench, ends, wakes):
     for ref in (R, S):
         bench.table.touch([Q])
         bench.table.block(ref, REFUSED, Q)
-    assert (bench.table.rows[R].blocked, bench.table.next_due()) == (True, None)
+    assert (bench.table.rows[R].blocked, pump.next_due(bench.table)) == (True, None)
     ends(bench)
     assert [bench.state(ref) for ref in (R, S)] == [DUE if wakes else BLOCKED] * 2
     assert asleep(bench.table) == []

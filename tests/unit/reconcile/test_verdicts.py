@@ -38,7 +38,7 @@ class Bench:
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
         self.verdicts = Verdicts(
             self.engine, self.device, self.table,
-            certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
+            certificates=CertificateWarnings(self.engine))
 
     def rule(self, key: Key) -> Ref:
         (ref,) = (ref for ref in self.engine.uses(key) if ref.kind == Rule.KIND)

@@ -25,7 +25,7 @@ class Bench:
         self.table = Table(lambda: (self.engine.objects, self.device.observed), Timers(), lambda: 0.0)
         self.verdicts = Verdicts(
             self.engine, self.device, self.table,
-            certificates=CertificateWarnings(self.engine, clock=lambda: 0.0))
+            certificates=CertificateWarnings(self.engine))
         self.reports = SimpleNamespace(warnings=self.engine.warnings)
         self.failures = self.table.failures
 
