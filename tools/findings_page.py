@@ -27,7 +27,6 @@ It ends with the exit status 0 only if a request for each port of the Route gets
 """
 
 _NAMES = re.compile(r"\{(\w+)\}")
-_COMMAND = re.compile(r"(?<=: )((?:kubectl|oc|tmsh) [^.;]+)$")
 
 
 def page() -> str:
@@ -39,7 +38,8 @@ def page() -> str:
 
 
 def _section(code: str, meaning: Meaning) -> str:
-    to_do = _COMMAND.sub(r"`\1`", _NAMES.sub(lambda match: match[1].upper(), meaning.to_do))
+    to_do = f"{meaning.to_do}: `{meaning.command}`" if meaning.command else meaning.to_do
+    to_do = _NAMES.sub(lambda match: match[1].upper(), to_do)
     lines = (f"Effect: {meaning.effect.value}.", f"Fixed by: {meaning.fixer.value}.",
              f"Remedy: {to_do}.")
     wrapped = (textwrap.fill(line, WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False,

@@ -312,7 +312,7 @@ class ClaimLog:
 REFUSAL = "no part of it can be served; the host stays reserved for it"
 """Why such a Route is not admitted; the reasons are those of its object."""
 
-_PATH = "?"
+NO_PATH = "?"
 """No request has it, and no other Route can claim it: the Host is held, but no path of it."""
 
 
@@ -320,7 +320,7 @@ def hold(claimant: Key, kind: str, uid: str, created: str, host: str, field: str
          wildcard: bool = False) -> Route:
     """Return the Route of a claimant. Args: field: the field that has the Host."""
     return Route(
-        key=Key(claimant.namespace, names.virtual_route(kind, claimant.name, f"{host} {_PATH}")),
+        key=Key(claimant.namespace, names.virtual_route(kind, claimant.name, f"{host} {NO_PATH}")),
         uid=uid, created=created, host=host, wildcard_policy="Subdomain" if wildcard else "None",
-        path=_PATH, path_match=PathMatch.EXACT, option_refusal=REFUSAL,
+        path=NO_PATH, path_match=PathMatch.EXACT, option_refusal=REFUSAL,
         origin=Origin(kind, claimant, field, field))

@@ -196,14 +196,22 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
             owners = _owners(survey, answer)
             views = Views(survey, pools_asked=1)
             shown = [view for key in owners if (view := views.route(key)) is not None]
-            health = views.health(answer.pool.ref) if answer.pool else {}
+            pool = answer.pool.ref if answer.pool else None
+            health, unread = views.health(pool), views.health_problem(pool)
     except Unreadable as exc:
         return refused(exc)
-    return _show_answer(request, answer, health or {}, shown)
+    return _show_answer(request, answer, health or {}, shown, unread)
 
 
-def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequence[RouteView]) -> int:
-    """Print an answer. Args: health: of the members of its pool; shown: the Routes that ask for it."""
+def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequence[RouteView],
+                 unread: str) -> int:
+    """Print an answer.
+
+    Args:
+        health: of the members of its pool.
+        shown: the Routes that ask for it.
+        unread: why the health is not known; "" if it is.
+    """
     console = terminal.console()
     console.print(Text(f"{request.scheme}://{printable(request.host)}{printable(request.path)}", "bold"))
     for text in answer.steps[:-1]:
@@ -224,9 +232,11 @@ def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequen
         console.print(Text("  every member is down for the monitor of the BIG-IP, or disabled", "bold red"))
     if answer.matched and not shown:
         console.print(Text("  no Route asks for this any longer", "yellow"))
+    if unread:
+        console.print(Text(f"  health of members not read: {printable(unread)}", "yellow"), soft_wrap=True)
     if answer.doubt:
         console.print(Text(printable(f"  not certain: {answer.doubt}"), "yellow"), soft_wrap=True)
-    return WELL if answer.served and not is_down else BROKEN
+    return WELL if answer.served and not is_down and not unread else BROKEN
 
 
 def _owners(survey: Survey, answer: Answer) -> list[Key]:

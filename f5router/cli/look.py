@@ -57,6 +57,8 @@ def looked(config: Config, refused_s: float) -> Iterator[Survey]:
         survey = begin(config, stack)
         survey.read_cluster(refused_s)
         survey.read_device()
+        if problem := survey.read_addresses():
+            log.warning(problem)
         if not survey.is_complete:
             missing = () if survey.knows_cluster else survey.cluster.missing()
             device = () if survey.error is None else (f"BIG-IP {config.bigip_names}: {survey.error}",)
@@ -70,9 +72,11 @@ class Views:
 
     def __init__(self, survey: Survey, *, pools_asked: int = 0):
         """Args: pools_asked: number of pools, at most, about which the BIG-IP is asked."""
-        self._reconciler, self._pools_left = survey.reconciler, pools_asked
+        self._reconciler, self._pools_asked = survey.reconciler, pools_asked
         self._cluster, self._router_name = survey.cluster, survey.config.status.router_name
         self._health: dict[str, Health] = {}
+        self._unread: dict[str, str] = {}
+        """Why the health of a pool's members is not known."""
         self._connections: dict[str, Connections | None] = {}
         self.nodes = [nodes.view(record) for record in finish(snapshots.nodes(survey.reconciler))]
         self._locator, self._now = Locator(self.nodes), datetime.now(UTC)
@@ -85,8 +89,8 @@ class Views:
         keys = sorted(known, key=lambda key: routes.place(known[key].route))
         collected = map(self._record, keys)
         chosen = [record for record in collected if record is not None and chooses(self._view(record))]
-        return [self._view(record, self.health(record.pool), self._connections_of(record.pool))
-                for record in chosen]
+        return [self._view(record, self.health(record.pool), self._connections_of(record.pool),
+                           self.health_problem(record.pool)) for record in chosen]
 
     def route(self, key: Key) -> RouteView | None:
         """Return a Route; None if there is none."""
@@ -109,9 +113,9 @@ class Views:
         return record if refusal is None else dataclasses.replace(record, known=Known(refusal))
 
     def _view(self, record: RouteRecord, health: Health | None = None,
-              connections: Connections | None = None) -> RouteView:
+              connections: Connections | None = None, health_problem: str = "") -> RouteView:
         looked_up = findings.probes(record.evaluated, {each.ref for each in record.objects}, self._lookup)
-        return routes.view(record, self._now, self._locator, health, connections, looked_up)
+        return routes.view(record, self._now, self._locator, health, connections, looked_up, health_problem)
 
     def _connections_of(self, pool: Ref | None) -> Connections | None:
         """Read the connections of a pool whose health was read; None if the BIG-IP does not report them."""
@@ -129,16 +133,22 @@ class Views:
 
     def health(self, pool: Ref | None) -> Health | None:
         """Read the health of the members of a pool; None if it is not asked for, or not there."""
-        if pool is None or pool not in self._reconciler.device.observed:
+        if pool is None or not self._pools_asked or pool not in self._reconciler.device.observed:
             return None
-        if pool.path not in self._health and self._pools_left > 0:
-            self._pools_left -= 1
-            try:
-                self._health[pool.path] = statistics.read_health(self._reconciler.device.client, pool.path)
-            except BigIPError as exc:
-                log.debug("health of members not read", extra={"pool": pool.path, "error": str(exc)})
-                self._health[pool.path] = {}
+        if pool.path in self._health or pool.path in self._unread:
+            return self._health.get(pool.path)
+        if len(self._health) + len(self._unread) >= self._pools_asked:
+            self._unread[pool.path] = f"the BIG-IP is asked about {self._pools_asked} pools at most"
+            return None
+        try:
+            self._health[pool.path] = statistics.read_health(self._reconciler.device.client, pool.path)
+        except BigIPError as exc:
+            self._unread[pool.path] = str(exc)
         return self._health.get(pool.path)
+
+    def health_problem(self, pool: Ref | None) -> str:
+        """Return why the health that was asked for is not known; "" if it is."""
+        return self._unread.get(pool.path, "") if pool else ""
 
 
 def refused(exc: Unreadable) -> int:

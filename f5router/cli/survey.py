@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from f5router.app import first_load
@@ -21,7 +21,11 @@ from f5router.icontrol import beside, surroundings
 from f5router.icontrol.device import Device
 from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import AuthFailed, BigIPError, Refused
+from f5router.model.findings import CAUSES_OF_EMPTY_POOLS
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
@@ -72,6 +76,22 @@ class Survey:
             self.knows_device = True
         except BigIPError as exc:
             self.error = exc
+
+    def read_addresses(self) -> str:
+        """Read which virtual addresses are disabled, into the facts; returns why they cannot be read.
+
+        One call, which the controller does not make: nothing that it writes depends on it.
+        """
+        facts = self.device.facts
+        if self.error is not None or not any(each and each.exists for each in (facts.http, facts.https)):
+            return ""
+        try:
+            disabled = surroundings.disabled_addresses(self.device.client)
+        except BigIPError as exc:
+            return f"virtual addresses cannot be read: {exc.text}"
+        self.device.facts = replace(facts, http=_with_address(facts.http, disabled),
+                                    https=_with_address(facts.https, disabled))
+        return ""
 
     def _observe(self) -> None:
         """Read the BIG-IP, and show what is being read. Raises: BigIPError."""
@@ -127,11 +147,20 @@ class Survey:
                 pool_members.disabled_node_findings(nodes, pools))
 
 
+def _with_address(server: VirtualFacts | None, disabled: Collection[str]) -> VirtualFacts | None:
+    """Return facts with the virtual address if that is disabled: in the partition, or in /Common."""
+    if server is None:
+        return None
+    places = [f"/{partition}/{server.address}" for partition in (server.path.split("/")[1], "Common")]
+    return replace(server, disabled_address=next((path for path in places if path in disabled), ""))
+
+
 def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"way to the pods: {text}" for text in texts)
 
 
-NOT_READY = "no pod of their Services is ready"
+MOST_CAUSES = 3
+"""Causes of empty pools that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +170,8 @@ class EmptyPools:
     pools: int
     routes: int
     cause: str
-    """The setting that leaves them no member, or NOT_READY."""
+    """The setting that leaves them no member, or what their Services lack."""
+    is_setting: bool
     is_loss: bool
     """True if they have members on the BIG-IP now."""
     are_all: bool
@@ -153,7 +183,7 @@ class EmptyPools:
 
         One team's Service without pods, or without a node port, must not make the administrator's check fail.
         """
-        return self.cause != NOT_READY and (self.is_loss or self.are_all)
+        return self.is_setting and (self.is_loss or self.are_all)
 
     def __str__(self) -> str:
         lose, have = ("loses its", "has") if self.pools == 1 else ("lose their", "have")
@@ -172,20 +202,33 @@ def find_empty_pools(reconciler: Reconciler) -> Iterator[EmptyPools]:
     empty = engine.empty_pools()
     if not empty:
         return
-    users = Counter(ref for key in engine.routes() if (ref := engine.pool_of(key)) in empty)
-    wanted = {ref for key in engine.routes() if (ref := engine.pool_of(key)) is not None}
+    users: dict[Ref, list[Key]] = {}
+    for key in engine.routes():
+        if (ref := engine.pool_of(key)) is not None:
+            users.setdefault(ref, []).append(key)
+    are_all = all(ref in empty for ref in users)
     for is_loss in (True, False):
-        for cause in sorted({*empty.values()}, reverse=True):
-            chosen = [ref for ref in users if ref is not None and empty[ref] == cause
+        for setting in sorted({*empty.values()}, reverse=True):
+            chosen = [ref for ref in users if empty.get(ref) == setting
                       and _has_members(observed.get(ref)) == is_loss]
             if chosen:
-                yield EmptyPools(len(chosen), sum(users[ref] for ref in chosen), cause or NOT_READY, is_loss,
-                                 are_all=_are_all(wanted, empty))
+                routes = [key for ref in chosen for key in users[ref]]
+                yield EmptyPools(len(chosen), len(routes), setting or _lack(engine, routes), bool(setting),
+                                 is_loss, are_all)
+
+
+def _lack(engine: Engine, routes: Collection[Key]) -> str:
+    """Return what the Services of Routes lack: the first in its words, others by their codes."""
+    causes = {key: problem for key in sorted(routes)
+              if (problem := next((each for each in engine.warnings(key)
+                                   if each.reason in CAUSES_OF_EMPTY_POOLS), None)) is not None}
+    if not causes:
+        return "their Services have no pod"
+    key, problem = next(iter(causes.items()))
+    counts = Counter(each.reason for each in causes.values()).most_common(MOST_CAUSES)
+    codes = f" ({', '.join(f'{code} {count}' for code, count in counts)})" if len(causes) > 1 else ""
+    return f"{names.label(key, 'Route')}: {problem.message}{codes}"
 
 
 def _has_members(obj: object) -> bool:
     return isinstance(obj, Pool) and bool(obj.members)
-
-
-def _are_all(wanted: Collection[Ref], empty: Collection[Ref]) -> bool:
-    return all(ref in empty for ref in wanted)

@@ -194,7 +194,8 @@ class WantedPools:
         """Return the setting that leaves a pool without members; "" if the reason is that no pod is ready."""
         services = pools.services_of(key, self._settings[key])
         views = [self._cluster.view(service, self._own_addresses, self._doubt) for service in services]
-        if any(share.left_out.refused for share in self._shares[key].values()):
+        shares = self._shares[key].values()
+        if shares and all(share.left_out.refused for share in shares):
             return "all addresses of their Services are refused"
         if self._config.nodeport is None or not any(
                 view.service and (node_ports.places(view) or not view.listed) for view in views):

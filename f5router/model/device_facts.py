@@ -23,6 +23,8 @@ class VirtualFacts:
     """Address of the destination, without route domain; nothing on the device depends on it."""
     enabled: bool = field(default=True, compare=False)
     """False if somebody has disabled it; nothing that the router writes depends on it."""
+    disabled_address: str = field(default="", compare=False)
+    """Full path of its virtual address if that is disabled; read by commands alone."""
     http: bool = True
     """True if it has an http profile."""
     client_ssl: tuple[str, ...] = ()

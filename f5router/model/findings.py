@@ -4,6 +4,7 @@ Each has a code, which is stable: the reason of a status and of an Event, and a 
 is made of the table below. Kubernetes asks for UpperCamelCase words (API reference, Condition v1, reason).
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,6 +35,7 @@ class Effect(StrEnum):
     LOST = "requests get no answer from a pod, or the wrong one"
     FEWER = "requests are answered, by fewer pods than there are"
     NONE = "requests are answered"
+    UNKNOWN = "nobody knows whether requests are answered"
 
 
 class Fixer(StrEnum):
@@ -53,6 +55,8 @@ class Meaning(NamedTuple):
     fixer: Fixer
     to_do: str
     """How to fix it, with {namespace}, {name}, {host} of the Route."""
+    command: str = ""
+    """A command of a shell that does so, or shows more; NAME stands for the object that is named."""
 
 
 NO_HOST, INVALID_HOST, CLAIMED = "NoHostValue", "InvalidHost", "HostAlreadyClaimed"
@@ -60,8 +64,7 @@ NOT_ADMITTED, INVALID, EXTERNAL = (
     "RouteNotAdmitted", "ExtendedValidationFailed", "ExternalCertificateValidationFailed")
 DEVICE_REJECTED, DEVICE_PENDING = "DeviceRejected", "DevicePending"
 NOT_SELECTED, OBJECT_NOT_FOUND = "NotSelected", "ObjectNotFound"
-SERVER_MISSING, SERVER_DISABLED, SERVER_UNAVAILABLE = (
-    "VirtualServerMissing", "VirtualServerDisabled", "VirtualServerUnavailable")
+SERVER_MISSING, SERVER_DISABLED = "VirtualServerMissing", "VirtualServerDisabled"
 ADDRESS_DISABLED = "VirtualAddressDisabled"
 NODE_DISABLED, NO_MEMBER_UP, MONITOR_MISSING, NOT_A_BIGIP = (
     "LTMNodeDisabled", "NoMemberUp", "MonitorMissing", "NotABigIP")
@@ -71,7 +74,7 @@ RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE =
     "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
 MEMBER_LEFT_OUT, MEMBER_DOWN, MEMBER_DISABLED = "MemberLeftOut", "MemberDown", "MemberDisabled"
 NODE_NOT_REACHED = "NodeNotReached"
-NO_MEMBERS = "PoolWithoutMembers"
+NO_MEMBERS, HEALTH_NOT_READ = "PoolWithoutMembers", "HealthNotRead"
 NOT_ANSWERED = "NotAnswered"
 
 _L, _F, _N = Effect.LOST, Effect.FEWER, Effect.NONE
@@ -79,7 +82,7 @@ _T, _C, _B, _R = Fixer.TEAM, Fixer.CLUSTER, Fixer.BIGIP, Fixer.ROUTER
 
 CATALOGUE: Mapping[str, Meaning] = {
     # The Route itself.
-    NO_HOST: Meaning("`spec.host` is empty, and the router makes no name", _L, _T,
+    NO_HOST: Meaning("`spec.host` is empty, and no setting gives the Route one", _L, _T,
                      "set spec.host, or ask the administrator for --hostname-template"),
     INVALID_HOST: Meaning("the host is not a valid name, or not one for a wildcard", _L, _T,
                           "correct the host as the message says"),
@@ -104,54 +107,57 @@ CATALOGUE: Mapping[str, Meaning] = {
     SERVER_MISSING: Meaning("the virtual server is not there", _L, _B,
                             "create it, or name another with --f5-http-vserver and --f5-https-vserver"),
     SERVER_DISABLED: Meaning("somebody has disabled the virtual server", _L, _B,
-                             "enable it: tmsh modify ltm virtual NAME enabled"),
-    SERVER_UNAVAILABLE: Meaning("the BIG-IP says that the virtual server is offline", _L, _B,
-                                "look at its state: tmsh show ltm virtual NAME"),
+                             "enable it", "tmsh modify ltm virtual NAME enabled"),
     ADDRESS_DISABLED: Meaning("somebody has disabled the virtual address", _L, _B,
-                              "enable it: tmsh modify ltm virtual-address NAME enabled yes"),
+                              "enable it", "tmsh modify ltm virtual-address NAME enabled yes"),
     NODE_DISABLED: Meaning("an administrator has disabled LTM nodes of pool members, or forced them offline",
                            _F, _B,
-                           "enable them: tmsh modify ltm node NAME session user-enabled state user-up"),
+                           "enable them", "tmsh modify ltm node NAME session user-enabled state user-up"),
     NO_MEMBER_UP: Meaning("no member of a pool answers its monitor", _L, _C,
                           "see its members and their monitor; all pools at once are down if the way to the "
-                          "pods is: tmsh show ltm pool NAME members"),
+                          "pods is", "tmsh show ltm pool NAME members"),
     MONITOR_MISSING: Meaning("the monitor of --f5-pool-monitor does not exist, so pools are refused", _L, _B,
-                             "correct --f5-pool-monitor, or create it: tmsh list ltm monitor"),
+                             "correct --f5-pool-monitor, or create the monitor; see those that there are",
+                             "tmsh list ltm monitor"),
     NOT_A_BIGIP: Meaning("the server at --f5-host is no BIG-IP that the router can use", _L, _C,
-                         "name the management address of a BIG-IP with --f5-host; if it is one, upgrade it: "
-                         "tmsh show sys version"),
-    ROUTES_REJECTED: Meaning("Routes of some teams are not served, for what is in them", _L, _T,
-                             "see which, and why: f5router get routes"),
+                         "name the management address of a BIG-IP with --f5-host; if it is one, it is too "
+                         "old; see its version", "tmsh show sys version"),
+    ROUTES_REJECTED: Meaning("Routes of some teams are rejected because of their content", _L, _T,
+                             "see which, and why", "f5router get routes"),
     BIGIP_SILENT: Meaning("the BIG-IP takes connections and does not answer", _N, _B,
-                          "restart its REST daemons: tmsh restart sys service restjavad, and icrd"),
+                          "restart its REST daemon", "bigstart restart restjavad"),
     NOT_SAVED: Meaning("the BIG-IP has not saved its configuration, and would lose changes in a restart",
-                       _N, _B, "read its words in the message, and make room if its disk is full: "
-                       "tmsh show sys disk. The router saves again by itself"),
+                       _N, _B, "read its words in the message, and make room if its disk is full; the "
+                       "router saves again by itself", "tmsh show sys disk"),
     RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,
-                               "a running router writes it within a minute; if it does not, see its log: "
+                               "a running router writes it within a minute; if it does not, see its log",
                                "kubectl logs deployment/f5router"),
     POOL_NOT_IN_PLACE: Meaning("the pool is not on the BIG-IP as it should be", _L, _R,
-                               "a running router writes it within a minute; if it does not, see its log: "
+                               "a running router writes it within a minute; if it does not, see its log",
                                "kubectl logs deployment/f5router"),
     OBJECT_NOT_IN_PLACE: Meaning("an object that requests need is not on the BIG-IP as it should be", _L, _R,
-                                 "a running router writes it within a minute; if it does not, see its log: "
-                                 "kubectl logs deployment/f5router"),
+                                 "a running router writes it within a minute; if it does not, see its log",
+                               "kubectl logs deployment/f5router"),
     MEMBER_NOT_IN_PLACE: Meaning("a pod is not yet a member of the pool", _F, _R,
-                                 "a running router writes it at once; if it does not, see its log: "
-                                 "kubectl logs deployment/f5router"),
+                                 "a running router writes it at once; if it does not, see its log",
+                               "kubectl logs deployment/f5router"),
     MEMBER_LEFT_OUT: Meaning("the BIG-IP refuses some of the pods as members", _F, _B,
                              "change what the message names; it is most often an LTM node of somebody else"),
     MEMBER_DOWN: Meaning("the monitor of the BIG-IP gets no answer from a pod", _F, _T,
                          "check the pod, its port, and what the monitor of the pool asks for"),
     MEMBER_DISABLED: Meaning("an administrator has disabled a member, or its LTM node", _F, _B,
-                             "enable it: tmsh modify ltm node NAME session user-enabled state user-up"),
+                             "enable the member in its pool, or its LTM node if that is disabled"),
     NODE_NOT_REACHED: Meaning("the way to the pods of a Node is broken", _F, _C,
-                              "`f5router explain node NAME` shows the way to the pods of the Node"),
+                              "see the way to the pods of the Node", "f5router explain node NAME"),
     NO_MEMBERS: Meaning("the pool has no member that takes requests, and the cause is not known", _L, _T,
-                        "kubectl get endpointslices -n {namespace}: the Service needs pods that are ready"),
+                        "the Service needs pods that are ready",
+                        "kubectl get endpointslices -n {namespace}"),
+    HEALTH_NOT_READ: Meaning("it is not known whether the members of the pool are up", Effect.UNKNOWN, _B,
+                             "let the account of the router read statistics; `f5router doctor` checks its "
+                             "rights"),
     NOT_ANSWERED: Meaning("a request gets no answer from the pods of the Route; the link before it has the "
                           "cause, if that is known", _L, _C,
-                          "`f5router explain request URL` shows what the BIG-IP does with a request"),
+                          "see what the BIG-IP does with the request", "f5router explain request NAME"),
     # Services and pods.
     texts.SERVICE_NOT_FOUND: Meaning("there is no such Service", _L, _T,
                                      "create the Service, or correct its name in the Route"),
@@ -160,9 +166,10 @@ CATALOGUE: Mapping[str, Meaning] = {
     texts.NO_NODE_PORT: Meaning("the Service has no node port, which this router needs", _L, _T,
                                 "give the Service the type NodePort or LoadBalancer"),
     texts.NO_ENDPOINTS: Meaning("no pod of the Service is ready; clients get 503", _L, _T,
-                                "see why the pods are not ready: kubectl get endpointslices -n {namespace}"),
+                                "see why the pods are not ready",
+                                "kubectl get endpointslices -n {namespace}"),
     texts.SERVICE_IDLED: Meaning("the Service is idled, and requests do not wake it", _L, _T,
-                                 "scale its workload up: oc scale"),
+                                 "scale its workload up, as with oc scale"),
     texts.EXTERNAL_NAME: Meaning("the Service stands for a name outside the cluster, which is not looked up",
                                  _L, _T, "use a Service with endpoints of its own"),
     texts.ALL_WEIGHTS_ZERO: Meaning("no Service of the Route has a weight above 0", _L, _T,
@@ -175,7 +182,7 @@ CATALOGUE: Mapping[str, Meaning] = {
     texts.TOO_MANY_ENDPOINTS: Meaning("the Service has more endpoints than a pool may have members", _F, _C,
                                       "raise --max-pool-members, or use fewer pods"),
     texts.UNSUPPORTED_PROTOCOL: Meaning("the pods want a protocol that the BIG-IP does not speak to them", _N,
-                                        _T, "let the pods take HTTP/1.1"),
+                                        _T, "let the pods accept HTTP/1.1"),
     # The Route's options and certificates.
     texts.UNSUPPORTED_ANNOTATION: Meaning("an annotation has no effect in this router", _N, _T,
                                           "remove it; docs/routes.md#annotations has those that work"),
@@ -215,6 +222,12 @@ def page_of(code: str) -> str:
     return f"{PAGE}#{code.lower()}"
 
 
+def command_of(code: str, name: str = "") -> str:
+    """Return the command of a code; "" for none. Args: name: of the object; "" leaves NAME."""
+    command = CATALOGUE[code].command
+    return command.replace("NAME", shlex.quote(texts.printable(name))) if name else command
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Fact about an object, or about a link of its chain."""
@@ -230,8 +243,8 @@ class Finding:
 
     @property
     def loses(self) -> bool:
-        """True if requests are lost."""
-        return self.effect is Effect.LOST
+        """True if requests are lost, or nobody knows whether they are."""
+        return self.effect in (Effect.LOST, Effect.UNKNOWN)
 
     @property
     def fixer(self) -> Fixer:
@@ -239,8 +252,10 @@ class Finding:
         return CATALOGUE[self.code].fixer
 
     def to_do(self, *, namespace: str, name: str, host: str) -> str:
-        """Return how to fix it, with the names of the Route."""
-        return CATALOGUE[self.code].to_do.format(namespace=namespace, name=name, host=host)
+        """Return how to fix it, with the names of the Route and of the object."""
+        text = CATALOGUE[self.code].to_do.format(namespace=namespace, name=name, host=host)
+        command = command_of(self.code, self.at).replace("{namespace}", namespace)
+        return f"{text}: {command}" if command else text
 
     @property
     def page(self) -> str:
@@ -259,5 +274,5 @@ def named(findings: Iterable[Finding]) -> str:
 
 
 def loses(findings: Iterable[Finding]) -> bool:
-    """True if requests are lost by one of these."""
+    """True if one of these loses requests."""
     return any(each.loses for each in findings)

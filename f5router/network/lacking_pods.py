@@ -14,6 +14,9 @@ from f5router.network.pool_members import ServiceEndpoints
 MOST_PORTS = 5
 """Ports of a Service that a text names."""
 
+MOST_COMPARED = 50
+"""Ports that are compared with one that a Service lacks: the control loop does so."""
+
 PORT_FIELD = "spec.port.targetPort"
 
 
@@ -56,6 +59,9 @@ def port_problem(wanted: str, view: ServiceEndpoints) -> str:
     protocols = {protocol for port, number, protocol in known if wanted in ("", port, number)}
     if "TCP" in protocols or (not wanted and not known):
         return ""
+    is_named = any(not port.target_port.isdigit() for port in ports if port.protocol == "TCP")
+    if not of_pods and wanted.isdigit() and is_named:
+        return ""  # only pods show the number of a named port
     if protocols:
         what = f"port {wanted} of Service {name}" if wanted else f"each port of Service {name}"
         return f"{what} is for {' and '.join(sorted(protocols))}; a Route needs TCP"
@@ -78,7 +84,7 @@ def _others(wanted: str, known: Iterable[tuple[str, str, str]]) -> str:
     names = sorted({name or number for name, number, _ in known} - {""})
     if not names:
         return ""
-    if near := did_you_mean(wanted, names):
+    if near := did_you_mean(wanted, names, most=MOST_COMPARED):
         return near
     more = f" and {len(names) - MOST_PORTS} more" if len(names) > MOST_PORTS else ""
     return f"; it has {', '.join(names[:MOST_PORTS])}{more}"

@@ -7,6 +7,7 @@ is at https://graphviz.org/doc/info/lang.html; the status page draws the same (m
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from f5router.admission.host_claims import NO_PATH
 from f5router.model import findings, names
 from f5router.model.cluster import PathMatch
 from f5router.model.findings import Finding, Link, finding, loses
@@ -80,7 +81,8 @@ def _parts(route: RouteView) -> Iterator[_Part]:
         return
     for server in route.virtual_servers:
         where = f"{server.address or '*'} port {server.port or '*'}"
-        yield "virtual server", f"{server.path}, {where}", server.path, (Link.VIRTUAL_SERVER,)
+        at = server.disabled_address or server.path
+        yield "virtual server", f"{server.path}, {where}", at, (Link.VIRTUAL_SERVER,)
     if (certificate := route.certificate) is not None:
         yield "certificate", f"{certificate.subject}, until {certificate.not_after}", "", (Link.CERTIFICATE,)
     for rule in route.rules:
@@ -99,10 +101,13 @@ def _parts(route: RouteView) -> Iterator[_Part]:
                f"{connections}", pool.path, (Link.POOL,))
         yield from _members(pool.members)
     for request in route.requests:
-        yield "request", f"{request.url}: {request.outcome}", request.url, (Link.REQUEST,)
+        text = f"{request.url}: {request.outcome}" if request.served else request.url
+        yield "request", text, request.url, (Link.REQUEST,)
 
 
 def _paths(route: RouteView) -> str:
+    if route.path == NO_PATH:
+        return "held by an object of which no part can be served"
     if route.path_match == PathMatch.EXACT:
         return f"path {route.path or '/'} alone"
     if route.path in ("", "/"):
@@ -204,7 +209,7 @@ def boxes(route: RouteView) -> list[Box]:
     entry = len(drawn) - 1
     servers = range(len(drawn), len(drawn) + len(route.virtual_servers))
     drawn += [Box(("virtual server", server.path, f"{server.address or '*'} port {server.port or '*'}"),
-                  _problems(route, Link.VIRTUAL_SERVER, server.path), (entry,))
+                  _problems(route, Link.VIRTUAL_SERVER, server.disabled_address or server.path), (entry,))
               for server in route.virtual_servers]
     rules = range(len(drawn), len(drawn) + len(route.rules))
     drawn += [Box(("rule", f"{rule.name} in {rule.container}", rule.conditions, rule.action),

@@ -5,26 +5,32 @@ page and documents show the same findings.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from f5router.admission.admission import EvaluatedRoute
 from f5router.model import findings
-from f5router.model.cluster import Route
+from f5router.model.cluster import PathMatch
 from f5router.model.findings import CATALOGUE, CAUSES_OF_EMPTY_POOLS, Effect, Finding, Link, finding
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
-from f5router.views.requests import HTTP, HTTPS, PORTS, Lookup, Request, State
+from f5router.views.requests import HTTP, HTTPS, Lookup, Request, State
 from f5router.views.route_view import DISABLED, DOWN, MemberView, PoolView, RequestView, RouteView, Status
 
 PROBE = "f5router-probe"
-"""Label that stands for any name below a wildcard."""
+"""Label that stands for any name below a wildcard, and for any path below a path."""
 
 
 def probes(evaluated: EvaluatedRoute, uses: Collection[Ref], lookup: Lookup) -> tuple[RequestView, ...]:
     """Look up one request for each port on which a Route is served. Args: uses: its objects."""
     result = []
-    for scheme in _schemes(evaluated):
-        request = Request(scheme, _name(evaluated.host), _path(evaluated.route), PORTS[scheme])
+    for scheme in filter(lookup.has, _schemes(evaluated)):
+        request = Request(scheme, _name(evaluated.host), evaluated.route.path or "/")
         answer = lookup.answer(request)
+        if answer.matched not in uses and evaluated.route.path_match is not PathMatch.EXACT:
+            # Another Route may have the path itself, as an Ingress with pathType Exact, and not those below.
+            below = replace(request, path=f"{request.path.rstrip('/')}/{PROBE}")
+            if (answer_below := lookup.answer(below)).matched in uses:
+                request, answer = below, answer_below
         own = answer.matched is not None and answer.matched in uses
         outcome = answer.steps[-1] if own or answer.matched is None else (
             f"{answer.matched} of another Route leads it")
@@ -43,10 +49,6 @@ def _name(host: str) -> str:
     return f"{PROBE}.{host.removeprefix('*.')}" if host.startswith("*.") else host
 
 
-def _path(route: Route) -> str:
-    return route.path or "/"
-
-
 def of_route(shown: RouteView, warnings: Iterable[Problem], waits_for: str = "") -> tuple[Finding, ...]:
     """Return what is wrong with a Route, in the order from the client to the pods.
 
@@ -60,7 +62,10 @@ def of_route(shown: RouteView, warnings: Iterable[Problem], waits_for: str = "")
         return tuple(broken)  # nothing of it is on the device
     broken += _of_the_way(shown)
     broken += _of_pool(shown.pool, list(warnings)) if shown.pool else ()
-    broken += [finding(Link.REQUEST, findings.NOT_ANSWERED, f"{probe.url}: {probe.outcome}", at=probe.url)
+    if shown.pool and shown.pool.health_problem:
+        broken.append(finding(Link.POOL, findings.HEALTH_NOT_READ,
+                              f"health of members not read: {shown.pool.health_problem}", at=shown.pool.path))
+    broken += [finding(Link.REQUEST, findings.NOT_ANSWERED, probe.outcome, at=probe.url)
                for probe in shown.requests if not probe.served]
     return tuple(broken)
 
@@ -83,13 +88,19 @@ def _of_the_way(shown: RouteView) -> Iterator[Finding]:
         elif not server.enabled:
             yield finding(Link.VIRTUAL_SERVER, findings.SERVER_DISABLED, f"{server.path} is disabled",
                           at=server.path)
+        elif server.disabled_address:
+            yield finding(Link.VIRTUAL_SERVER, findings.ADDRESS_DISABLED,
+                          f"{server.disabled_address}, the virtual address of {server.path}, is disabled",
+                          at=server.disabled_address)
     if shown.certificate and shown.certificate.problem:
         yield finding(Link.CERTIFICATE, shown.certificate.code, shown.certificate.problem)
+    is_proved = bool(shown.requests) and all(request.served for request in shown.requests)
     for rule in shown.rules:
         if rule.state is not State.IN_PLACE:
             at = f"{rule.name} in {rule.container}"
             yield finding(Link.RULE, _code(rule.state, findings.RULE_NOT_IN_PLACE),
-                          f"{at}: {_why(rule.state, rule.problem)}", at=at)
+                          f"{at}: {_why(rule.state, rule.problem)}", at=at,
+                          effect=Effect.NONE if is_proved and rule.state is State.DIFFERS else None)
     for obj in shown.objects:
         if obj.state is not State.IN_PLACE:
             at = f"{obj.kind} {obj.path}"

@@ -33,7 +33,7 @@ from f5router.model.ltm import (
 from f5router.model.objects import Ref
 
 HTTP, HTTPS = "http", "https"
-PORTS = {HTTP: 80, HTTPS: 443}
+SCHEMES = (HTTP, HTTPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Request:
     """In lower case, without port and trailing dot; it is the server name of TLS, too."""
     path: str
     """Without query."""
-    port: int
+    port: int = 0
+    """0 for that of the virtual server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,9 @@ class Answer:
 def parse(url: str) -> Request:
     """Return the request for a URL. Raises: ValueError: it is no URL of http or https with a host."""
     parts = urlsplit(url if "://" in url else f"{HTTPS}://{url}")
-    if parts.scheme not in PORTS or not parts.hostname:
+    if parts.scheme not in SCHEMES or not parts.hostname:
         raise ValueError(f"{url!r} must be http://HOST/PATH or https://HOST/PATH")
-    port = parts.port or PORTS[parts.scheme]
-    return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", port)
+    return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", parts.port or 0)
 
 
 def host_of(text: str) -> str:
@@ -96,6 +96,10 @@ class Lookup:
                 self._policies.setdefault(obj.virtual, []).append(obj.target)
         self._rules = {policy: _SortedRules(each) for policy, each in rules.items()}
 
+    def has(self, scheme: str) -> bool:
+        """True if the settings name a virtual server for a scheme."""
+        return (self._facts.https if scheme == HTTPS else self._facts.http) is not None
+
     def answer(self, request: Request) -> Answer:
         """Return the outcome of a request."""
         virtual = self._facts.https if request.scheme == HTTPS else self._facts.http
@@ -104,6 +108,12 @@ class Lookup:
             return Answer((f"virtual server {which} is not there: nobody answers",))
         if not virtual.enabled:
             return Answer((f"virtual server {virtual.path} is disabled: nobody answers",))
+        if virtual.disabled_address:
+            return Answer((f"virtual address {virtual.disabled_address} of virtual server {virtual.path} is "
+                           "disabled: nobody answers",))
+        if request.port and virtual.port not in (0, request.port):
+            return Answer((f"virtual server {virtual.path} has port {virtual.port}: the router has none for "
+                           f"port {request.port}",))
         steps = [f"virtual server {virtual.path}, {virtual.address or '*'} port {virtual.port or '*'}"]
         if request.scheme == HTTPS and (
                 passed := _passthrough(request, self._objects, self._folder, steps)):

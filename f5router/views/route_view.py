@@ -39,6 +39,8 @@ class VirtualServerView:
     exists: bool
     enabled: bool = True
     """False if somebody has disabled it."""
+    disabled_address: str = ""
+    """Full path of its virtual address if that is disabled; "" if it is not, or nobody has looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class PoolView:
     problem: str = ""
     left_out: bool = False
     """True if the BIG-IP refuses some of its members alone."""
+    health_problem: str = ""
+    """Why the health of its members is not known; "" if it is, or nobody has asked."""
     connections: int | None = None
     """Open connections to its members; None if nobody has asked the BIG-IP."""
     opened: int | None = None

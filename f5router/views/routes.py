@@ -62,7 +62,7 @@ def summary(key: Key, evaluated: EvaluatedRoute, known: Known) -> RouteSummary:
 
 def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = None,
          health: Health | None = None, connections: Connections | None = None,
-         looked_up: tuple[RequestView, ...] = ()) -> RouteView:
+         looked_up: tuple[RequestView, ...] = (), health_problem: str = "") -> RouteView:
     """Build the view of a Route.
 
     Args:
@@ -70,14 +70,17 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         health: of the members of its pool; None if it was not asked for.
         connections: of its pool; None if they were not asked for.
         looked_up: requests for it; () if nobody asks.
+        health_problem: why the health of its members is not known; "" if it is, or nobody asks.
     """
     evaluated, known = record.evaluated, record.known
     route = evaluated.route
     kind, name = _source(route)
     verdict = known.verdict or replace(PENDING, message=record.waits_for or "waiting for the BIG-IP")
     pool = _pool(record, locator or Locator(()), health or {})
-    if pool is not None and connections is not None:
-        pool = replace(pool, connections=connections[0], opened=connections[1])
+    if pool is not None:
+        pool = replace(pool, health_problem=health_problem)
+        if connections is not None:
+            pool = replace(pool, connections=connections[0], opened=connections[1])
     shown = RouteView(
         namespace=route.key.namespace, id=route.key.name, kind=kind, name=name,
         field=route.origin.field if route.origin else "",
@@ -126,7 +129,8 @@ def _virtuals(record: RouteRecord) -> list[VirtualFacts]:
 
 
 def _virtual(facts: VirtualFacts) -> VirtualServerView:
-    return VirtualServerView(facts.path, facts.address, facts.port, facts.exists, facts.enabled)
+    return VirtualServerView(facts.path, facts.address, facts.port, facts.exists, facts.enabled,
+                             facts.disabled_address)
 
 
 def _leads(needed: NeededObject) -> bool:

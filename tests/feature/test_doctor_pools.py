@@ -74,8 +74,10 @@ def test_plan_without_pods_is_a_warning(site):
     finally:
         site.apply(manifests.endpoints("shop", "s0", ("10.128.0.1",)))
     assert result["problems"] == []
-    assert "1 pool loses its last member: 2 Routes would answer 503; no pod of their Services is ready" in (
-        json.dumps(result["warnings"]))
+    (text,) = result["warnings"]
+    assert text.startswith("1 pool loses its last member: 2 Routes would answer 503; Route shop/")
+    assert text.endswith("Service s0 has no ready endpoints, and no others: it selects no pod that runs "
+                         "(NoEndpoints 2)")
 
 
 def test_plan_is_well(site):

@@ -136,7 +136,7 @@ def test_routes_that_are_rejected_are_counted(site):
             site.kube.delete("Route", "shop", f"bad-{n}")
     (warned,) = [check for check in faulty if check["code"] == findings.ROUTES_REJECTED]
     assert warned["message"].startswith(
-        "2 Routes are not served for what is in them (InvalidHost 1, HostAlreadyClaimed 1): "
+        "2 Routes are rejected because of their content (InvalidHost 1, HostAlreadyClaimed 1): "
         "Route shop/bad-0: ")
     assert (warned["state"], result.exit_code) == ("warning", 0)
 

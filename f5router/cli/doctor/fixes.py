@@ -22,7 +22,7 @@ from f5router.kube.watch import single_reads
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
-from f5router.model.findings import CATALOGUE
+from f5router.model.findings import CATALOGUE, command_of
 from f5router.model.texts import printable
 from f5router.network import node_ports, static_routes
 from f5router.network.vxlan import RAMP, VxlanConfig
@@ -50,17 +50,9 @@ def split(text: str, fix: Fix) -> tuple[str, Fix]:
     return (text[: remedy.start()], Fix(remedy[1], fix.command)) if remedy else (text, fix)
 
 
-_COMMAND = re.compile(r"(?:^|: )((?:tmsh|kubectl|oc|f5router) [^:]+)$")
-"""Command at the end of what is to be done."""
-
-
-def of(code: str, name: str = "NAME") -> Fix:
+def of(code: str, name: str = "") -> Fix:
     """Return the remedy of a code of findings.CATALOGUE. Args: name: of the object that it is about."""
-    text = CATALOGUE[code].to_do
-    command = _COMMAND.search(text)
-    if command is None:
-        return Fix(text)
-    return Fix(text[: command.start()], re.sub(r"\bNAME\b", lambda _: quoted(name), command[1]))
+    return Fix(CATALOGUE[code].to_do, command_of(code, name))
 
 
 SETTINGS = Fix("correct the setting that is named, or leave it out; all settings are listed by",

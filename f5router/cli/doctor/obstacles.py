@@ -44,26 +44,15 @@ def disabled(facts: VirtualFacts) -> Check:
 
 def _addresses(survey: Survey) -> Iterator[Check]:
     """Check the virtual addresses of our virtual servers."""
+    if problem := survey.read_addresses():
+        yield warning(AREA, VIRTUALS, problem, fixes.ADDRESSES)
     facts = survey.device.facts
-    ours = [each for each in (facts.http, facts.https) if each is not None and each.exists]
-    if not ours:
-        return
-    try:
-        off = surroundings.disabled_addresses(survey.device.client)
-    except BigIPError as exc:
-        yield warning(AREA, VIRTUALS, f"virtual addresses cannot be read: {exc.text}",
-                      fixes.ADDRESSES)
-        return
-    servers = {path: virtual.path for virtual in ours for path in _places(virtual) if path in off}
+    servers = {each.disabled_address: each.path for each in (facts.http, facts.https)
+               if each is not None and each.disabled_address}
     for path, virtual in sorted(servers.items()):
         yield failure(AREA, VIRTUALS, f"virtual address {path} of {virtual} is disabled: nobody answers "
                                        "there",
                       fixes.of(findings.ADDRESS_DISABLED, path), findings.ADDRESS_DISABLED)
-
-
-def _places(facts: VirtualFacts) -> set[str]:
-    """Return the paths that the virtual address may have: in the partition, or in /Common."""
-    return {f"/{partition}/{facts.address}" for partition in (facts.path.split("/")[1], "Common")}
 
 
 def _disabled_nodes(survey: Survey) -> Iterator[Check]:
@@ -71,7 +60,7 @@ def _disabled_nodes(survey: Survey) -> Iterator[Check]:
     for make, texts in ((failure, nodes.problems), (warning, nodes.warnings)):
         for text in texts:
             first = _PATH.search(text)
-            yield make(AREA, NODES, text, fixes.of(findings.NODE_DISABLED, first[0] if first else "NAME"),
+            yield make(AREA, NODES, text, fixes.of(findings.NODE_DISABLED, first[0] if first else ""),
                        findings.NODE_DISABLED)
 
 
@@ -108,9 +97,9 @@ def _rejected(survey: Survey) -> Iterator[Check]:
     shown = [f"{reason} {count}" for reason, count in reasons[:MOST_REASONS]]
     more = [f"others {sum(count for _, count in reasons[MOST_REASONS:])}"] * (len(reasons) > MOST_REASONS)
     first = min(rejected)
-    which = f"{len(rejected)} Route{'s are' if len(rejected) > 1 else ' is'} not served for what is in "
+    which = f"{len(rejected)} Route{'s are' if len(rejected) > 1 else ' is'} rejected because of "
     yield warning(
         AREA, ROUTES,
-        f"{which}{'them' if len(rejected) > 1 else 'it'} ({', '.join(shown + more)}): "
+        f"{which}{'their' if len(rejected) > 1 else 'its'} content ({', '.join(shown + more)}): "
         f"{names.label(first, 'Route')}: {rejected[first].message}",
         fixes.of(findings.ROUTES_REJECTED), findings.ROUTES_REJECTED)

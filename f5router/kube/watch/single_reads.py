@@ -15,7 +15,6 @@ libcalico-go/lib/backend/k8s/conversion (projectcalico.org/IPv4Address); cilium,
 (network.cilium.io, and io.cilium.network before 1.14).
 """
 
-import difflib
 import logging
 import re
 import threading
@@ -40,6 +39,7 @@ from f5router.kube.watch.sources import (
 from f5router.model.cluster import EndpointSlice, Key, Service
 from f5router.model.errors import KubeError, KubeNotFound, KubeUnreachable
 from f5router.model.limits import Backoff
+from f5router.model.spelling import did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +87,7 @@ def _hint(connection: Connection, name: str, stopped: threading.Event) -> str:
         names = [fields.key(item).name for item in namespaces.values()]
     except (KubeError, fields.DecodeError):
         return ""
-    near = difflib.get_close_matches(name, names, n=1)
-    return f"; the nearest name is {near[0]!r}" if near else ""
+    return did_you_mean(name, names)
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")

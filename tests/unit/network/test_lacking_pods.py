@@ -19,7 +19,7 @@ MANY = replace(SLICE, ports=tuple(EndpointPort(f"p{number}", number) for number 
 @rows(("port", "slices", "text"), [
     ("http", (SLICE,), ""), ("8080", (SLICE,), ""), ("", (SLICE,), ""), ("", (), ""), ("8080", (), ""),
     ("80", (SLICE,), "80 is the port of Service web, not of its pods: write http or 8080"),
-    ("80", (), "80 is the port of Service web, not of its pods: write http or 8080"),
+    ("80", (), ""),
     ("9100", (SLICE,), "9100 is the port of Service web, not of its pods: write metrics or 9090"),
     ("prom", (SLICE,), "prom is the name of a port in the pods: write metrics, the one of Service web"),
     ("dns", (SLICE,), "port dns of Service web is for UDP; a Route needs TCP"),
@@ -30,6 +30,13 @@ MANY = replace(SLICE, ports=tuple(EndpointPort(f"p{number}", number) for number 
 ])
 def test_ports(port, slices, text):
     assert lacking_pods.port_problem(port, ServiceEndpoints(WEB, slices)) == text
+
+
+def test_ports_without_pods():
+    """Numbers are compared where all target ports are numbers: only a pod shows the number of a name."""
+    numbers = ServiceEndpoints(replace(WEB, ports=PORTS[:1]))
+    assert lacking_pods.port_problem("80", numbers) == (
+        "80 is the port of Service web, not of its pods: write http or 8080")
 
 
 def test_no_tcp_port_at_all():

@@ -148,7 +148,7 @@ def test_no_request(url):
 
 
 @rows(("url", "request_parsed"), [
-    ("a.com/x", requests.Request("https", "a.com", "/x", 443)),
+    ("a.com/x", requests.Request("https", "a.com", "/x")),
     ("HTTP://A.com.:8080", requests.Request("http", "a.com", "/", 8080)),
 ])
 def test_parse(url, request_parsed):
