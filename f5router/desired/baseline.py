@@ -15,7 +15,6 @@ from cryptography import x509
 
 from f5router.admission import pem
 from f5router.desired import client_tls, edge, irules, pool_options
-from f5router.desired.cluster_state import ClusterState
 from f5router.model import hostnames, names, route_options, tls_names, tmos
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -34,7 +33,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
-from f5router.network import node_ports, refused_addresses, vxlan
+from f5router.network import vxlan
 
 
 class StrictSettings(Protocol):
@@ -281,21 +280,6 @@ def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
         Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside",
                    extra_dependencies=required),
     ]
-
-
-class NetworkSettings(vxlan.VxlanSettings, Protocol):
-    """The part of config.Config that is used here."""
-
-    @property
-    def nodeport(self) -> node_ports.NodePortConfig | None: ...
-
-
-def network_findings(config: NetworkSettings, cluster: ClusterState, facts: DeviceFacts) -> Findings:
-    """Report the problems between settings, device, Nodes and cluster network."""
-    view = vxlan.ClusterNetworkView(cluster.nodes, cluster.host_subnets, cluster.networks)
-    return (vxlan.check(config, facts, view)
-            + node_ports.findings(cluster.candidates, config.nodeport)
-            + refused_addresses.findings(facts))
 
 
 def virtual_server_findings(config: BaselineSettings, facts: DeviceFacts) -> Findings:

@@ -214,8 +214,7 @@ class Engine:
     def network_findings(self) -> Findings:
         """Return the problems between settings, device, Nodes and cluster network."""
         if self._findings is None:
-            self._findings = baseline.network_findings(
-                self._config, self.cluster, self._facts) + self.ways.findings()
+            self._findings = self.ways.findings()
         return self._findings
 
     def virtual_server_findings(self) -> Findings:

@@ -1,4 +1,4 @@
-"""The ways to the pods of each Node: its FDB record, or static routes; and pods that no way reaches."""
+"""The ways to the pods of each Node: its FDB record, or static routes; pods that no way reaches, and why."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -11,7 +11,7 @@ from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
-from f5router.network import node_ports, static_routes, vxlan
+from f5router.network import node_ports, refused_addresses, static_routes, vxlan
 from f5router.network.node_ports import Networks
 from f5router.network.static_routes import PodLocator
 
@@ -25,6 +25,9 @@ class WaySettings(vxlan.VxlanSettings, Protocol):
     @property
     def static_route_networks(self) -> tuple[str, ...]:
         """CIDRs in which the Nodes' addresses lie that are gateways; () for the device's own networks."""
+
+    @property
+    def nodeport(self) -> node_ports.NodePortConfig | None: ...
 
 
 class NodeWays:
@@ -90,9 +93,14 @@ class NodeWays:
         return static_routes.locator(ways, cluster.nodes.values())
 
     def findings(self) -> Findings:
-        """Return which networks of pods get no route, and why."""
-        return static_routes.findings(
-            self._allocation, self._config.static_route_networks, self._facts.networks)
+        """Report the problems between settings, device, Nodes and cluster network."""
+        cluster = self._cluster
+        view = vxlan.ClusterNetworkView(cluster.nodes, cluster.host_subnets, cluster.networks)
+        return (vxlan.check(self._config, self._facts, view)
+                + node_ports.findings(cluster.candidates, self._config.nodeport)
+                + refused_addresses.findings(self._facts)
+                + static_routes.findings(
+                    self._allocation, self._config.static_route_networks, self._facts.networks))
 
     def _rebuild_records(self, keys: Iterable[Key]) -> set[Ref]:
         dirty: set[Ref] = set()
