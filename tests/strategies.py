@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from f5router.model import route_options
 from f5router.model.cluster import CA_CRT, TLS_CRT, Backend, Key, PathMatch, PodAuthority, PodNetworks
-from f5router.model.health_checks import HealthCheck
-from f5router.model.route_options import BY_NODE, RouteOptions
+from f5router.model.route_options import BY_NODE, HealthCheck, RouteOptions
 from tests import builders
 
 OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn", "source", BY_NODE]),

@@ -12,8 +12,8 @@ import json
 import re
 from typing import Any
 
-from f5router.model.health_checks import MAX_CHECK_S, MAX_TIMEOUT_S, HealthCheck
 from f5router.model.hostnames import quote
+from f5router.model.route_options import MAX_CHECK_S, MAX_TIMEOUT_S, HealthCheck
 
 MOST_TEXT, MOST_ENTRIES, MOST_SEND, MOST_RECV = 16_384, 20, 1024, 128
 """Characters of the annotation, its entries, and characters of `send` and of `recv`."""

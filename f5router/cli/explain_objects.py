@@ -16,8 +16,7 @@ from f5router.cli.survey import Survey
 from f5router.config.config import Config
 from f5router.model.cluster import Key
 from f5router.model.errors import ConfigError, KubeError
-from f5router.model.spelling import did_you_mean
-from f5router.model.texts import hanging, printable
+from f5router.model.texts import did_you_mean, hanging, printable
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 from f5router.views import chain, requests
 from f5router.views.chain import Step

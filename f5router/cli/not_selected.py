@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from f5router.cli.survey import Survey
 from f5router.kube.api import decode_contour, decode_ingress, fields
-from f5router.kube.watch import kind_states, named_objects
+from f5router.kube.watch import kind_states, single_reads
 from f5router.kube.watch.sources import NAMESPACES, PROJECTS, SERVED, Source, choose_served
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeError, KubeForbidden
@@ -23,7 +23,7 @@ from f5router.model.findings import (
     finding,
 )
 from f5router.model.json_types import JSON
-from f5router.model.spelling import did_you_mean
+from f5router.model.texts import did_you_mean
 from f5router.sources.ingresses import Classes
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 
@@ -47,7 +47,7 @@ def explain(survey: Survey, kind: str, key: Key) -> Finding:
         source = choose_served(survey.connection, SERVED[kind][0])
         if source is None:
             return _left_out(f"the API server serves no {SERVED[kind][0].resource}: there is no {kind}")
-        if (obj := named_objects.find(survey.connection, source, key)) is None:
+        if (obj := single_reads.find_object(survey.connection, source, key)) is None:
             return _not_there(survey, kind, source, key)
         return next(_reasons(survey, kind, source, key, obj))
     except KubeForbidden as exc:
@@ -63,14 +63,15 @@ def _not_there(survey: Survey, kind: str, source: Source, key: Key) -> Finding:
     for other in SOURCES.keys() - {kind}:
         try:
             served = choose_served(survey.connection, SERVED[other][0])
-            exists = served is not None and named_objects.find(survey.connection, served, key) is not None
+            exists = served is not None and single_reads.find_object(survey.connection, served,
+                                                                     key) is not None
         except KubeError:
             continue  # it may be forbidden, and is only a hint
         if exists:
             return finding(Link.ROUTE, OBJECT_NOT_FOUND, (
                 f"{kind} {key} does not exist; {_article(other)} of this name does: see "
                 f"`f5router explain {other.lower()} {key}`"))
-    near = did_you_mean(key.name, named_objects.names(survey.connection, source, key.namespace))
+    near = did_you_mean(key.name, single_reads.object_names(survey.connection, source, key.namespace))
     return finding(Link.ROUTE, OBJECT_NOT_FOUND, f"{kind} {key} does not exist{near}")
 
 
@@ -81,11 +82,11 @@ def _article(kind: str) -> str:
 def _reasons(survey: Survey, kind: str, source: Source, key: Key, obj: JSON) -> Iterator[Finding]:
     selection, connection = survey.config.watch.selection, survey.connection
     selectors = kind_states.selectors(survey.config.watch, SERVED[kind][0])
-    if (labels := selectors.get("labelSelector")) and named_objects.find(
+    if (labels := selectors.get("labelSelector")) and single_reads.find_object(
             connection, source, key, {"labelSelector": labels}) is None:
         yield _left_out(f"metadata.labels: {_labels(obj)}: the label selector --labels {labels!r} leaves it "
                         "out")
-    if (chosen := selectors.get("fieldSelector")) and named_objects.find(
+    if (chosen := selectors.get("fieldSelector")) and single_reads.find_object(
             connection, source, key, {"fieldSelector": chosen}) is None:
         yield _left_out(f"the field selector --fields {chosen!r} leaves it out")
     if selection.by_namespace and not survey.cluster.selects(key.namespace):
@@ -109,7 +110,7 @@ def _of_namespace(survey: Survey, name: str) -> str:
         ("--project-labels", selection.project_labels, PROJECTS) if selection.project_labels
         else ("--namespace-labels", selection.namespace_labels, NAMESPACES))
     try:
-        obj = named_objects.find(survey.connection, source, Key("", name))
+        obj = single_reads.find_object(survey.connection, source, Key("", name))
     except KubeError:
         obj = None
     has = f": it has the labels {_labels(obj)}" if obj else ""
@@ -119,7 +120,7 @@ def _of_namespace(survey: Survey, name: str) -> str:
 def _of_class(survey: Survey, obj: JSON) -> Iterator[Finding]:
     """Yield why the class of an Ingress is not one of the router's."""
     ingress, settings = decode_ingress.ingress(obj), survey.config.watch.sources.classes
-    there, classes = named_objects.ingress_classes(survey.connection), Classes(settings)
+    there, classes = single_reads.ingress_classes(survey.connection), Classes(settings)
     classes.apply(there)
     if classes.is_own(ingress):
         return

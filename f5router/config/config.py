@@ -26,7 +26,7 @@ from f5router.config.reader import Reader
 from f5router.config.tls_files import TLS, TLSPaths, load_metrics_tls, load_tls_files
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, StatusSettings, WatchSettings
-from f5router.model import health_checks, route_options
+from f5router.model import route_options
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge, UniqueID
@@ -266,7 +266,7 @@ def _config(reader: Reader) -> Config:
 
 def _check_interval_s(reader: Reader) -> int:
     """Return the interval of the router's own monitor; 0 for none. It leaves no other monitor to a pool."""
-    interval_s = health_checks.interval_s(reader.value("backend-check-interval") or 0)
+    interval_s = route_options.interval_s(reader.value("backend-check-interval") or 0)
     chosen = OPTIONS["f5-pool-monitor"].default
     if interval_s and reader.text("f5-pool-monitor") != chosen:
         reader.problem("the interval is for a monitor that the router creates, which would replace the "

@@ -7,7 +7,7 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.route_options import APP_ROOT, HEALTH
 from f5router.desired import baseline, edge, pool_options, pools, rules
 from f5router.desired.pools import PoolSettings
-from f5router.model import health_checks, names
+from f5router.model import names, route_options
 from f5router.model.cluster import PathMatch, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
@@ -104,7 +104,7 @@ def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], conf
                 for text in (*route.option_problems, *pool_members.weight_warnings(route))]
     problems += [Problem(UNSUPPORTED_ANNOTATION, text) for text in annotations.warnings(route.unsupported)]
     texts = []
-    if route.options.health and health_checks.check_of_path(route.options.health, route.path) is None:
+    if route.options.health and route_options.check_of_path(route.options.health, route.path) is None:
         texts.append(f"metadata.annotations: {HEALTH} has no effect: no path in it is the Route's, or /")
     if route.options.app_root and (problem := _root_problem(evaluated, admitted)):
         texts.append(f"metadata.annotations: {APP_ROOT} has no effect {problem}")

@@ -14,16 +14,16 @@ from typing import Protocol
 from f5router.admission.route_options import HAPROXY, ROUTER
 from f5router.desired import irules
 from f5router.model import names, route_options
-from f5router.model.health_checks import (
+from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
+from f5router.model.objects import Ref
+from f5router.model.route_options import (
     HealthCheck,
     HealthMonitor,
     HTTPMonitor,
     HTTPSMonitor,
+    RouteOptions,
     TCPMonitor,
 )
-from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
-from f5router.model.objects import Ref
-from f5router.model.route_options import RouteOptions
 from f5router.network import node_ports
 
 

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from f5router.desired import pool_options
 from f5router.desired.pool_options import PoolConfig
-from f5router.model import health_checks, names, route_options, texts, tls_names
+from f5router.model import names, route_options, texts, tls_names
 from f5router.model.cluster import Backend, Key, Route
-from f5router.model.health_checks import HealthCheck, interval_s
 from f5router.model.ltm import Pool, PoolMember
-from f5router.model.route_options import DEFAULTS, RouteOptions
+from f5router.model.route_options import DEFAULTS, HealthCheck, RouteOptions, interval_s
 from f5router.model.small import compact
 from f5router.network import node_ports, pool_members
 from f5router.network.pool_members import Choice, LeftOut, ServiceEndpoints
@@ -208,7 +207,7 @@ def of_route(
         default.balance if wanted == "source" else
         wanted if wanted in ("leastconn", route_options.BY_NODE) else "",
         options.pod_connections, *timeouts(options, termination),
-        interval_s(options.check_interval_ms), health_checks.check_of_path(options.health, route.path),
+        interval_s(options.check_interval_ms), route_options.check_of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
         pool_options.persistence_data(options, source=wanted == "source"))
     if route.alternates and tls in (

@@ -19,7 +19,7 @@ from f5router.icontrol.beside import Reading
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.wire import item_path
-from f5router.model import health_checks, ownership
+from f5router.model import ownership, route_options
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     Attachment,
@@ -41,7 +41,7 @@ from f5router.model.ltm import (
 from f5router.model.objects import Ref
 
 VIRTUAL = "ltm/virtual"
-KINDS = (*health_checks.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
+KINDS = (*route_options.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
          KeyFile.KIND,
          ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND, VIRTUAL)
 """REST objects that have a generation of their own."""

@@ -10,7 +10,7 @@ from f5router.icontrol.observation import Expected, rules_path
 from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import ltm_nodes
-from f5router.model import health_checks, names, ownership, tls_names
+from f5router.model import names, ownership, route_options, tls_names
 from f5router.model.errors import DeviceTimeout
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
@@ -31,7 +31,7 @@ from f5router.model.objects import Ref
 
 log = logging.getLogger(__name__)
 
-PARTITIONED = (*health_checks.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND,
+PARTITIONED = (*route_options.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND,
                CertFile.KIND,
                KeyFile.KIND)
 PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)

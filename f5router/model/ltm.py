@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
-from f5router.model import health_checks
+from f5router.model import route_options
 from f5router.model.client_tls import TLSProperties
-from f5router.model.health_checks import HealthMonitor
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
+from f5router.model.route_options import HealthMonitor
 
 MemberState = Literal["enabled", "disabled", "forced_offline"]
 """State of a pool member.
@@ -69,7 +69,7 @@ class Pool(NamedObject):
     @property
     def dependencies(self) -> tuple[Ref, ...]:
         """The monitor, if it is ours. A pool is written without one that is missing: see plan/diff.py."""
-        kind = health_checks.monitor_kind(self.monitor)
+        kind = route_options.monitor_kind(self.monitor)
         return (Ref(kind, self.monitor),) if kind else ()
 
 

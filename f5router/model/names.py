@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
-from f5router.model.health_checks import HealthMonitor, TCPMonitor
 from f5router.model.ltm import (
     Record,
     record_ref,
 )
 from f5router.model.objects import Ref, digest
+from f5router.model.route_options import HealthMonitor, TCPMonitor
 
 INSECURE_POLICY = "openshift_insecure_routes"
 SECURE_POLICY = "openshift_secure_routes"

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard
 
 from f5router.model import names, original_names, tls_names
-from f5router.model.health_checks import MONITOR_TYPES, TCPMonitor
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -35,6 +34,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
+from f5router.model.route_options import MONITOR_TYPES, TCPMonitor
 
 _OWNED = {
     Policy.KIND: rf"{names.INSECURE_POLICY}|{names.SECURE_POLICY}",

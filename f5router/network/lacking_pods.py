@@ -7,8 +7,14 @@ of the endpoints, which have the names of the Service's ports; a number is one o
 from collections.abc import Iterable, Iterator
 
 from f5router.model.cluster import ServicePort
-from f5router.model.spelling import did_you_mean
-from f5router.model.texts import EXTERNAL_NAME, NO_ENDPOINTS, PORT_NOT_FOUND, SERVICE_IDLED, Problem
+from f5router.model.texts import (
+    EXTERNAL_NAME,
+    NO_ENDPOINTS,
+    PORT_NOT_FOUND,
+    SERVICE_IDLED,
+    Problem,
+    did_you_mean,
+)
 from f5router.network.pool_members import ServiceEndpoints
 
 MOST_PORTS = 5

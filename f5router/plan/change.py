@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Generic, TypeGuard, TypeVar
 
-from f5router.model import health_checks, names, ownership
+from f5router.model import names, ownership, route_options
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -98,7 +98,7 @@ class Stage(IntEnum):
 _STAGES = {
     StaticRoute.KIND: Stage.STATIC_ROUTE, VxlanProfile.KIND: Stage.VXLAN_PROFILE, Tunnel.KIND: Stage.TUNNEL,
     SelfIP.KIND: Stage.SELF_IP, FDBRecord.KIND: Stage.FDB, SourceTranslation.KIND: Stage.SOURCE_TRANSLATION,
-    **dict.fromkeys(health_checks.MONITOR_TYPES, Stage.MONITOR), Pool.KIND: Stage.POOL,
+    **dict.fromkeys(route_options.MONITOR_TYPES, Stage.MONITOR), Pool.KIND: Stage.POOL,
     DataGroup.KIND: Stage.CONTAINER, CertFile.KIND: Stage.CONTAINER, KeyFile.KIND: Stage.CONTAINER,
     CRLFile.KIND: Stage.CONTAINER,
     Policy.KIND: Stage.CONTAINER,

@@ -14,9 +14,9 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.health_checks import MONITOR_TYPES
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
+from f5router.model.route_options import MONITOR_TYPES
 from f5router.plan import diff
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
 from f5router.reconcile.retention import Retention

@@ -17,10 +17,10 @@ from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.model import ownership
 from f5router.model.errors import BigIPError, Refused, Unconfirmed
-from f5router.model.health_checks import MONITOR_TYPES
 from f5router.model.ltm import Object, Pool
 from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
+from f5router.model.route_options import MONITOR_TYPES
 from f5router.plan import diff
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.rule_order import UncertainWrites

@@ -29,10 +29,9 @@ from f5router.model.cluster import (
     Service,
     ServicePort,
 )
-from f5router.model.health_checks import HealthCheck
 from f5router.model.hostnames import quote
 from f5router.model.ingress import IngressRoute, RouteEntry, RouteService, ServiceHealthCheck
-from f5router.model.route_options import DEFAULTS, PathRewrite, RouteOptions
+from f5router.model.route_options import DEFAULTS, HealthCheck, PathRewrite, RouteOptions
 
 EXPRESSION_WARNING = "is text, not a regular expression"
 

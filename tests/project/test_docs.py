@@ -11,7 +11,6 @@ from f5router.admission.annotations import READ
 from f5router.model import names, texts, tls_names
 from f5router.model.cluster import Key
 from f5router.model.findings import CATALOGUE
-from f5router.model.health_checks import MONITOR_TYPES, TCPMonitor
 from f5router.model.ltm import (
     CertFile,
     ClientSSL,
@@ -23,6 +22,7 @@ from f5router.model.ltm import (
     Pool,
     ServerSSL,
 )
+from f5router.model.route_options import MONITOR_TYPES, TCPMonitor
 from tests.project import scraped
 
 ROOT = Path(__file__).resolve().parents[2]

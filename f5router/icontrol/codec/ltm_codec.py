@@ -14,7 +14,6 @@ from typing import Any
 
 from f5router.model import hostnames, tls_names
 from f5router.model.client_tls import TLSProperties
-from f5router.model.health_checks import MONITOR_TYPES, HealthMonitor, HTTPMonitor
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     CertFile,
@@ -32,6 +31,7 @@ from f5router.model.ltm import (
     Record,
     ServerSSL,
 )
+from f5router.model.route_options import MONITOR_TYPES, HealthMonitor, HTTPMonitor
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of a decoder for JSON of an unknown form."""

@@ -42,7 +42,7 @@ from f5router.icontrol.rest.request_times import NO_REPLY, RequestTimes, SlowReq
 from f5router.icontrol.rest.slots import Slots
 from f5router.icontrol.rest.wire import Reply, target
 from f5router.icontrol.settings import ClientSettings, Renewable
-from f5router.logs import failures
+from f5router.logs import log_output
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
 from f5router.model.limits import ALWAYS, WritePermit
 
@@ -295,7 +295,7 @@ def _check_trust(settings: ClientSettings) -> None:
 
 def _failure(method: str, path: str, exc: BaseException) -> Unreachable:
     """Translate the library's exception; str(exc) may contain the URL, its query or a header."""
-    links = failures.links(exc)
+    links = log_output.exception_links(exc)
     for link in links:
         if isinstance(link, (ssl.SSLCertVerificationError, CertificateError)):
             return Untrusted(method, path, _certificate(link))
@@ -326,7 +326,7 @@ def _words(links: list[BaseException]) -> str:
     ):
         if any(isinstance(link, kind) for link in links):
             return words
-    if text := failures.words(links):
+    if text := log_output.failure_words(links):
         return text
     if any(isinstance(link, wire.ConnectTimeoutError) for link in links):
         return "no connection within the time-out"

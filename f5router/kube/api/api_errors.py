@@ -8,7 +8,7 @@ import urllib3.exceptions as wire
 from urllib3.util.ssl_match_hostname import CertificateError
 
 from f5router.kube.api import documents, fields
-from f5router.logs import failures
+from f5router.logs import log_output
 from f5router.model.errors import (
     EXCERPT,
     KubeConflict,
@@ -97,7 +97,7 @@ def error_in_stream(path: str, status: object) -> KubeError:
 
 def reason(exc: BaseException) -> str:
     """Return why there is no usable reply, without the words of a library."""
-    chain = failures.links(exc)
+    chain = log_output.exception_links(exc)
     for link in chain:
         if isinstance(link, ssl.SSLCertVerificationError | CertificateError):
             why = getattr(link, "verify_message", "") or "it is for another name"
@@ -106,7 +106,7 @@ def reason(exc: BaseException) -> str:
     for kind, words in _WORDS:
         if any(isinstance(link, kind) for link in chain):
             return words
-    if text := failures.words(chain):
+    if text := log_output.failure_words(chain):
         return text
     if any(isinstance(link, wire.ConnectTimeoutError) for link in chain):  # NewConnectionError is one, too
         return "no connection within the time-out"

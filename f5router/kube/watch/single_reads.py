@@ -1,4 +1,4 @@
-"""Readings of single objects: a namespace by name, Services, and what shows the network plug-in.
+"""Readings of single objects: by name, Services, and what shows the network plug-in.
 
 The API server lists the Routes of a namespace that does not exist like those of an empty one: with 200 and no
 items. So a router with a misspelt name would remove all its objects from the BIG-IP.
@@ -7,6 +7,10 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/admission-contro
 
 A list that asks for no resourceVersion is as new as the request. Source: Kubernetes API concepts, semantics
 for get and list.
+
+Any other object is read by its name as the API server has it, whether the router selects it or not, and by a
+list: the router has the right to list each kind that it serves, and not to get. Every kind has the field
+metadata.name. Source: Kubernetes, Field Selectors, "Supported fields".
 
 The network plug-in is for `f5router doctor` alone.
 Sources: openshift/origin v3.11.0, HostSubnet; ovn-kubernetes, go-controller/pkg/util/node_annotations.go;
@@ -19,6 +23,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -30,16 +35,20 @@ from f5router.kube.watch.reflector import METADATA_LIST, decode_document
 from f5router.kube.watch.sources import (
     ENDPOINTS,
     HOST_SUBNETS,
+    INGRESS_CLASSES,
     NAMESPACES,
     NODES,
     SERVICES,
     Source,
+    choose_served,
     is_served,
 )
-from f5router.model.cluster import EndpointSlice, Key, Service
+from f5router.model.cluster import EndpointSlice, Key, Service, is_object_name
 from f5router.model.errors import KubeError, KubeNotFound, KubeUnreachable
+from f5router.model.ingress import IngressClass
+from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
-from f5router.model.spelling import did_you_mean
+from f5router.model.texts import MOST_NAMES, did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -146,3 +155,33 @@ def network_plugin(connection: Connection) -> str:
         return OPENSHIFT_SDN if is_served(connection, HOST_SUBNETS) else ""
     except KubeError:
         return ""
+
+
+def find_object(connection: Connection, source: Source, key: Key,
+                selectors: Mapping[str, str] | None = None) -> JSON | None:
+    """Return an object; None if there is none, or it does not match. Raises: KubeError.
+
+    Args: selectors: labelSelector and fieldSelector, which the API server applies.
+    """
+    if not is_object_name(key.name):
+        return None  # no object can have this name, and it may mean something in a selector
+    given = dict(selectors or {})
+    chosen = ",".join(filter(None, (f"metadata.name={key.name}", given.get("fieldSelector"))))
+    objects = Collection(connection, source.path(key.namespace), {**given, "fieldSelector": chosen}).values()
+    return next(map(fields.mapping, objects), None)
+
+
+def object_names(connection: Connection, source: Source, namespace: str) -> list[str]:
+    """Return names of a kind in a namespace, at most MOST_NAMES. Raises: KubeError."""
+    objects = Collection(connection, source.path(namespace), {}, page_size=MOST_NAMES,
+                         accept=METADATA_LIST).values()
+    return [fields.text(fields.mapping(fields.mapping(obj).get("metadata")).get("name"))
+            for obj in islice(objects, MOST_NAMES)]
+
+
+def ingress_classes(connection: Connection) -> dict[Key, IngressClass]:
+    """Return the IngressClasses of the cluster, at most MOST_NAMES. Raises: KubeError."""
+    source = choose_served(connection, INGRESS_CLASSES)
+    documents = Collection(connection, source.path(None), {}).documents() if source else ()
+    return {value.key: value for document in islice(documents, MOST_NAMES)
+            for value in decode_document(INGRESS_CLASSES, document)[1]}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from f5router.admission.health import InvalidCheck, of_thresholds, parse
 from f5router.admission.route_options import HEALTH, ROUTER
 from f5router.admission.route_options import parse as parse_options
-from f5router.model.health_checks import HealthCheck, check_of_path
+from f5router.model.route_options import HealthCheck, check_of_path
 from tests.rows import rows
 from tests.unit.admission.test_route_options import HOSTILE
 

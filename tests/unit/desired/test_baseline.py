@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from f5router.desired import baseline
 from f5router.model import names, tls_names
 from f5router.model.device_facts import OriginalFacts
-from f5router.model.health_checks import TCPMonitor
 from f5router.model.http_edge import ErrorPage, HTTPEdge
 from f5router.model.ltm import Attachment, DataGroup, Forward, IRule, Policy, Pool, Record, ServerSSL
 from f5router.model.objects import Ref
-from f5router.model.route_options import BalancingDefaults
+from f5router.model.route_options import BalancingDefaults, TCPMonitor
 from tests.builders import FACTS, Settings
 from tests.rows import rows
 

@@ -10,7 +10,6 @@ from f5router.admission import admission
 from f5router.kube.api import decode, fields
 from f5router.model import names, ownership, tls_names
 from f5router.model.cluster import Key
-from f5router.model.health_checks import MONITOR_TYPES, TCPMonitor
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -26,6 +25,7 @@ from f5router.model.ltm import (
     Rule,
     ServerSSL,
 )
+from f5router.model.route_options import MONITOR_TYPES, TCPMonitor
 from tests import strategies
 
 KEYS = st.builds(Key, strategies.LABELS, strategies.HOST_NAMES)

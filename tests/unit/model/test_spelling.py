@@ -1,6 +1,6 @@
-"""spelling.py: names that are perhaps meant."""
+"""texts.py: names that are perhaps meant."""
 
-from f5router.model.spelling import MOST_NAMES, did_you_mean
+from f5router.model.texts import MOST_NAMES, did_you_mean
 from tests.rows import rows
 
 

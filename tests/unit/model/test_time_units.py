@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.model import texts
-from f5router.model.health_checks import MAX_CHECK_S, MAX_TIMEOUT_S, interval_s
+from f5router.model.route_options import MAX_CHECK_S, MAX_TIMEOUT_S, interval_s
 from tests.rows import rows
 
 NO_TIMES = ["0", "0s", "-1s", "+1s", "1.5s", "1m30s", "1 s", " 1s", "1S", "1w", "s", "01s", "9" * 20, "٣s",

@@ -8,10 +8,10 @@ import pytest
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key
 from f5router.model.errors import Refused, Unconfirmed
-from f5router.model.health_checks import TCPMonitor
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
+from f5router.model.route_options import TCPMonitor
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.reconcile.members import NAMESPACE_MOST, Members
 from f5router.reconcile.row import RowState

@@ -22,10 +22,9 @@ from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import BigIPError, InUse, NotFound, Refused, Standby, Unconfirmed
-from f5router.model.health_checks import HealthCheck
 from f5router.model.ltm import CertFile, CRLFile, KeyFile, Pool, Rule
 from f5router.model.objects import Ref
-from f5router.model.route_options import RouteOptions
+from f5router.model.route_options import HealthCheck, RouteOptions
 from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.diff import diff
 from f5router.reconcile.reconciler import Reconciler

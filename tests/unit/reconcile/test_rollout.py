@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from f5router.icontrol.outcome import Outcome
 from f5router.model.errors import Refused, Unconfirmed
-from f5router.model.health_checks import TCPMonitor
 from f5router.model.ltm import DataGroup, Forward, Policy, Pool, PoolMember, Record, Rule
 from f5router.model.ltm_nodes import Incomplete
+from f5router.model.route_options import TCPMonitor
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
 from f5router.reconcile.row import HoldReason

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from f5router.icontrol import ltm_reading
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.model import names
-from f5router.model.health_checks import HTTPMonitor, HTTPSMonitor, TCPMonitor
 from f5router.model.ltm import (
     CheckedRedirect,
     ClientSSL,
@@ -31,6 +30,7 @@ from f5router.model.ltm import (
     Rule,
     ServerSSL,
 )
+from f5router.model.route_options import HTTPMonitor, HTTPSMonitor, TCPMonitor
 from tests.rows import rows
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"

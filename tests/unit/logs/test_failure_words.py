@@ -7,7 +7,7 @@ import pytest
 import urllib3.exceptions as wire
 
 from f5router.kube.api.api_errors import reason
-from f5router.logs import failures
+from f5router.logs import log_output
 from tests.rows import rows
 
 
@@ -43,7 +43,7 @@ REFUSED = ConnectionRefusedError(111, "Connection refused")
     pytest.param(wire.HTTPError("<object at 0x7f00>"), "", id="unknown"),
 ])
 def test_words(error, words):
-    assert failures.words(failures.links(error)) == words
+    assert log_output.failure_words(log_output.exception_links(error)) == words
 
 
 @rows(("error", "words"), [
