@@ -19,17 +19,19 @@ BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mocks/
 FAKES = "f5router_fakes"
 """Name of the package mocks/ where it is installed: other projects have packages and modules called mocks."""
 MOCKS = re.compile(r"\bmocks(?=\.[a-z]| import )")
-LINK = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)]+)\)")
+LINK = re.compile(r"!?\[([^\]]+)\]\((?!https?://|#)([^)]+)\)")
 
 
 def description() -> str:
-    """Return README.md with absolute links to files, or without these links if the files have no address.
+    """Return README.md with absolute links to files, or without links and pictures if these have no address.
 
     Relative ones would lead nowhere on the page of a package index. The files come with the package.
     """
     def plain(match: re.Match[str]) -> str:
         if FILES:
-            return f"[{match[1]}]({FILES}/{match[2]})"
+            return f"{match[0].partition('(')[0]}({FILES}/{match[2]})"
+        if match[0].startswith("!"):
+            return ""
         text, target = match[1], match[2].partition("#")[0]
         return text if text in (target, f"`{target}`") else f"{text} ({target})"
 

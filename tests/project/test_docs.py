@@ -54,7 +54,9 @@ def test_the_first_screen_has_both_commands():
     lines = (ROOT / "README.md").read_text().splitlines()[:24]
     assert [line.split("#")[0].strip() for line in lines if line.startswith("make ")] == [
         "make demo", "make test"]
-    assert "(docs/guide.md)" in "".join(lines)
+    for text in ("**Status: not yet run on hardware", "(docs/guide.md)", "(docs/team-guide.md)",
+                 "(docs/images/demo.png)"):
+        assert text in "".join(lines)
 
 
 def test_every_debian_package_is_listed():
