@@ -1,7 +1,7 @@
 """The list of pages in README.md, from docs/index.md.
 
-`python -m tools.page_list` writes it; tests/project/test_page_list.py compares it with the index, and the index
-with the files and the navigation of the site.
+`python -m tools.page_list` writes it. tests/project/test_page_list.py compares it with the index, and the
+index with the files and the navigation of the site.
 """
 
 import os
