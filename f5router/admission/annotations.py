@@ -4,7 +4,6 @@ Names: OpenShift's documentation, Route-specific annotations, and openshift/rout
 clouddocs, Container Ingress Services, Route annotations.
 """
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from sys import intern
@@ -15,6 +14,7 @@ from f5router.admission.foreign.tables import PREFIXES, is_foreign
 from f5router.admission.route_options import MOST_PATH, WAF
 from f5router.model.ingress import READ_ANNOTATIONS
 from f5router.model.route_options import RouteOptions
+from f5router.model.texts import did_you_mean
 
 MOST_KEYS = 20
 """Keys of a Route that are remembered."""
@@ -22,6 +22,8 @@ MOST_CHARACTERS = 317
 """Length of the longest key: a prefix of 253, a slash and a name of 63 (Kubernetes, Annotations)."""
 MOST_LISTED = 600
 """Characters of a list of keys in a message: that of an Event may have 1,024 (Kubernetes, Event v1, note)."""
+LIKELY = 0.85
+"""Least similarity of a key that is perhaps meant: most have the same beginning."""
 READ = route_options.KEYS | allowlist.KEYS | {WAF}
 """Keys that the router reads."""
 
@@ -70,8 +72,7 @@ def warnings(keys: Collection[str]) -> tuple[str, ...]:
 
 def hint(key: str) -> str:
     """Return which key is perhaps meant, as the end of a sentence; "" for none."""
-    near = difflib.get_close_matches(key, sorted(READ | READ_ANNOTATIONS), n=1, cutoff=0.85)
-    return f"; did you mean {near[0]}?" if near else ""
+    return did_you_mean(key, sorted(READ | READ_ANNOTATIONS), cutoff=LIKELY)
 
 
 def listed(keys: Collection[str]) -> str:

@@ -27,7 +27,7 @@ from f5router.model import names, original_names
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
-from f5router.model.texts import plain_table
+from f5router.model.texts import number_of, plain_table
 from f5router.plan import adoption, changes
 from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.plan.change import DELETE, UPDATE, Plan
@@ -169,4 +169,5 @@ def _table(leftovers: Iterable[Leftover]) -> str:
         return "Nothing of the original router is left."
     counts = Counter(fate for fate, *_ in rows)
     total = ", ".join(f"{counts[fate]} {fate}" for fate in _WHY if counts[fate])
-    return f"{plain_table(('what happens', 'kind', 'object', 'why'), rows)}\n\n{len(rows)} objects: {total}."
+    number = number_of(len(rows), "object")
+    return f"{plain_table(('what happens', 'kind', 'object', 'why'), rows)}\n\n{number}: {total}."

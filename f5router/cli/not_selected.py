@@ -8,14 +8,21 @@ from collections.abc import Iterator
 from f5router.cli.survey import Survey
 from f5router.kube.api import decode_contour, decode_ingress, fields
 from f5router.kube.watch import kind_states, single_reads
-from f5router.kube.watch.sources import NAMESPACES, PROJECTS, SERVED, Source, choose_served
+from f5router.kube.watch.sources import (
+    INGRESS_CLASSES,
+    NAMESPACES,
+    PROJECTS,
+    SERVED,
+    Source,
+    choose_served,
+)
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeError, KubeForbidden
 from f5router.model.findings import (
     CATALOGUE,
-    DEVICE_PENDING,
     INVALID,
     NOT_SELECTED,
+    NOT_YET_READ,
     OBJECT_NOT_FOUND,
     Effect,
     Finding,
@@ -51,7 +58,9 @@ def explain(survey: Survey, kind: str, key: Key) -> Finding:
             return _not_there(survey, kind, source, key)
         return next(_reasons(survey, kind, source, key, obj))
     except KubeForbidden as exc:
-        return _left_out(f"the router may not read it: {exc}")
+        return _left_out(f"the router may not read {SERVED[kind][0].resource}: {exc}")
+    except fields.DecodeError as exc:
+        return finding(Link.ROUTE, INVALID, str(exc))
 
 
 def _left_out(text: str) -> Finding:
@@ -95,7 +104,7 @@ def _reasons(survey: Survey, kind: str, source: Source, key: Key, obj: JSON) -> 
         yield from _of_class(survey, obj)
     elif kind == INGRESS_ROUTE:
         yield from _of_contour_class(survey, obj)
-    yield from _of_content(survey, kind, key)
+    yield from _of_content(survey, kind, key, source, obj)
 
 
 def _labels(obj: JSON) -> str:
@@ -120,7 +129,12 @@ def _of_namespace(survey: Survey, name: str) -> str:
 def _of_class(survey: Survey, obj: JSON) -> Iterator[Finding]:
     """Yield why the class of an Ingress is not one of the router's."""
     ingress, settings = decode_ingress.ingress(obj), survey.config.watch.sources.classes
-    there, classes = single_reads.ingress_classes(survey.connection), Classes(settings)
+    try:
+        there, classes = single_reads.ingress_classes(survey.connection), Classes(settings)
+    except KubeForbidden as exc:
+        yield _left_out(f"the router may not read {INGRESS_CLASSES.resource}, so it does not know whose the "
+                        f"Ingress is: {exc}")
+        return
     classes.apply(there)
     if classes.is_own(ingress):
         return
@@ -149,13 +163,15 @@ def _of_contour_class(survey: Survey, obj: JSON) -> Iterator[Finding]:
                         f"takes {wanted} (--ingressroute-class)")
 
 
-def _of_content(survey: Survey, kind: str, key: Key) -> Iterator[Finding]:
-    """Yield why an object that is selected becomes no Route, at least one text."""
-    source = survey.cluster.objects(kind)
-    for problem in source.condition(key) if source else ():
+def _of_content(survey: Survey, kind: str, key: Key, source: Source, obj: JSON) -> Iterator[Finding]:
+    """Yield why an object that is selected becomes no Route, at least one text. Raises: DecodeError."""
+    converter = survey.cluster.objects(kind)
+    for problem in converter.condition(key) if converter else ():
         yield finding(Link.ROUTE, problem.reason if problem.reason in CATALOGUE else INVALID, problem.message,
                       effect=Effect.LOST)
     if kind == ROUTE:
-        yield finding(Link.ROUTE, DEVICE_PENDING, f"{kind} {key} is newer than what was read: try again")
+        source.decode(obj)
+        yield finding(Link.ROUTE, NOT_YET_READ,
+                      f"{kind} {key} is newer than the list of Routes that was read")
     else:
         yield finding(Link.ROUTE, INVALID, f"spec: no rule or path of this {kind} can become a Route")

@@ -28,7 +28,7 @@ from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.findings import CAUSES_OF_EMPTY_POOLS
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
-from f5router.model.texts import Findings
+from f5router.model.texts import Findings, number_of
 from f5router.network import pool_members
 from f5router.plan.change import Plan
 from f5router.reconcile.reconciler import Reconciler
@@ -188,12 +188,8 @@ class EmptyPools:
     def __str__(self) -> str:
         lose, have = ("loses its", "has") if self.pools == 1 else ("lose their", "have")
         lack = f"{lose} last member" if self.is_loss else f"{have} no member"
-        return (f"{_counted(self.pools, 'pool')} {lack}: {_counted(self.routes, 'Route')} would answer 503; "
-                f"{self.cause}")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+        routes = number_of(self.routes, "Route")
+        return f"{number_of(self.pools, 'pool')} {lack}: {routes} would answer 503; {self.cause}"
 
 
 def find_empty_pools(reconciler: Reconciler) -> Iterator[EmptyPools]:

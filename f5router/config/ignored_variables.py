@@ -6,12 +6,15 @@ v3.11.0, pkg/cmd/infra/router/router.go and f5.go (flags of the original F5 rout
 A test holds docs/configuration.md against these tables.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 
+from f5router.model.texts import did_you_mean
+
 PREFIX = "ROUTER_"
 """Variables of other programs in the pod do not begin so."""
+LIKELY = 0.8
+"""Least similarity of a variable that is perhaps meant: all have the same beginning."""
 
 _SERVICE_HOST, _SERVICE_LINK = "_SERVICE_HOST", re.compile(r"_SERVICE_HOST|_SERVICE_PORT(_\w+)?|_PORT(_\w+)?")
 """Endings of what the kubelet sets for each Service of the namespace, such as one named "router". Source:
@@ -170,7 +173,6 @@ def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
     for name in names:
         if name in known or any(_SERVICE_LINK.fullmatch(name.removeprefix(service)) for service in services):
             continue
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-        hint = f"; is {near[0]} meant?" if near else ""
+        hint = did_you_mean(name, known, cutoff=LIKELY)
         sentences.append(f"{name}: unknown variable, it has no effect{hint}")
     return sentences

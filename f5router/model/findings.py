@@ -63,7 +63,7 @@ NO_HOST, INVALID_HOST, CLAIMED = "NoHostValue", "InvalidHost", "HostAlreadyClaim
 NOT_ADMITTED, INVALID, EXTERNAL = (
     "RouteNotAdmitted", "ExtendedValidationFailed", "ExternalCertificateValidationFailed")
 DEVICE_REJECTED, DEVICE_PENDING = "DeviceRejected", "DevicePending"
-NOT_SELECTED, OBJECT_NOT_FOUND = "NotSelected", "ObjectNotFound"
+NOT_SELECTED, OBJECT_NOT_FOUND, NOT_YET_READ = "NotSelected", "ObjectNotFound", "NotYetRead"
 SERVER_MISSING, SERVER_DISABLED = "VirtualServerMissing", "VirtualServerDisabled"
 ADDRESS_DISABLED = "VirtualAddressDisabled"
 NODE_DISABLED, NO_MEMBER_UP, MONITOR_MISSING, NOT_A_BIGIP = (
@@ -103,6 +103,8 @@ CATALOGUE: Mapping[str, Meaning] = {
                           "change the object, or the setting that the message names"),
     OBJECT_NOT_FOUND: Meaning("there is no object of this kind and name", _L, _T,
                               "correct the namespace or the name, or create the object"),
+    NOT_YET_READ: Meaning("the object is newer than the lists of the cluster that were read", _L, _R,
+                          "run the command again; a running router serves the object within seconds"),
     # The BIG-IP.
     SERVER_MISSING: Meaning("the virtual server is not there", _L, _B,
                             "create it, or name another with --f5-http-vserver and --f5-https-vserver"),

@@ -99,6 +99,11 @@ class Problem(NamedTuple):
     """Text for its team; it begins with the field."""
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 pool", "2 pools"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 NARROWEST = 40
 """Least width of a text beside its indentation, in characters."""
 
@@ -184,7 +189,12 @@ MOST_NAMES = 1000
 """Names that are compared: each takes about 20 µs."""
 
 
-def did_you_mean(wanted: str, known: Iterable[str], *, most: int = MOST_NAMES) -> str:
-    """Return "; did you mean NAME?" for the nearest name; "" if none is near. Args: most: names compared."""
-    near = get_close_matches(wanted, islice(known, most), n=1, cutoff=CUTOFF)
-    return f"; did you mean {near[0]}?" if near else ""
+def did_you_mean(wanted: str, known: Iterable[str], *, cutoff: float = CUTOFF) -> str:
+    """Return "; did you mean NAME?" for the nearest of at most MOST_NAMES names.
+
+    If no name is near, return "", or that names were left out of the comparison.
+    """
+    names = list(islice(known, MOST_NAMES + 1))
+    if near := get_close_matches(wanted, names[:MOST_NAMES], n=1, cutoff=cutoff):
+        return f"; did you mean {near[0]}?"
+    return f"; only the first {MOST_NAMES:,} names were compared with it" if len(names) > MOST_NAMES else ""

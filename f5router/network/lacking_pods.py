@@ -90,7 +90,7 @@ def _others(wanted: str, known: Iterable[tuple[str, str, str]]) -> str:
     names = sorted({name or number for name, number, _ in known} - {""})
     if not names:
         return ""
-    if near := did_you_mean(wanted, names, most=MOST_COMPARED):
+    if near := did_you_mean(wanted, names[:MOST_COMPARED]):
         return near
     more = f" and {len(names) - MOST_PORTS} more" if len(names) > MOST_PORTS else ""
     return f"; it has {', '.join(names[:MOST_PORTS])}{more}"

@@ -17,7 +17,7 @@ from f5router.model.cluster import EndpointSlice, Route, Service
 from f5router.model.device_facts import Doubt
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import LTMNode, NodeMap
-from f5router.model.texts import Findings
+from f5router.model.texts import Findings, number_of
 from f5router.network import refused_addresses
 
 SHOWN = 3
@@ -298,15 +298,15 @@ def foreign_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
             emptied.append(pool.path)
     left = [node for node in used if node.obstacle(nodes.partition)]
     reused = [node for node in used if not node.obstacle(nodes.partition)]
-    problems = (f"{_counted(len(emptied), 'pool')} would have no member, as other LTM nodes have the "
-                f"addresses: {_listed(emptied)}",) if emptied else ()
+    problems = (f"{number_of(len(emptied), 'pool')} would have no member, as LTM nodes of others have the "
+                f"addresses of the pods: {_listed(emptied)}",) if emptied else ()
     return Findings(problems, (
-        *(f"left out of {_counted(len(used[node]), 'pool')}: {node.obstacle(nodes.partition)}"
+        *(f"left out of {number_of(len(used[node]), 'pool')}: {node.obstacle(nodes.partition)}"
           for node in sorted(left, key=_path)[:NODES_SHOWN]),
         *((f"{len(left) - NODES_SHOWN} more LTM nodes leave pods out of pools",
           ) if len(left) > NODES_SHOWN else ()),
-        *((f"members use {_counted(len(reused), 'LTM node')} of another name: {_nodes(reused)}",)
-          if reused else ())))
+        *((f"members use {number_of(len(reused), 'LTM node')} of {_another(len(reused), 'name')}: "
+           f"{_nodes(reused)}",) if reused else ())))
 
 
 def disabled_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
@@ -317,10 +317,15 @@ def disabled_node_findings(nodes: NodeMap, pools: Iterable[Pool]) -> Findings:
     if not off:
         return Findings()
     idle = [pool.path for pool in filled if all(member.address in nodes.disabled for member in pool.members)]
-    text = (f"{_counted(len(off), 'LTM node')} of pool members get no new clients, as an administrator has "
-            f"disabled them or forced them offline: {_nodes(off)}")
-    text += f"; {_counted(len(idle), 'pool')} without another member: {_listed(idle)}" if idle else ""
+    state = "is disabled or forced offline and gets" if len(off) == 1 else (
+        "are disabled or forced offline and get")
+    text = f"{number_of(len(off), 'LTM node')} of pool members {state} no new clients: {_nodes(off)}"
+    text += f"; {number_of(len(idle), 'pool')} without another member: {_listed(idle)}" if idle else ""
     return Findings((text,)) if len(idle) == len(filled) else Findings(warnings=(text,))
+
+
+def _another(count: int, noun: str) -> str:
+    return f"another {noun}" if count == 1 else f"other {noun}s"
 
 
 def _path(node: LTMNode) -> str:
@@ -335,7 +340,3 @@ def _listed(texts: Iterable[str]) -> str:
     names = sorted(texts)
     more = f" and {len(names) - NODES_SHOWN} more" if len(names) > NODES_SHOWN else ""
     return ", ".join(names[:NODES_SHOWN]) + more
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

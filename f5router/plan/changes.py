@@ -18,7 +18,7 @@ from f5router.model.cluster import Key
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
-from f5router.model.texts import plain_table, printable
+from f5router.model.texts import number_of, plain_table, printable
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Plan
 
 NAMED_MOST = 3
@@ -302,8 +302,8 @@ def summary(preview: Preview) -> str:
         clauses = ["Plan: " + ", ".join(
             f"{counts[what]} to {what}" for what in ("create", "change", "delete"))]
     if preview.plan is not None or preview.rejected:
-        clauses.append(f"{_number(counts['rejected'], 'Route')} rejected")
-    return "; ".join([*clauses, _number(counts["problems"], "problem")]) + "."
+        clauses.append(f"{number_of(counts['rejected'], 'Route')} rejected")
+    return "; ".join([*clauses, number_of(counts["problems"], "problem")]) + "."
 
 
 def as_lost(lost: Mapping[Key, str]) -> str:
@@ -337,10 +337,6 @@ def _counts(preview: Preview) -> dict[str, int]:
     verbs = Counter(change.verb for change in preview.plan or ())
     return {"create": verbs[CREATE], "change": verbs[UPDATE], "delete": verbs[DELETE],
             "rejected": len(preview.rejected), "problems": len(preview.problems)}
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:

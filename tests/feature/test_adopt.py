@@ -9,6 +9,7 @@ import pytest
 
 from f5router.cli import adopt, preflight
 from f5router.model import original_names
+from f5router.model.texts import number_of
 from tests import manifests
 from tests.builders import identity
 from tests.traffic.original import Original
@@ -88,7 +89,7 @@ def test_a_dry_run_lists_and_writes_nothing(lab, capsys):
     counts = Counter(fate for fate, *_ in rows)
     total = ", ".join(f"{counts[fate]} {fate}" for fate in ("taken over", "replaced", "removed", "left")
                       if counts[fate])
-    assert f"{len(rows)} objects: {total}." in printed
+    assert f"{number_of(len(rows), 'object')}: {total}." in printed
     assert fates[f"/Common/{STEM}-client-ssl-profile"] == "replaced"
     assert fates["/Common/openshift_route_shop_gone-client-ssl-profile"] == "removed"
     assert fates["/Common/ssl_reencrypt_route_dg"] == "removed"

@@ -66,11 +66,11 @@ DOWN = {**OFF, "state": "user-down"}
     (ADDRESS, {"enabled": "no"}, {"enabled": "yes"}, "failure", findings.ADDRESS_DISABLED,
      "virtual address /Common/10.0.0.1 of /Common/https-ose-vserver is disabled: nobody answers there"),
     (node("10.1.1.1"), OFF, ON, "warning", findings.NODE_DISABLED,
-     "1 LTM node of pool members get no new clients, as an administrator has disabled them or forced them "
-     "offline: /Common/10.1.1.1 (10.1.1.1)"),
+     "1 LTM node of pool members is disabled or forced offline and gets no new clients: "
+     "/Common/10.1.1.1 (10.1.1.1)"),
     (node("10.1.2.1"), DOWN, ON, "warning", findings.NODE_DISABLED,
-     "1 LTM node of pool members get no new clients, as an administrator has disabled them or forced them "
-     "offline: /Common/10.1.2.1 (10.1.2.1); 1 pool without another member: /Common/openshift_shop_api"),
+     "1 LTM node of pool members is disabled or forced offline and gets no new clients: "
+     "/Common/10.1.2.1 (10.1.2.1); 1 pool without another member: /Common/openshift_shop_api"),
 ])
 def test_what_somebody_has_disabled(site, path, body, back, state, code, text):
     """It is found, and the command that is shown ends it."""

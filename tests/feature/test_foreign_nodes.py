@@ -140,7 +140,7 @@ def test_plan_and_doctor_read_the_nodes_once(lab):
         shown = document(lab)
         assert [line for line in calls(lab) if "node" in line] == ["GET ltm/node"]
         assert (shown["problems"], len(shown["warnings"])) == ([], 3), shown["warnings"]
-        for words in ("LTM node /k8s/10.1.1.2", "another name: /Common/web1 (10.1.1.1)", "disabled them"):
+        for words in ("LTM node /k8s/10.1.1.2", "another name: /Common/web1 (10.1.1.1)", "is disabled"):
             assert any(words in text for text in shown["warnings"])
         lab.converge()
         assert members(lab) == {"web1:8080"}

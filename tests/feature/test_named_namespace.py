@@ -31,7 +31,7 @@ def test_once_deletes_nothing(served, caplog):
     assert served.writes() == []
     assert len(served.pools()) == 1
     (reason,) = [record.reason for record in caplog.records if record.getMessage() == "not converged"]
-    assert reason == "--namespace / -n: the namespace 'shpo' does not exist; the nearest name is 'shop'"
+    assert reason == "--namespace / -n: the namespace 'shpo' does not exist; did you mean shop?"
 
 
 def test_without_the_right_to_list_there_is_no_hint(served):

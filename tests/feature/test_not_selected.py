@@ -113,6 +113,36 @@ def test_an_ingress_that_is_selected_and_becomes_no_route(site):
     assert "spec: no rule or path of this Ingress can become a Route" in output
 
 
+def test_ingress_classes_that_may_not_be_read(site):
+    """The message is about them, and not about Ingresses."""
+    site.kube.forbid("ingressclasses")
+    try:
+        output = explain(site, "ingress", "shop/foreign")
+    finally:
+        site.kube.allow("ingressclasses")
+    assert "the router may not read ingressclasses, so it does not know whose the Ingress is: GET " in output
+    assert "oc create clusterrole f5router-ingressclasses" in output
+
+
+def test_a_route_that_is_newer_than_the_list(site):
+    site.kube.inject("empty", method="list", path="/routes")
+    output = explain(site, "route", "shop/web", sources="routes")
+    assert "Route shop/web: NotYetRead" in output
+    assert "to do: run the command again" in output
+
+
+def test_an_ingress_that_cannot_be_decoded(site):
+    broken = manifests.ingress("broken", ("b.com", "/", "web", 8080))
+    broken["spec"]["tls"] = "all"
+    site.kube.seed(broken)
+    try:
+        output = explain(site, "ingress", "shop/broken")
+    finally:
+        site.kube.delete("Ingress", "shop", "broken")
+    assert "Ingress shop/broken: ExtendedValidationFailed" in output
+    assert "shop/broken: spec.tls has a wrong type" in output
+
+
 @pytest.mark.parametrize(("name", "route"), [
     ("www.example.com:443", "Route shop/web"), ("https://www.example.com/x?y", "Route shop/web"),
     ("WWW.Example.com.", "Route shop/web"), ("q.wild.com", "Route shop/wild"),

@@ -1,6 +1,7 @@
 """Maps error replies of the Kubernetes API to exceptions whose messages say what an administrator can do."""
 
 import re
+import shlex
 import ssl
 from collections.abc import Mapping
 
@@ -184,7 +185,7 @@ def _bind(role: str, text: str) -> str:
         to = f"-z {name} -n {namespace}" if short else f"system:serviceaccount:{namespace}:{name}"
     else:
         user = _USER.search(text)
-        to = user.group(1) if user else "<user>"
+        to = shlex.quote(user.group(1)) if user else "<user>"
     return f"oc adm policy add-cluster-role-to-user {role} {to}"
 
 

@@ -93,10 +93,9 @@ def _hint(connection: Connection, name: str, stopped: threading.Event) -> str:
     """Return the nearest existing name, if Namespaces may be listed and one is similar."""
     namespaces = Collection(connection, NAMESPACES.path(None), {}, stopped=stopped, accept=METADATA_LIST)
     try:
-        names = [fields.key(item).name for item in namespaces.values()]
+        return did_you_mean(name, (fields.key(item).name for item in namespaces.values()))
     except (KubeError, fields.DecodeError):
         return ""
-    return did_you_mean(name, names)
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -172,11 +171,11 @@ def find_object(connection: Connection, source: Source, key: Key,
 
 
 def object_names(connection: Connection, source: Source, namespace: str) -> list[str]:
-    """Return names of a kind in a namespace, at most MOST_NAMES. Raises: KubeError."""
-    objects = Collection(connection, source.path(namespace), {}, page_size=MOST_NAMES,
+    """Return names of a kind in a namespace, at most one more than are compared. Raises: KubeError."""
+    objects = Collection(connection, source.path(namespace), {}, page_size=MOST_NAMES + 1,
                          accept=METADATA_LIST).values()
     return [fields.text(fields.mapping(fields.mapping(obj).get("metadata")).get("name"))
-            for obj in islice(objects, MOST_NAMES)]
+            for obj in islice(objects, MOST_NAMES + 1)]
 
 
 def ingress_classes(connection: Connection) -> dict[Key, IngressClass]:

@@ -330,7 +330,7 @@ UNKNOWN = "unknown variable, it has no effect"
 
 @pytest.mark.parametrize(("env", "lines"), [
     pytest.param({HOST + "PARTITON_PATH": "/a"}, [
-        f"{HOST}PARTITON_PATH: {UNKNOWN}; is {HOST}PARTITION_PATH meant?"], id="typo"),
+        f"{HOST}PARTITON_PATH: {UNKNOWN}; did you mean {HOST}PARTITION_PATH?"], id="typo"),
     pytest.param({"ROUTER_XYZZY": "1"}, [f"ROUTER_XYZZY: {UNKNOWN}"], id="nothing near"),
     pytest.param({HOST + "PARTITON_PATH": "", "ROUTE_LABEL": "a"}, [],
                  id="empty, and not the router's prefix"),

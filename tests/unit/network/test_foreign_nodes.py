@@ -33,9 +33,12 @@ def pool(*addresses: str, name: str = "web") -> Pool:
     pytest.param([LTMNode("/Q/web", A)], [pool(A)], [], []),
     pytest.param([WEB], [pool(A), pool(A, B, name="b")], [], [
         f"members use 1 LTM node of another name: /Common/web ({A})"]),
+    pytest.param([WEB, LTMNode("/Common/api", B)], [pool(A, B)], [], [
+        f"members use 2 LTM nodes of other names: /Common/api ({B}), /Common/web ({A})"]),
     pytest.param([K8S], [pool(A, B)], [], [NO_K8S]),
     pytest.param([K8S], [pool(A)], [
-        "1 pool would have no member, as other LTM nodes have the addresses: /P/web"], [NO_K8S]),
+        "1 pool would have no member, as LTM nodes of others have the addresses of the pods: /P/web"],
+        [NO_K8S]),
     pytest.param([LTMNode("/Common/_auto_10.1.1.1", A, resolved=True)], [pool(A, B)], [], [
         f"left out of 1 pool: LTM node /Common/_auto_{A}, which comes from an FQDN, has the address {A}"]),
     pytest.param([LTMNode("/P/web:1", A)], [pool(A, B)], [], [
@@ -53,8 +56,7 @@ def test_findings(nodes, pools, problems, warnings):
                                                                                     tuple(warnings))
 
 
-OFF = (f"1 LTM node of pool members get no new clients, as an administrator has disabled them or forced them "
-       f"offline: /P/{A} ({A})")
+OFF = f"1 LTM node of pool members is disabled or forced offline and gets no new clients: /P/{A} ({A})"
 
 
 @rows(("disabled", "pools", "expected"), [
@@ -64,6 +66,9 @@ OFF = (f"1 LTM node of pool members get no new clients, as an administrator has 
     pytest.param([A], [pool(A, B)], Findings(warnings=(OFF,))),
     pytest.param([A], [pool(A), pool(B, name="b")],
                  Findings(warnings=(f"{OFF}; 1 pool without another member: /P/web",))),
+    pytest.param([A, B], [pool(A, B, "10.9.9.9")], Findings(warnings=(
+        "2 LTM nodes of pool members are disabled or forced offline and get no new clients: "
+        f"/P/{A} ({A}), /P/{B} ({B})",))),
     pytest.param([A], [pool(A), pool(name="empty")],
                  Findings((f"{OFF}; 1 pool without another member: /P/web",))),
 ])

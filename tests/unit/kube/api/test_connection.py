@@ -137,6 +137,8 @@ ACCOUNT = "system:serviceaccount:infra:f5"
     pytest.param("/oapi/v1/clusternetworks/default", ACCOUNT,
                  f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="oapi"),
     pytest.param(ROUTES, "alice", "add-cluster-role-to-user system:router alice", id="a person"),
+    pytest.param(ROUTES, "al; reboot", "add-cluster-role-to-user system:router 'al; reboot'",
+                 id="a name that a shell would run"),
     pytest.param("/api/v1/namespaces", ACCOUNT, "oc create clusterrole f5router-namespaces "
                  "--verb=get,list,watch --resource=namespaces and ", id="namespaces"),
     pytest.param("/oapi/v1/routes", ACCOUNT, "add-cluster-role-to-user system:router -z f5 -n infra",
