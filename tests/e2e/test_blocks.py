@@ -166,7 +166,7 @@ def test_example_of_ingress(site):
 
 
 def test_example_of_ingress_route(site):
-    """Both are valid, and `explain` begins with what the page has."""
+    """Both are valid, and once they are programmed, `explain` begins with what the page has."""
     given, explained = (block.text.replace("www.example.com", "contour.example.com")
                         for _, block in chosen(By("test_example_of_ingress_route")))
     objects = [*yaml.safe_load_all(given), *services("web", "acme", namespace="platform"),
@@ -177,8 +177,8 @@ def test_example_of_ingress_route(site):
         until(lambda key=(namespace, name): (site.lab.kube.get("IngressRoute", *key).get("status") or {}).get(
             "currentStatus") == "valid")
     command, expected = explained.removeprefix("$ ").split("\n", 1)
-    text, status = site.type(command)
-    assert (text.startswith(f"{expected}\n\nIngressRoute payments/pay: "), status) == (True, 0), text
+    text = until(lambda: (answer := site.type(command))[1] == 0 and answer[0], lambda: site.type(command))
+    assert text.startswith(f"{expected}\n\nIngressRoute payments/pay: "), text
     site.remove(*objects)
 
 

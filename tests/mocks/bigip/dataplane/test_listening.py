@@ -25,6 +25,8 @@ def refused(where: tuple[str, int]) -> bool:
             return False
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it was still in the queue of a listener that is being closed
+        return False
 
 
 def test_destinations_and_their_ports(net: Net):
