@@ -52,7 +52,7 @@ WITHOUT_MEANING = {
     "ROUTER_METRICS_HAPROXY_EXPORTED": _CACHE,
     "ROUTER_METRICS_HAPROXY_SCRAPE_URI": _CACHE,
     "ROUTER_METRICS_HAPROXY_PID_FILE": _CACHE,
-    "ROUTER_METRICS_READY_HTTP_URL": "readiness is at /readyz, see operations.md",
+    "ROUTER_METRICS_READY_HTTP_URL": "readiness is at /readyz, see monitoring.md",
     "ROUTER_METRICS_TLS_CURVES": "metrics over TLS use the curves that OpenSSL chooses",
     "ROUTER_METRICS_AUTHENTICATOR_CA_FILE": "metrics are protected by user and password, not by tokens",
     "ROUTER_HAPROXY_CONFIG_MANAGER": "every change is made without a reload",

@@ -110,7 +110,7 @@ PLACES: dict[tuple[str, str], Place] = {
     ("operations.md", "# ls -l /var/tmp"): NotRun("a shell on the BIG-IP"),
     ("operations.md", "f5router status clear --router-name=old"): Typed(
         ("router old: 1 Routes had its entry, 1 are cleared",)),
-    ("operations.md", "- job_name: f5router"): By("test_scrape_configuration"),
+    ("monitoring.md", "- job_name: f5router"): By("test_scrape_configuration"),
     ("operations.md", "kubectl get deployment f5router -n f5router -o json"): By("test_uninstall_job"),
     ("ramp-node.md", "client -> virtual server"): PICTURE,
     ("ramp-node.md", "oc adm manage-node"): Typed(),

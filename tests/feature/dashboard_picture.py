@@ -1,4 +1,4 @@
-"""Takes the picture of the dashboard for docs/operations.md: python -m tests.feature.dashboard_picture.
+"""Takes the picture of the dashboard for docs/monitoring.md: python -m tests.feature.dashboard_picture.
 
 A router works for a while between the fakes, with clients; the Prometheus of Debian reads its metrics, and
 answers the expressions of the dashboard. Grafana is not in Debian, so the panels are drawn here, at their

@@ -117,7 +117,7 @@ def test_every_metric_is_explained():
     metrics = set()
     for path in (ROOT / "f5router" / "monitoring").glob("*.py"):
         metrics |= set(re.findall(r'"((?:f5router|template_router|contour)_[a-z_]+)"', path.read_text()))
-    text = page("operations.md").split("### Metrics")[1]
+    text = page("monitoring.md").split("## Metrics")[1]
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert len(metrics) > 40
