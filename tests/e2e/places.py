@@ -107,11 +107,11 @@ PLACES: dict[tuple[str, str], Place] = {
     ("ingress.md", "apiVersion:"): By("test_example_of_ingress"),
     ("ingressroute.md", "apiVersion:"): By("test_example_of_ingress_route"),
     ("ingressroute.md", "$ f5router explain ingressroute"): By("test_example_of_ingress_route"),
-    ("operations.md", "# ls -l /var/tmp"): NotRun("a shell on the BIG-IP"),
-    ("operations.md", "f5router status clear --router-name=old"): Typed(
+    ("security.md", "# ls -l /var/tmp"): NotRun("a shell on the BIG-IP"),
+    ("maintenance.md", "f5router status clear --router-name=old"): Typed(
         ("router old: 1 Routes had its entry, 1 are cleared",)),
     ("monitoring.md", "- job_name: f5router"): By("test_scrape_configuration"),
-    ("operations.md", "kubectl get deployment f5router -n f5router -o json"): By("test_uninstall_job"),
+    ("maintenance.md", "kubectl get deployment f5router -n f5router -o json"): By("test_uninstall_job"),
     ("ramp-node.md", "client -> virtual server"): PICTURE,
     ("ramp-node.md", "oc adm manage-node"): Typed(),
     ("ramp-node.md", "ip tunnel add"): NotRun("a kernel need not have the module ipip, which it loads"),

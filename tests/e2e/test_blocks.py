@@ -223,7 +223,7 @@ def test_two_replicas(site):
 
 
 def test_uninstall_job(site):
-    """operations.md: the Job has the container of the Deployment, which uninstalls and has no probes."""
+    """maintenance.md: the Job has the container of the Deployment, which uninstalls and has no probes."""
     said, status = site.type(block_of("test_uninstall_job").text)
     assert status == 0, said
     job = site.lab.kube.get("Job", "f5router", "f5router-uninstall")

@@ -1,4 +1,4 @@
-"""How many REST writes a change costs; the counts are in docs/operations.md."""
+"""How many REST writes a change costs; the counts are in docs/performance.md."""
 
 import sys
 import threading
