@@ -49,7 +49,8 @@ def split_port(text: str) -> tuple[str, str]:
 
     Raises: ValueError: no port.
     """
-    host, separator, port = text.rpartition("." if text.count(":") > 1 else ":")
+    ipv6 = text.count(":") > 1 or text.startswith("any6")
+    host, separator, port = text.rpartition("." if ipv6 else ":")
     if not separator or not host:
         raise ValueError(text)
     return host, port

@@ -18,6 +18,7 @@ from mocks.bigip import (
     system,
     system_kinds,
     versions,
+    virtual_addresses,
     virtuals,
 )
 from mocks.bigip.attachments import VirtualPolicies, VirtualProfiles
@@ -71,7 +72,7 @@ def _ltm() -> list[Kind]:
         virtuals.Virtual(),
         VirtualProfiles(),
         VirtualPolicies(),
-        virtuals.VirtualAddress(),
+        virtual_addresses.VirtualAddress(),
         snat.SnatPool(),
         snat.SnatTranslation(),
     ]

@@ -76,6 +76,18 @@ class Quirk(enum.StrEnum):
     """An installed key or certificate is visible only after some reads (bigip-behaviour.md A7, A10.11)."""
     PUT_VIRTUAL_REFUSED = "put-virtual-refused"
     """PUT of what was read of a virtual server fails (bigip-behaviour.md A2.1; seen from 14 on)."""
+    ADDRESS_SHARED_BY_IP = "address-shared-by-ip"
+    """A virtual server whose destination is an address of another partition's virtual address takes that one;
+    else it is refused by 0107176c (bigip-behaviour.md B12.15)."""
+    DESTINATION_READS_NAME = "destination-reads-name"
+    """A destination that was written as an address is read with the name of its virtual address, where that
+    has another (bigip-behaviour.md B12.15)."""
+    MOVE_LEAVES_ADDRESS = "move-leaves-address"
+    """A new destination leaves the virtual address of the old one behind (f5devcentral/f5-cccl#45;
+    bigip-behaviour.md B12.15)."""
+    VLANS_MAY_OVERLAP = "vlans-may-overlap"
+    """Virtual servers for one destination conflict only if their sets of VLANs are equal
+    (bigip-behaviour.md B12.15)."""
     FILE_OF_UNUSED_PROFILE_FREE = "file-of-unused-profile-free"
     """A file of a profile that no virtual server uses may be deleted (bigip-behaviour.md A10.13)."""
     NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"

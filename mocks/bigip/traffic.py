@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mocks.bigip import matching, names, selection
+from mocks.bigip import matching, names, selection, virtual_addresses
 from mocks.bigip.matching import Request, Unsupported
 from mocks.bigip.store import Item, Store
 
@@ -55,7 +55,7 @@ def decide(store: Store, virtual_path: str, request: Request) -> Decision:
         virtual = store.get("ltm/virtual", virtual_path)
         if virtual is None:
             raise KeyError(virtual_path)
-        if "disabled" in virtual.fields:
+        if "disabled" in virtual.fields or not virtual_addresses.answers(store, virtual):
             return Decision("none")
         if request.tls:
             passthrough = _passthrough(store, virtual, request)

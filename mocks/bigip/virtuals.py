@@ -1,4 +1,4 @@
-"""Virtual servers and their virtual addresses (bigip-behaviour.md B7)."""
+"""Virtual servers (bigip-behaviour.md B7)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import datetime
 from collections.abc import Iterable
 from typing import ClassVar
 
-from mocks.bigip import addresses, attachments, names, refusals
+from mocks.bigip import attachments, destinations, names, refusals
 from mocks.bigip.attachments import POLICIES, PROFILES, resolve
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Item, Key, Ref, Store
+from mocks.bigip.virtual_addresses import of_path
 
 _PAIRS = (("enabled", "disabled"), ("vlansEnabled", "vlansDisabled"))
 
@@ -39,18 +40,9 @@ class Virtual(Kind):
         snat = fields.get("sourceAddressTranslation", {})
         if snat.get("pool"):
             references.append(("snatpool", snat["pool"]))
-        references.append(("virtual-address", _address_path(item.path, fields["destination"])))
+        references.append(("virtual-address", destinations.address_path(fields["destination"])))
+        references.append(("listener", _listener(fields)))
         return references
-
-    def uniques(self, item: Item) -> Iterable[Ref]:
-        fields = item.fields
-        where = (
-            fields["destination"].rsplit("/", 1)[1],
-            fields["source"],
-            fields["ipProtocol"],
-            ",".join(sorted(fields.get("vlans", ()))),
-        )
-        return [("destination", " ".join(where))]
 
     def modify(self, store: Store, item: Item, body: Body) -> Item:
         return super().modify(store, item, _without_partner(body))
@@ -63,10 +55,10 @@ class Virtual(Kind):
             )
         source = body.get("source")
         destination = str(body.get("destination", item.fields["destination"]))
-        if source is None and store.version >= (12,) and _ipv6(destination):
+        if source is None and store.version >= (12,) and destination.rsplit("/", 1)[-1].count(":") > 1:
             body = {**body, "source": "0.0.0.0/0"}
         body = {
-            "destination": item.fields["destination"],
+            "destination": self.shown_destination(store, item),
             "profiles": [],
             "policies": [],
             "rules": [],
@@ -77,14 +69,9 @@ class Virtual(Kind):
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         partition = names.partition_of(key[0])
         folder = f"/{partition}"
-        fields["destination"] = _destination(store, partition, str(fields["destination"]))
-        if "source" not in body and old is None:
-            fields["source"] = _default_source(fields["destination"])
-        fields["source"] = _shown_source(store, partition, str(fields["source"]))
-        if _is_wildcard(fields["destination"]) and old is None:
-            # recorded: 12.1.2, a virtual server on 0.0.0.0:0
-            fields |= {name: body.get(name, "disabled") for name in ("translateAddress", "translatePort")}
+        self._place(store, partition, fields, body, old)
         self._check_source(key[0], fields)
+        fields["ipProtocol"] = _protocol(fields["ipProtocol"])
         for name, folder_of in (("pool", folder), ("fallbackPersistence", "/Common")):
             if name in fields and fields[name] not in ("", "none"):
                 fields[name] = resolve(
@@ -98,10 +85,29 @@ class Virtual(Kind):
         fields["sourceAddressTranslation"] = _snat(store, folder, fields["sourceAddressTranslation"])
         return _exclusive({name: value for name, value in fields.items() if value not in ([], ())}, body, old)
 
+    def _place(self, store: Store, partition: str, fields: Body, body: Body, old: Item | None) -> None:
+        """Destination, mask and source as they are kept."""
+        destination, named = destinations.shown(store, partition, str(fields["destination"]))
+        fields["destination"] = destination
+        if "destination" in body:
+            fields["addressName"] = named
+        if not fields.get("addressName"):
+            fields.pop("addressName", None)
+        if "source" not in body and old is None:
+            fields["source"] = destinations.default_source(destination)
+        fields["source"] = destinations.shown_source(store, partition, str(fields["source"]))
+        if "mask" not in body and (old is None or destination != old.fields["destination"]):
+            host = destinations.host_of(destination).partition("%")[0]
+            fields["mask"] = destinations.WILDCARDS.get(host) or destinations.host_mask(destination)
+        fields["mask"] = destinations.check_mask(destination, str(fields["mask"]))
+        if destinations.is_wildcard(destination) and old is None:
+            # recorded: 12.1.2, a virtual server on 0.0.0.0:0
+            fields |= {name: body.get(name, "disabled") for name in ("translateAddress", "translatePort")}
+
     def _check_source(self, path: str, fields: Body) -> None:
         source = fields["source"].partition("/")[0].partition("%")[0]
-        destination = addresses.split_port(fields["destination"].rsplit("/", 1)[1])[0].partition("%")[0]
-        if (":" in source) != (":" in destination or destination == "any6"):
+        destination = destinations.host_of(fields["destination"]).partition("%")[0]
+        if (":" in source) != destinations.is_ipv6(fields["destination"]):
             raise refusals.mcpd(
                 "0107028c",
                 f"The source ({source}) and destination ({destination}) addresses for "
@@ -124,23 +130,17 @@ class Virtual(Kind):
 
     def write(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Item:
         before = old.fields["destination"] if old else None
-        holder_of = self._clash(store, key, fields, body, old)
-        if holder_of and holder_of != key:
-            raise refusals.mcpd(
-                "01070333",
-                f"Virtual Server {key[0]} illegally shares destination address, source address, service "
-                f"port, ip-protocol, and vlan with Virtual Server {holder_of[0]}.",
-            )
-        store.kinds["ltm/virtual-address"].make(store, key[0], str(fields["destination"]))
+        sent = {name: value for name, value in fields.items() if value is not None}
+        placed = self.normalise(store, key, sent, body, old)
+        kind = store.kinds[destinations.ADDRESS]
+        destination = kind.make(store, placed["destination"], placed["mask"])
+        if destination != placed["destination"]:
+            fields, body = {**fields, "destination": destination}, {**body, "destination": destination}
         item = super().write(store, key, fields, body, old)
-        if before and before != item.fields["destination"]:
-            store.kinds["ltm/virtual-address"].drop(store, _address_path(key[0], before))
+        if before and before != item.fields["destination"] and not store.has(Quirk.MOVE_LEAVES_ADDRESS):
+            kind.drop_later(store, before)
+        store.later(("listener", key[0]), lambda: _check_listener(store, key))
         return item
-
-    def _clash(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Key | None:
-        fields = self.normalise(store, key, {k: v for k, v in fields.items() if v is not None}, body, old)
-        (unique,) = self.uniques(Item(self.url, key, fields, 0))
-        return store.holder(*unique)
 
     def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
         if "profiles" in body or old is None:
@@ -155,7 +155,16 @@ class Virtual(Kind):
 
     def delete(self, store: Store, item: Item) -> None:
         super().delete(store, item)
-        store.kinds["ltm/virtual-address"].drop(store, _address_path(item.path, item.fields["destination"]))
+        store.kinds[destinations.ADDRESS].drop_later(store, item.fields["destination"])
+
+    def shown_destination(self, store: Store, item: Item) -> str:
+        """The destination of a reply."""
+        destination, named = item.fields["destination"], item.fields.get("addressName")
+        if named is None and store.has(Quirk.DESTINATION_READS_NAME):
+            named = of_path(store, destinations.address_path(destination)).path
+            if destinations.address_path(destination) == named:
+                return destination
+        return destinations.by_name(named, destination) if named else destination
 
     def check_unused(self, store: Store, item: Item) -> None:
         for kind, key in store.users("virtual", item.path):
@@ -170,12 +179,70 @@ class Virtual(Kind):
         store.later(("virtual", path), lambda: attachments.check_whole(store, path))
 
     def read(self, store: Store, item: Item) -> Body:
-        fields = {**item.fields, "vsIndex": item.hidden["index"]}
+        fields = {name: value for name, value in item.fields.items() if name != "addressName"}
+        fields |= {"vsIndex": item.hidden["index"], "destination": self.shown_destination(store, item)}
         if store.version >= (14,):
             for name, when in (("creationTime", "created"), ("lastModifiedTime", "modified")):
                 moment = datetime.datetime.fromtimestamp(item.hidden[when], datetime.UTC)
                 fields[name] = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
         return fields
+
+
+def _listener(fields: Body) -> str:
+    """What only one virtual server may listen for on a VLAN: destination, source and protocol."""
+    return " ".join((fields["destination"].rsplit("/", 1)[1], fields["source"], fields["ipProtocol"]))
+
+
+def _check_listener(store: Store, key: Key) -> None:
+    """Refuse two virtual servers that listen for the same, on a VLAN that both have.
+
+    Checked when the request or transaction ends: two may swap their addresses in one
+    (bigip-behaviour.md A5). Raises: Refusal: 01070333 (errors/400--virtual-shares-destination.json).
+    """
+    item = store.get(Virtual.url, *key)
+    if item is None:
+        return
+    for _, other in store.users("listener", _listener(item.fields)):
+        if other != key and _meet(store, item.fields, store.get(Virtual.url, *other).fields):
+            raise refusals.mcpd(
+                "01070333",
+                f"Virtual Server {key[0]} illegally shares destination address, source address, service "
+                f"port, ip-protocol, and vlan with Virtual Server {other[0]}.",
+            )
+
+
+def _meet(store: Store, one: Body, other: Body) -> bool:
+    """Return True if two virtual servers listen on the same VLAN.
+
+    Without `vlansEnabled` they listen everywhere but on `vlans`. No source tells whether sets that overlap
+    are refused, or only equal ones.
+    """
+    first, second = set(one.get("vlans", ())), set(other.get("vlans", ()))
+    only_first, only_second = "vlansEnabled" in one, "vlansEnabled" in other
+    if store.has(Quirk.VLANS_MAY_OVERLAP):
+        return (only_first, first) == (only_second, second)
+    if only_first and only_second:
+        return bool(first & second)
+    if only_first or only_second:
+        return bool(first - second if only_first else second - first)
+    return True  # each leaves out only some of all VLANs
+
+
+_PROTOCOLS = {
+    "0": "any", "1": "icmp", "6": "tcp", "17": "udp", "50": "esp", "51": "ah", "58": "ipv6-icmp",
+    "132": "sctp",
+}
+"""Numbers of protocols that are read as names (F5Networks/f5-ansible#1408; IANA, protocol numbers)."""
+
+
+def _protocol(value: object) -> str:
+    """A protocol as it is read. Raises: Refusal: neither a name nor a number of a protocol."""
+    text = str(value).lower()
+    if text in _PROTOCOLS.values():
+        return text
+    if not text.isdigit() or int(text) > 255:
+        raise refusals.invalid_value("ipProtocol", value)
+    return _PROTOCOLS.get(str(int(text)), str(int(text)))
 
 
 def _without_partner(body: Body) -> Body:
@@ -203,50 +270,6 @@ def _exclusive(fields: Body, body: Body, old: Item | None) -> Body:
         fields.pop(off, None)
         fields[chosen] = True
     return fields
-
-
-def _ipv6(destination: str) -> bool:
-    return destination.rsplit("/", 1)[-1].count(":") > 1
-
-
-def _destination(store: Store, partition: str, text: str) -> str:
-    """`10.1.1.1:80` -> `/P/10.1.1.1:80`; names of services become numbers. Raises: Refusal: no address."""
-    folder, _, last = text.rpartition("/")
-    try:
-        host, port = addresses.split_port(last)
-        host = host if host in ("any", "any6") else addresses.shown(store, partition, host)
-    except ValueError:
-        raise refusals.invalid_value("destination", text) from None
-    host = "0.0.0.0" if host == "any" else host
-    separator = "." if ":" in host or host == "any6" else ":"
-    number = addresses.port_number(port)
-    shown = "any" if not number and separator == "." else number
-    return f"{folder or f'/{partition}'}/{host}{separator}{shown}"
-
-
-def _is_wildcard(destination: str) -> bool:
-    return addresses.split_port(destination.rsplit("/", 1)[1])[0].partition("%")[0] in (
-        "0.0.0.0",
-        "::",
-        "any6",
-    )
-
-
-def _default_source(destination: str) -> str:
-    host = addresses.split_port(destination.rsplit("/", 1)[1])[0]
-    address, percent, domain = host.partition("%")
-    return f"{'::' if ':' in address or address == 'any6' else '0.0.0.0'}{percent}{domain}/0"
-
-
-def _shown_source(store: Store, partition: str, text: str) -> str:
-    """A source as it is read: without the `%0` that f5-cccl writes."""
-    host, slash, bits = text.partition("/")
-    return f"{addresses.shown(store, partition, host)}{slash}{bits}" if addresses.is_address(host) else text
-
-
-def _address_path(virtual: str, destination: str) -> str:
-    folder, _, last = destination.rpartition("/")
-    return f"{folder}/{addresses.split_port(last)[0]}"
 
 
 def _persist(store: Store, sent: list) -> list[Body]:
@@ -277,63 +300,3 @@ def _snat(store: Store, folder: str, sent: Body) -> Body:
         translation["pool"] = resolve(store, sent["pool"], folder, ("ltm/snatpool",))
     return translation
 
-
-class VirtualAddress(Kind):
-    """Made with the first virtual server on an address, gone with the last (bigip-behaviour.md B7)."""
-
-    url = "ltm/virtual-address"
-    word = "Virtual Address"
-    links: ClassVar[dict[str, str]] = {"trafficGroup": "cm/traffic-group"}
-
-    def uniques(self, item: Item) -> Iterable[Ref]:
-        return [("virtual address", item.fields["address"])]
-
-    def create(self, store: Store, parent: Key, body: Body) -> Item:
-        """POST: a name that is no address, or has a mask or %0, may go with any address."""
-        key = self.key_of(store, parent, body)
-        self.check_folder(store, key)
-        self.check_new(store, key, body)
-        fields = {name: value for name, value in self.accept(store, body, key).items() if value is not None}
-        return self.write(store, key, {**self.initial(store, key), **fields}, body, None)
-
-    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
-        partition = names.partition_of(key[0])
-        sent = str(fields.get("address") or (old.fields["address"] if old else key[0].rsplit("/", 1)[1]))
-        if not addresses.is_address(sent):
-            raise refusals.invalid_value("address", sent)
-        address = addresses.shown(store, partition, sent)
-        if old is not None and address != old.fields["address"]:
-            raise refusals.tmsh('"address" may not be changed')
-        if old is None and store.holder("virtual address", address):
-            raise refusals.mcpd(
-                "0107176c", f"Invalid Virtual Address, the IP address {address} already exists."
-            )
-        return {**fields, "address": address}
-
-    def make(self, store: Store, virtual: str, destination: str) -> None:
-        """The address of a virtual server, unless the partition has it, under whatever name."""
-        partition = names.partition_of(virtual)
-        path = _address_path(virtual, _destination(store, partition, destination))
-        self.check_folder(store, (path,))
-        address = path.rsplit("/", 1)[1]
-        holder = store.holder("virtual address", address)
-        if holder is None:
-            store.put(self.url, (path,), {**self.initial(store, (path,)), "address": address})
-        elif names.folder_of(holder[0]) != names.folder_of(path):
-            raise refusals.mcpd(
-                "0107176c", f"Invalid Virtual Address, the IP address {address} already exists."
-            )
-
-    def drop(self, store: Store, path: str) -> None:
-        holder = store.holder("virtual address", path.rsplit("/", 1)[1])
-        item = store.get(self.url, *holder) if holder else None
-        if item is not None and item.fields["autoDelete"] == "true" and not self._is_used(store, item):
-            store.remove(self.url, item.key)
-
-    def check_unused(self, store: Store, item: Item) -> None:
-        if self._is_used(store, item):
-            raise refusals.mcpd("01070344", f"Cannot delete referenced virtual address {item.path}.")
-
-    def _is_used(self, store: Store, item: Item) -> bool:
-        """True if a virtual server listens on it; those know it by its address, not by its name."""
-        return store.is_used("virtual-address", f"{names.folder_of(item.path)}/{item.fields['address']}")

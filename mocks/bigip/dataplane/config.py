@@ -11,7 +11,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any
 
-from mocks.bigip import addresses, selection
+from mocks.bigip import addresses, selection, virtual_addresses
 from mocks.bigip.kinds import find_in_group
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.store import Item, Store
@@ -50,13 +50,18 @@ def virtual(store: Store, path: str) -> Virtual | None:
         kept = store.kept["virtuals"] = (store.changes, {})
     if path not in kept[1]:
         item = store.get("ltm/virtual", path)
-        kept[1][path] = _virtual(store, item) if item is not None and "disabled" not in item.fields else None
+        kept[1][path] = _virtual(store, item) if item is not None and is_enabled(store, item) else None
     return kept[1][path]
 
 
-def carried(item: Item) -> bool:
+def is_enabled(store: Store, item: Item) -> bool:
+    """Return True if a virtual server takes connections: neither it nor its address is disabled."""
+    return "disabled" not in item.fields and virtual_addresses.answers(store, item)
+
+
+def carried(store: Store, item: Item) -> bool:
     """Return True if the data plane listens for a virtual server: enabled, and not UDP or SCTP."""
-    return "disabled" not in item.fields and item.fields.get("ipProtocol", "any") in ("tcp", "any")
+    return is_enabled(store, item) and item.fields.get("ipProtocol", "any") in ("tcp", "any")
 
 
 def _virtual(store: Store, item: Item) -> Virtual:

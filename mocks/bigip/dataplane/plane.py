@@ -7,7 +7,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 
-from mocks.bigip import addresses, unit
+from mocks.bigip import destinations, unit
 from mocks.bigip.dataplane import balancing, config, wire
 from mocks.bigip.dataplane.balancing import Balancer
 from mocks.bigip.dataplane.contexts import Contexts
@@ -26,6 +26,8 @@ Told = Callable[[str, str, tuple[str, int] | None], None]
 SWEEP_S = 0.05
 """Between looks for connections that are idle for too long."""
 LOG_LENGTH = 20_000
+_LISTENING = ("ltm/virtual", "ltm/virtual-address")
+"""Kinds whose changes may begin or end listening."""
 
 
 class DataPlane:
@@ -73,7 +75,7 @@ class DataPlane:
     # -- listeners ---------------------------------------------------------------------------------
 
     def _changed(self, written: set[tuple[str, Key]]) -> None:
-        if any(kind == "ltm/virtual" for kind, _ in written):
+        if any(kind in _LISTENING for kind, _ in written):
             self.thread.soon(lambda: asyncio.ensure_future(self._sync()))
         self.monitors.changed(written)
         for kind, key in written:  # an object of the same name begins at 0
@@ -92,7 +94,8 @@ class DataPlane:
         with self.store.lock:
             # Their addresses float: a standby does not answer for them, also on connections that are open.
             active = self.store.unit.status == unit.ACTIVE
-            items = [item for item in self.store.all("ltm/virtual") if active and config.carried(item)]
+            every = self.store.all("ltm/virtual") if active else []
+            items = [item for item in every if config.carried(self.store, item)]
             wanted = {item.path: item.fields["destination"].rsplit("/", 1)[1] for item in items}
         for path, (destination, server) in list(self._listening.items()):
             if wanted.get(path) != destination:
@@ -115,7 +118,7 @@ class DataPlane:
         """On loopback of the destination's family, and the port that it had before, if that is free."""
         loop = asyncio.get_running_loop()
         name = f"{path} {destination}"
-        ipv6 = ":" in addresses.split_port(destination)[0]
+        ipv6 = destinations.is_ipv6(f"/{destination}")
         family, address = (socket.AF_INET6, "::1") if ipv6 else (socket.AF_INET, "127.0.0.1")
         for port in dict.fromkeys((self._ports.get(name, 0), 0)):
             sock = socket.socket(family)

@@ -204,6 +204,32 @@ def shared_node(client):
     return first, client.call("PATCH", "ltm/pool/~P~p", sent).status_code
 
 
+def in_another_partition(client):
+    """Destination and partition of the address of a virtual server in /Common whose address is in /P."""
+    client.big.add_virtual("/P/vs", "10.0.0.1:80")
+    body = {"name": "/Common/vs", "destination": "10.0.0.1:443"}
+    reply = client.call("POST", "ltm/virtual", body)
+    return reply.json()["destination"] if reply.status_code == 200 else reply.status_code
+
+
+def name_of_address(client):
+    client.ok("POST", "ltm/virtual-address", {"name": "/P/front", "address": "10.0.0.1"})
+    return client.big.add_virtual("/P/vs", "10.0.0.1:80")["destination"]
+
+
+def moved(client):
+    client.big.add_virtual("/P/vs", "10.0.0.1:80")
+    client.ok("PATCH", "ltm/virtual/~P~vs", {"destination": "10.0.0.2:80"})
+    return [item["name"] for item in client.ok("GET", "ltm/virtual-address")["items"]]
+
+
+def on_more_vlans(client):
+    client.big.add_virtual("/P/vs", "10.0.0.1:80")
+    body = {"name": "/P/other", "destination": "10.0.0.1:80", "ipProtocol": "tcp", "vlansEnabled": True,
+            "vlans": ["/Common/internal"]}
+    return client.call("POST", "ltm/virtual", body).status_code
+
+
 def vxlan(client):
     return client.call("POST", "net/tunnels/vxlan", {"name": "v", "partition": "P"}).status_code
 
@@ -237,6 +263,10 @@ CASES = [
     (Quirk.RM_ONE_PATH, "14.1.2.1", two_removed, 2, 0),
     (Quirk.INSTALL_ASYNC, "14.1.2.1", installed_at, 3, 1),
     (Quirk.PUT_VIRTUAL_REFUSED, "14.1.2.1", put_virtual, 400, 200),
+    (Quirk.ADDRESS_SHARED_BY_IP, "14.1.2.1", in_another_partition, "/P/10.0.0.1:443", 400),
+    (Quirk.DESTINATION_READS_NAME, "14.1.2.1", name_of_address, "/P/front:80", "/P/10.0.0.1:80"),
+    (Quirk.MOVE_LEAVES_ADDRESS, "14.1.2.1", moved, ["10.0.0.1", "10.0.0.2"], ["10.0.0.2"]),
+    (Quirk.VLANS_MAY_OVERLAP, "14.1.2.1", on_more_vlans, 200, 400),
     (Quirk.FILE_OF_UNUSED_PROFILE_FREE, "14.1.2.1", unused_file, 200, 400),
     (Quirk.NO_SNI_DEFAULT_ACCEPTED, "14.1.2.1", no_sni_default, 200, 400),
     (Quirk.INHERITANCE_REFUSED, "14.1.2.1", inheritance, 400, 200),

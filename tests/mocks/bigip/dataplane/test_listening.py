@@ -175,3 +175,19 @@ def test_a_busy_connection_is_not_idle(make_net):
     vs = net.virtual("v", pool=net.pool("web", "10.1.0.1:8080"))
     with net.connect(vs) as client:
         assert [client.ask("/?delay=0.1").status for _ in range(5)] == [200] * 5
+
+
+def test_a_disabled_address_answers_nobody(net: Net):
+    """All of its virtual servers stop; connections that are open go on, as with a disabled virtual server."""
+    net.big.add_virtual("/P/a", "10.9.0.1:80", pool="/P/web")
+    net.big.add_virtual("/P/b", "10.9.0.1:443", pool="/P/web")
+    where = net.big.endpoint("/P/a")
+    with net.connect("/P/a") as client:
+        client.ask()
+        net.change("PATCH", "ltm/virtual-address/~P~10.9.0.1", {"enabled": "no"})
+        assert net.big.listeners() == {}
+        assert refused(where)
+        assert client.ask().pod == "web"
+    net.change("PATCH", "ltm/virtual-address/~P~10.9.0.1", {"enabled": "yes"})
+    assert net.big.endpoint("/P/a") == where
+    assert [net.ask(path).pod for path in ("/P/a", "/P/b")] == ["web", "web"]
