@@ -1,4 +1,4 @@
-"""The list of differences: every row is seen on both routers, and stands in docs/limits.md."""
+"""The list of differences: every row is seen on both routers, and stands in docs/haproxy-differences.md."""
 
 import http.client
 import re
@@ -24,7 +24,7 @@ SPELLING = "CGI, WSGI and PHP take it for the header that HAProxy's router remov
 
 @dataclass(frozen=True)
 class Difference:
-    """A row of the table in docs/limits.md."""
+    """A row of the table in docs/haproxy-differences.md."""
 
     request: str
     """The case, as the page describes it."""

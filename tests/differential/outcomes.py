@@ -75,7 +75,7 @@ def outcome(seen: clients.Seen) -> Outcome:
 
 
 def short(outcome: Outcome) -> str:
-    """Return an outcome as docs/limits.md writes it."""
+    """Return an outcome as docs/haproxy-differences.md writes it."""
     if outcome.service:
         return f"`{outcome.service.rpartition(' ')[2]}`"
     if outcome.location:

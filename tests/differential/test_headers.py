@@ -72,5 +72,5 @@ def test_requests_of_one_connection(pair):
 @pytest.mark.parametrize("difference", [row for row in DIFFERENCES if row.cluster == HEADERS],
                          ids=lambda row: row.request)
 def test_differences(pair, difference):
-    """The differences are those that docs/limits.md lists."""
+    """The differences are those that docs/haproxy-differences.md lists."""
     assert pair.both(difference.observe) == (difference.haproxy, difference.ours)

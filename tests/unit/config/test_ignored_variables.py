@@ -308,9 +308,9 @@ def test_every_flag_without_effect(name):
 
 
 def test_documentation():
-    """docs/configuration.md has each flag and variable once, with its reason, in its own section."""
-    text = (DOCS / "configuration.md").read_text()
-    sections = dict(re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", text, re.MULTILINE))
+    """docs/haproxy-settings.md has each flag and variable once, with its reason, in its own section."""
+    text = (DOCS / "haproxy-settings.md").read_text()
+    sections = dict(re.findall(r"^## (.+)\n((?:(?!^##).*\n)*)", text, re.MULTILINE))
     rows = {}
     for names, why in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+) \|$",
                                  sections["Without meaning on a BIG-IP"], re.MULTILINE):

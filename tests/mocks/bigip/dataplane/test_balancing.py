@@ -304,7 +304,7 @@ def test_one_connect_balances_each_request_and_reuses_connections(net: Net):
 
 
 def test_one_connect_shares_connections_of_a_member_between_pools(net: Net):
-    """By member, not by pool: what docs/limits.md warns of."""
+    """By member, not by pool: what docs/assumptions.md warns of."""
     net.pool("p", MEMBERS[0])
     net.pool("q", MEMBERS[0])
     profiles = ["/Common/tcp", "/Common/http", "/Common/oneconnect"]
