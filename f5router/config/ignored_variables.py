@@ -3,7 +3,7 @@
 Rows: openshift/router, pkg/cmd/infra/router/router.go and template.go (what the controller reads),
 images/router/haproxy/conf/haproxy-config.template (what HAProxy's configuration reads); openshift/origin
 v3.11.0, pkg/cmd/infra/router/router.go and f5.go (flags of the original F5 router).
-A test holds docs/configuration.md against these tables.
+A test holds docs/haproxy-settings.md against these tables.
 """
 
 import re

@@ -196,6 +196,9 @@ def passing(tmp_path_factory):
 
 @pytest.mark.parametrize(("host", "name", "certificate"), PASSED, ids=[row[0] for row in PASSED])
 def test_passthrough(passing, host, name, certificate):
-    """As order and https; unlike there an exact host goes before a passthrough wildcard (docs/haproxy-differences.md)."""
+    """As order and https; unlike there an exact host takes precedence over a passthrough wildcard.
+
+    docs/haproxy-differences.md has the difference.
+    """
     reply = clients.python(passing.https, host)
     assert (service(reply), reply.certificate) == (name, certificate)
