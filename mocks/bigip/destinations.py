@@ -39,8 +39,8 @@ def shown(store: Store, partition: str, text: str) -> tuple[str, str | None]:
 def _named(store: Store, folder: str, last: str) -> tuple[Item, str] | None:
     """The virtual address whose name stands in a destination, and the port."""
     for separator in ":.":
-        name, found, port = last.rpartition(separator)
-        item = store.get(ADDRESS, f"{folder}/{name}") if found and not addresses.is_address(name) else None
+        name, colon, port = last.rpartition(separator)
+        item = store.get(ADDRESS, f"{folder}/{name}") if colon and not addresses.is_address(name) else None
         if item is not None:
             return item, port
     return None

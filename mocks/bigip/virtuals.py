@@ -189,7 +189,7 @@ class Virtual(Kind):
 
 
 def _listener(fields: Body) -> str:
-    """What only one virtual server may listen for on a VLAN: destination, source and protocol."""
+    """Destination, source and protocol, for which only one virtual server may listen on a VLAN."""
     return " ".join((fields["destination"].rsplit("/", 1)[1], fields["source"], fields["ipProtocol"]))
 
 
@@ -211,14 +211,14 @@ def _check_listener(store: Store, key: Key) -> None:
             )
 
 
-def _meet(store: Store, one: Body, other: Body) -> bool:
+def _meet(store: Store, own: Body, other: Body) -> bool:
     """Return True if two virtual servers listen on the same VLAN.
 
     Without `vlansEnabled` they listen everywhere but on `vlans`. No source tells whether sets that overlap
     are refused, or only equal ones.
     """
-    first, second = set(one.get("vlans", ())), set(other.get("vlans", ()))
-    only_first, only_second = "vlansEnabled" in one, "vlansEnabled" in other
+    first, second = set(own.get("vlans", ())), set(other.get("vlans", ()))
+    only_first, only_second = "vlansEnabled" in own, "vlansEnabled" in other
     if store.has(Quirk.VLANS_MAY_OVERLAP):
         return (only_first, first) == (only_second, second)
     if only_first and only_second:

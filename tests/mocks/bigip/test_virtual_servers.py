@@ -176,9 +176,9 @@ BOTH = {"vlansEnabled": True, "vlans": ["/Common/external", "/Common/internal"]}
     (NOT_INSIDE, {}, True),
 ])
 def test_two_for_the_same_destination(make, first, second, conflict):
-    for one, other in ((first, second), (second, first)):
+    for own, other in ((first, second), (second, first)):
         big = make()
-        virtual(big, "/P/a", **{**FIRST, **one})
+        virtual(big, "/P/a", **{**FIRST, **own})
         if conflict:
             assert refusal(virtual, big, "/P/b", **{**FIRST, **other}) == (
                 "400 01070333:3: Virtual Server /P/b illegally shares destination address, source address, "
