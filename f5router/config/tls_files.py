@@ -20,7 +20,7 @@ from f5router.config import files
 from f5router.config.files import FileProblem
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
-from f5router.kube.api.kubeconfig import MemoryFiles
+from f5router.kube.api.memory_files import MemoryFiles
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.limits import finish
 

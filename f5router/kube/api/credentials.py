@@ -19,7 +19,7 @@ from kubernetes.config import incluster_config
 
 from f5router.kube.api import kubeconfig
 from f5router.kube.api.api_errors import excerpt
-from f5router.kube.api.kubeconfig import MemoryFiles
+from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.settings import KubeSettings
 from f5router.logs.log_output import PersistentLog
 from f5router.model.errors import ConfigError

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from f5router.kube.api.connection import connect
-from f5router.kube.api.kubeconfig import MemoryFiles
+from f5router.kube.api.memory_files import MemoryFiles
 from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError
 from tests.builders import identity
