@@ -5,6 +5,7 @@ are found for `plan` and `doctor`, with the Routes that answer 503 therefore.
 """
 
 import logging
+import re
 import threading
 import time
 from collections import Counter
@@ -36,8 +37,11 @@ from f5router.reconcile.reconciler import Reconciler
 log = logging.getLogger(__name__)
 POLL_S = 0.05
 
-FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES, DISABLED_NODES = (
-    "failover", "role", "way to the pods", "virtual servers", "selection", "LTM nodes", "disabled LTM nodes")
+_PATH = re.compile(r"/[^\s{},]+")
+
+FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES, DISABLED_NODES, MONITOR = (
+    "failover", "role", "way to the pods", "virtual servers", "selection", "LTM nodes", "disabled LTM nodes",
+    "monitor")
 """Topics of findings."""
 
 
@@ -133,7 +137,28 @@ class Survey:
             SELECTION: Findings(warnings=self.cluster.warnings()),
             NODES: self._nodes[0],
             DISABLED_NODES: self._nodes[1],
+            MONITOR: self._monitors,
         }
+
+    @cached_property
+    def unproved_monitors(self) -> tuple[str, ...]:
+        """Monitors of --f5-pool-monitor that no pool on the BIG-IP has: nothing proves that they exist."""
+        wanted = self.config.pool_monitor
+        if not wanted or self.config.check_interval_s or any(
+                isinstance(obj, Pool) and obj.monitor == wanted for obj in self.device.observed.values()):
+            return ()
+        return tuple(_PATH.findall(wanted))
+
+    @cached_property
+    def _monitors(self) -> Findings:
+        """Findings about these monitors; some calls for each."""
+        client = self.device.client
+        try:
+            missing = [path for path in self.unproved_monitors if not surroundings.has_monitor(client, path)]
+        except BigIPError as exc:
+            return Findings(warnings=(f"monitors cannot be read: {exc.text}",))
+        return Findings(tuple(f"{path} of --f5-pool-monitor does not exist: the BIG-IP refuses every pool"
+                              for path in missing))
 
     @cached_property
     def _nodes(self) -> tuple[Findings, Findings]:

@@ -261,6 +261,14 @@ def disabled_addresses(client: Client) -> frozenset[str]:
                      for item in items if item.get("enabled") in ("no", False))
 
 
+def one_connect(client: Client, path: str) -> str:
+    """Return the full path of the OneConnect profile of a virtual server; "" for none. Raises: BigIPError."""
+    raw = virtual(client, path)
+    attached = {profile for profile, _ in listed(raw, "profiles")} if raw else set()
+    items = client.get("ltm/profile/one-connect").get("items") or ()
+    return next((known for item in items if (known := ltm_codec.path_of(item)) in attached), "")
+
+
 MONITOR = "ltm/monitor"
 _FREQUENT = ("http", "https", "tcp")
 

@@ -75,6 +75,7 @@ RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE =
 MEMBER_LEFT_OUT, MEMBER_DOWN, MEMBER_DISABLED = "MemberLeftOut", "MemberDown", "MemberDisabled"
 NODE_NOT_REACHED = "NodeNotReached"
 NO_MEMBERS, HEALTH_NOT_READ = "PoolWithoutMembers", "HealthNotRead"
+CONNECTIONS_SHARED, WRITES_REFUSED, ROUTER_TROUBLE = "ConnectionsShared", "WritesRefused", "RouterTrouble"
 NOT_ANSWERED = "NotAnswered"
 
 _L, _F, _N = Effect.LOST, Effect.FEWER, Effect.NONE
@@ -126,6 +127,16 @@ CATALOGUE: Mapping[str, Meaning] = {
                          "old; see its version", "tmsh show sys version"),
     ROUTES_REJECTED: Meaning("Routes of some teams are rejected because of their content", _L, _T,
                              "see which, and why", "f5router get routes"),
+    CONNECTIONS_SHARED: Meaning("a OneConnect profile shares connections to pods between Routes whose TLS "
+                                "towards the pods differs, so that one uses what another has verified",
+                                _N, _B,
+                                "take the profile from the virtual server; see its profiles",
+                                "tmsh list ltm virtual NAME profiles"),
+    WRITES_REFUSED: Meaning("the BIG-IP refuses objects of some Routes", _L, _R,
+                            "see which, and the BIG-IP's words", "f5router get routes"),
+    ROUTER_TROUBLE: Meaning("a check of the router that runs is not well", Effect.UNKNOWN, _R,
+                            "read the message, and the log of the router",
+                            "kubectl logs deployment/f5router"),
     BIGIP_SILENT: Meaning("the BIG-IP takes connections and does not answer", _N, _B,
                           "restart its REST daemon", "bigstart restart restjavad"),
     NOT_SAVED: Meaning("the BIG-IP has not saved its configuration, and would lose changes in a restart",

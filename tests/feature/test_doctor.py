@@ -44,7 +44,8 @@ def site(tmp_path_factory):
 def doctor(lab, *arguments: str, **flags: str) -> Result:
     """Run the command; it writes nothing to the BIG-IP, and shows no password."""
     lab.clear()
-    flags = {"default_destination_ca_path": lab.kube.ca_file, "f5_connect_timeout": "60", **flags}
+    flags = {"default_destination_ca_path": lab.kube.ca_file, "f5_connect_timeout": "60", "stats_port": "0",
+             **flags}
     given = [f"--{name}={value}" for name, value in lab.flags(**flags).items()]
     result = CliRunner().invoke(main, ["doctor", *arguments, *given])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info

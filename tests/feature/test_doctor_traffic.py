@@ -124,6 +124,13 @@ def test_the_monitor_of_the_settings(site, monitor, missing):
     assert bool(asked) == (monitor not in ("/Common/tcp", "none"))
 
 
+def test_plan_with_a_monitor_that_is_missing(site):
+    """The BIG-IP would refuse every pool: a problem, before `run` meets it."""
+    planned = document(site, f5_pool_monitor="/Common/none")
+    assert "/Common/none of --f5-pool-monitor does not exist: the BIG-IP refuses every pool" in (
+        json.dumps(planned["problems"]))
+
+
 def test_routes_that_are_rejected_are_counted(site):
     """One team's mistake is a warning, and the exit status stays 0."""
     bad = [manifests.route(f"bad-{n}", host=host) for n, host in enumerate(("a..b", "web.example.com"))]

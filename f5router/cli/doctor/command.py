@@ -8,7 +8,7 @@ from dataclasses import replace
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_device
 from f5router.cli import terminal
-from f5router.cli.doctor import cluster, fixes, report, service, units
+from f5router.cli.doctor import cluster, fixes, report, running, service, units
 from f5router.cli.doctor.report import FAILURE, Check, failure, ok, warning
 from f5router.cli.survey import Survey
 from f5router.config.config import Config, load
@@ -81,7 +81,7 @@ def _all(config: Config, stack: ExitStack, refused_s: float, timing: Timing,
         if units.is_any_usable(of_units):
             survey.read_device()
         checks += service.check(survey, units_well=_well(of_units), cluster_well=_well(of_cluster))
-    return checks
+    return [*checks, *running.check(config)]
 
 
 def _well(checks: Iterable[Check]) -> bool:

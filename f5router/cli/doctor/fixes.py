@@ -304,6 +304,7 @@ EMPTY = {
 ASTRAY = Fix("compare the networks of the Nodes with the addresses of the pods",
              "kubectl get pods --all-namespaces -o wide")
 ADDRESSES = Fix("read them on the BIG-IP", "tmsh list ltm virtual-address")
+PROFILES = Fix("read them on the BIG-IP", "tmsh list ltm virtual")
 MONITORS = Fix("see that it is among them", "tmsh list ltm monitor")
 MEMBERS = Fix("read it on the BIG-IP", "tmsh show ltm pool")
 ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route")

@@ -6,16 +6,21 @@ A plan shows none of these: an administrator's changes differ from nothing that 
 import re
 from collections import Counter
 from collections.abc import Iterator
+from operator import itemgetter
 
+from f5router.admission import condition
 from f5router.cli import survey as topics
 from f5router.cli.doctor import fixes
 from f5router.cli.doctor.report import Check, failure, ok, warning
 from f5router.cli.survey import Survey
+from f5router.desired.engine import Engine
 from f5router.icontrol import surroundings
 from f5router.model import findings, names
+from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Pool, Record
+from f5router.model.texts import Findings
 
 AREA = "service"
 VIRTUALS = "virtual servers"
@@ -24,6 +29,7 @@ MONITOR = "monitor"
 ROUTES = "Routes"
 
 _PATH = re.compile(r"/[^\s{},]+")
+ONE_CONNECT = "OneConnect"
 MOST_REASONS = 3
 """Reasons of rejected Routes that are named."""
 
@@ -34,6 +40,8 @@ def check(survey: Survey) -> Iterator[Check]:
     yield from _disabled_nodes(survey)
     yield from _monitor(survey)
     yield from _rejected(survey)
+    yield from _refused(survey)
+    yield from _one_connect(survey)
 
 
 def disabled(facts: VirtualFacts) -> Check:
@@ -65,25 +73,14 @@ def _disabled_nodes(survey: Survey) -> Iterator[Check]:
 
 
 def _monitor(survey: Survey) -> Iterator[Check]:
-    """Check that the monitor of the settings exists; a pool on the BIG-IP that has it is proof."""
-    config = survey.config
-    monitors = config.pool_monitor
-    if not monitors or config.check_interval_s or any(
-            isinstance(obj, Pool) and obj.monitor == monitors for obj in survey.device.observed.values()):
-        return
-    paths = _PATH.findall(monitors)
-    try:
-        missing = [path for path in paths if not surroundings.has_monitor(survey.device.client, path)]
-    except BigIPError as exc:
-        yield warning(AREA, MONITOR, f"monitors cannot be read: {exc.text}",
-                      fixes.MONITORS)
-        return
-    for path in missing:
-        yield failure(AREA, MONITOR, f"{path} of --f5-pool-monitor does not exist: the BIG-IP refuses every "
-                                     "pool",
-                      fixes.of(findings.MONITOR_MISSING), findings.MONITOR_MISSING)
-    if not missing:
-        yield ok(AREA, MONITOR, f"{', '.join(paths)} of --f5-pool-monitor exists")
+    """Check that the monitors of the settings exist, if no pool on the BIG-IP proves it."""
+    of_monitors = survey.findings()[topics.MONITOR]
+    for text in of_monitors.warnings:
+        yield warning(AREA, MONITOR, text, fixes.MONITORS)
+    for text in of_monitors.problems:
+        yield failure(AREA, MONITOR, text, fixes.of(findings.MONITOR_MISSING), findings.MONITOR_MISSING)
+    if survey.unproved_monitors and of_monitors == Findings():
+        yield ok(AREA, MONITOR, f"{', '.join(survey.unproved_monitors)} of --f5-pool-monitor exists")
 
 
 def _rejected(survey: Survey) -> Iterator[Check]:
@@ -103,3 +100,55 @@ def _rejected(survey: Survey) -> Iterator[Check]:
         f"{which}{'their' if len(rejected) > 1 else 'its'} content ({', '.join(shown + more)}): "
         f"{names.label(first, 'Route')}: {rejected[first].message}",
         fixes.of(findings.ROUTES_REJECTED), findings.ROUTES_REJECTED)
+
+
+def _refused(survey: Survey) -> Iterator[Check]:
+    """Count Routes whose status says that the BIG-IP refuses them: a plan foresees few refusals."""
+    refused = {key: verdict.message for key in survey.reconciler.engine.routes()
+               if (route := survey.cluster.route(key)) is not None and (verdict := condition.refusal(
+                   route.status_ingress, survey.config.status.router_name)) is not None}
+    if refused:
+        first, are = min(refused), "Route is" if len(refused) == 1 else "Routes are"
+        yield warning(AREA, ROUTES, f"{len(refused)} {are} refused by the BIG-IP: "
+                                    f"{names.label(first, 'Route')}: {refused[first]}",
+                      fixes.of(findings.WRITES_REFUSED), findings.WRITES_REFUSED)
+
+
+def _one_connect(survey: Survey) -> Iterator[Check]:
+    """Check that no OneConnect profile shares connections to pods which Routes verify differently.
+
+    Connections are reused by pool member and source mask, whatever the pool (docs/limits.md): a request of
+    one Route would go over a connection for which another Route has chosen the certificate authority.
+    """
+    server = survey.device.facts.https
+    if server is None or not server.exists or (shared := _differing_routes(survey.reconciler.engine)) is None:
+        return
+    try:
+        profile = surroundings.one_connect(survey.device.client, server.path)
+    except BigIPError as exc:
+        yield warning(AREA, ONE_CONNECT, f"the profiles of {server.path} cannot be read: {exc.text}",
+                      fixes.PROFILES)
+        return
+    if profile:
+        first, second = (names.label(key, "Route") for key in shared)
+        yield failure(AREA, ONE_CONNECT, f"{profile} on {server.path}: {first} and {second} have a pod in "
+                                         "common, and different TLS towards it",
+                      fixes.of(findings.CONNECTIONS_SHARED, server.path), findings.CONNECTIONS_SHARED)
+
+
+def _differing_routes(engine: Engine) -> tuple[Key, Key] | None:
+    """Return two Routes of the HTTPS virtual server that differ in the TLS towards one pod; None for none."""
+    profiles = {obj.name: obj.data for obj in engine.objects.values()
+                if isinstance(obj, Record) and obj.group.endswith(f"/{names.REENCRYPT_GROUP}")}
+    first: dict[tuple[str, int], tuple[Key, str]] = {}
+    for key, evaluated in sorted(engine.routes().items(), key=itemgetter(0)):
+        ref = engine.pool_of(key)
+        pool = engine.objects.get(ref) if ref else None
+        if evaluated.termination not in ("edge", "reencrypt") or not isinstance(pool, Pool):
+            continue
+        mine = key, profiles.get(pool.path, "")
+        for member in pool.members:
+            other = first.setdefault((member.address, member.port), mine)
+            if other[1] != mine[1]:
+                return other[0], key
+    return None
