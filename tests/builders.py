@@ -227,14 +227,17 @@ def identity(
     serial: int = 0,
     algorithm: str = "ec",
     expired: bool = False,
+    days: int | None = None,
 ) -> Identity:
     """Return a certificate for a host, issued by a CA; another serial gives another key and certificate.
 
-    Args: algorithm: ec, or rsa, whose handshakes take longer and whose key is the same for all hosts.
+    Args:
+        algorithm: ec, or rsa, whose handshakes take longer and whose key is the same for all hosts.
+        days: time from now to its end; None for one that is valid for years.
     """
     issuer, issuer_key = authority(ca)
     key = _rsa_key(serial) if algorithm == "rsa" else ec.generate_private_key(ec.SECP256R1())
-    cert = signed(host, key.public_key(), ca, issuer_key, expired=expired)
+    cert = signed(host, key.public_key(), ca, issuer_key, expired=expired, days=days)
     return Identity(
         _pem(cert),
         key.private_bytes(
@@ -262,9 +265,12 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def signed(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False):
+def signed(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False,
+           days: int | None = None):
     begin = EPOCH - datetime.timedelta(days=1000 if expired else 1)
     end = EPOCH - datetime.timedelta(days=500) if expired else EPOCH + datetime.timedelta(days=3650)
+    if days is not None:
+        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
     return (
         x509.CertificateBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]))

@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from f5router.app import once as single
 from f5router.app.controller import Controller
 from f5router.app.debounce import EventSignal
+from f5router.app.device_watch import DeviceWatch
+from f5router.app.incidents import Incidents
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.monitor import build_monitor
 from f5router.app.server_watch import ServerWatch
@@ -67,9 +69,12 @@ def build_controller(
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
     servers = ServerWatch(device, config.virtual_servers, clock=clock)
+    incidents = Incidents(
+        reconciler, settling, servers, DeviceWatch(device, periods=timing.device, clock=clock),
+        api_clock=connection.clock_offset)
     controller = Controller(
         config, cluster, reconciler, signal,
-        build_monitor(config, cluster, reconciler, statuses, events, settling, servers,
+        build_monitor(config, cluster, reconciler, statuses, events, settling, servers, incidents,
                       ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
         StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses,
                        ingress_routes=ingress_routes),

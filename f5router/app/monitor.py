@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
+from f5router.app.incidents import Incidents
 from f5router.app.server_watch import ServerWatch
 from f5router.app.settling import Settling
 from f5router.config.config import Config
@@ -33,11 +34,11 @@ WAKE_S = 30.0
 class Monitor:
     """Health and Metrics of one controller; only its thread calls its methods."""
 
-    def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, servers: ServerWatch, *,
+    def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, incidents: Incidents, *,
                  queues: Mapping[str, Callable[[], int]], clock: Callable[[], float] = time.monotonic):
         """Args: queues: length of each queue by name."""
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
-        self.servers = servers
+        self.incidents = incidents
         self.history, self.queues = History(time.time), queues
         self._refused = self._calls_before = 0
         """Objects that the device refused in the rollout that goes on; REST calls before it."""
@@ -85,7 +86,7 @@ class Monitor:
 
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
-                  warnings: EventWriter, settling: Settling, servers: ServerWatch, *,
+                  warnings: EventWriter, settling: Settling, servers: ServerWatch, incidents: Incidents, *,
                   ingress_routes: StatusCounts | None = None, campaign: Campaign | None = None) -> Monitor:
     """Build the Monitor of these parts."""
     device, guard, syncer = reconciler.device, reconciler.guard, settling.syncer
@@ -94,7 +95,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
     health = Health(heartbeat, missing=cluster.missing, degraded=cluster.degraded,
                     standby=device.pair.obstacle,
                     held=lambda: _held(guard), others=lambda: reconciler.drift.others.problem,
-                    troubles=lambda: _troubles(settling, servers),
+                    troubles=lambda: {check: named(group) for check, group in incidents.by_check().items()},
                     sync=lambda: syncer.state, slow=lambda: device.client.slow_requests.warnings(),
                     election=campaign.state if campaign else lambda: "",
                     refusal=campaign.refusal if campaign else lambda: "")
@@ -112,22 +113,15 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
         routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
-        servers=servers.up, silent=lambda: servers.silence() is not None,
+        findings=lambda: incidents.counts(health.error), servers=servers.up,
+        silent=lambda: servers.silence() is not None,
         saved=lambda: settling.unsaved is None if settling.saves else None,
         statistics=statistics.newest, readings=statistics.readings,
         default_certificate=lambda: reconciler.engine.tls_files.default_certificate,
         watches=cluster.watch_counts,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     metrics = Metrics(sources, most_pools=config.statistics_pools, most_members=config.statistics_members)
-    return Monitor(health, metrics, reconciler, servers, queues=sources.queues)
-
-
-def _troubles(settling: Settling, servers: ServerWatch) -> dict[str, str]:
-    """Return what is wrong on the BIG-IP, by the name of its check."""
-    silence, unsaved = servers.silence(), settling.unsaved
-    return {"bigip-answers": named([silence] if silence else ()),
-            "virtual-servers": named(servers.findings()),
-            "config-saved": named([unsaved] if unsaved else ())}
+    return Monitor(health, metrics, reconciler, incidents, queues=sources.queues)
 
 
 def _held(guard: DeleteGuard) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from f5router.app.device_watch import Periods
 from f5router.icontrol import failover, pair
 from f5router.icontrol.rest import session
 from f5router.kube.settings import SecretPace, StatusTiming, WatchTiming
@@ -64,7 +65,9 @@ class Timing:
     failover_alone_s: float = failover.ALONE_S
     """and the same for a device that stands alone."""
     servers_s: float = 5.0
-    """Period at which the virtual servers are looked at."""
+    """Period at which the virtual servers are looked at, and what is wrong is logged."""
+    device: Periods = field(default_factory=Periods)
+    """The same for LTM nodes and licence."""
     look_s: float = pair.LOOK_S
     """Longest wait for the failover state of a unit of a pair."""
     files_s: float = 10.0

@@ -57,7 +57,7 @@ class Upkeep:
         """Set the timers."""
         now = self._clock()
         self._timers.at(now, "failover", self._check_failover)
-        self._timers.at(now + self._timing.servers_s, "servers", self._look_at_servers)
+        self._timers.at(now + self._timing.servers_s, "incidents", self._look_at_incidents)
         self._timers.at(now + self._timing.files_s, "files", self._read_files)
         self._timers.at(now + CERTIFICATES_S, "certificates", self._look_at_certificates)
 
@@ -73,13 +73,10 @@ class Upkeep:
         if self._leads():
             self._device.dispatcher.send(self._device.failover.check, self.failover.checked)
 
-    def _look_at_servers(self) -> None:
-        """Look at the virtual servers, and do so again after a while."""
-        self._timers.at(self._clock() + self._timing.servers_s, "servers", self._look_at_servers)
-        if self._leads():
-            self._monitor.servers.look()
-        else:
-            self._monitor.servers.start_over()
+    def _look_at_incidents(self) -> None:
+        """Look at what may go wrong with the installation, and do so again after a while."""
+        self._timers.at(self._clock() + self._timing.servers_s, "incidents", self._look_at_incidents)
+        self._monitor.incidents.look(leads=self._leads())
 
     def _read_files(self) -> None:
         """Read the administrator's files again."""

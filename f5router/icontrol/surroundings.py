@@ -28,6 +28,7 @@ from f5router.model import original_names, ownership
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
 from f5router.model.json_types import JSON
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, ServerSSL
+from f5router.model.ltm_nodes import LTMNode
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
@@ -220,6 +221,22 @@ def time_of(reply: JSON) -> datetime | None:
 def read_licence(client: Client) -> Licence:
     """Read the licence. Raises: BigIPError."""
     return licence_of(client.get_once(LICENCE))
+
+
+NODES = "ltm/node"
+_NODE_FIELDS = "name,partition,fullPath,address,session,state,ephemeral"
+
+
+def disabled_nodes(client: Client) -> list[LTMNode]:
+    """Read the LTM nodes that an administrator has disabled or forced offline. Raises: BigIPError."""
+    nodes = []
+    for item in client.get_once(NODES, {"$select": _NODE_FIELDS}).get("items") or ():
+        try:
+            if ltm_codec.member_state(item) != "enabled":
+                nodes.append(net_codec.decode_node(item))
+        except ltm_codec.ODD as exc:
+            log.debug("object not understood", extra={"kind": NODES, "error": repr(exc)})
+    return nodes
 
 
 def read_time(client: Client) -> datetime | None:

@@ -20,6 +20,7 @@ RouterError
      +- DeviceTimeout      the call took over 60 s on the device; it may go on and succeed
      +- AuthFailed         user name, password, token or role
      |   +- LoginRefused   user name or password: too many attempts lock the account
+     |   +- TokenLimit     no token is left for the user
      |   +- Forbidden      403 to one request, twice, while the device answers a read
      +- Unsupported        too old a TMOS, or no iControl REST at all
      |   +- PartitionMissing   the partition of --f5-partition-path
@@ -201,6 +202,10 @@ class AuthFailed(BigIPError):
 
 class LoginRefused(AuthFailed):
     """401 to user name and password, or to a fresh token: each attempt counts towards a locked account."""
+
+
+class TokenLimit(AuthFailed):
+    """No login: the user has as many live tokens as a BIG-IP allows."""
 
 
 class Forbidden(AuthFailed):

@@ -7,6 +7,7 @@ is made of the table below. Kubernetes asks for UpperCamelCase words (API refere
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ class Link(StrEnum):
     """A link of the chain from a client to a pod."""
 
     DEVICE = "BIG-IP"
+    CLUSTER = "cluster"
     ROUTE = "route"
     VIRTUAL_SERVER = "virtual server"
     CERTIFICATE = "certificate"
@@ -70,6 +72,9 @@ NODE_DISABLED, NO_MEMBER_UP, MONITOR_MISSING, NOT_A_BIGIP = (
     "LTMNodeDisabled", "NoMemberUp", "MonitorMissing", "NotABigIP")
 ROUTES_REJECTED = "RoutesRejected"
 BIGIP_SILENT, NOT_SAVED = "BigIPSilent", "ConfigurationNotSaved"
+TOKEN_LIMIT, LOGIN_REFUSED = "TokenLimitReached", "LoginRefused"
+LICENCE_EXPIRED, LICENCE_ENDS = "LicenceExpired", "LicenceEndsSoon"
+CLOCK_DIFFERS, CERTIFICATE_ENDS = "ClockDiffers", "CertificateEndsSoon"
 RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE = (
     "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
 MEMBER_LEFT_OUT, MEMBER_DOWN, MEMBER_DISABLED = "MemberLeftOut", "MemberDown", "MemberDisabled"
@@ -142,6 +147,24 @@ CATALOGUE: Mapping[str, Meaning] = {
     NOT_SAVED: Meaning("the BIG-IP has not saved its configuration, and would lose changes in a restart",
                        _N, _B, "read its words in the message, and make room if its disk is full; the "
                        "router saves again by itself", "tmsh show sys disk"),
+    TOKEN_LIMIT: Meaning("the BIG-IP refuses the login, as its user has all the tokens that it may have", _N,
+                         _B, "free them as the message says, or wait: they end within 20 minutes. Give each "
+                         "program that uses iControl REST a user of its own"),
+    LOGIN_REFUSED: Meaning("the BIG-IP refuses the router's user or password", _N, _B,
+                           "correct them where the message says, and see if the user is locked",
+                           "tmsh show auth login-failures"),
+    LICENCE_EXPIRED: Meaning("the BIG-IP has no licence, or an expired one: it may refuse changes, and serve "
+                             "nothing after a restart", _L, _B, "renew it with F5, then install it",
+                             "tmsh install sys license registration-key KEY"),
+    LICENCE_ENDS: Meaning("the licence of the BIG-IP ends within two weeks", _N, _B,
+                          "renew it with F5, then install it",
+                          "tmsh install sys license registration-key KEY"),
+    CLOCK_DIFFERS: Meaning("clocks differ: a certificate that is valid by one is not by another, and logs do "
+                           "not agree", _N, _C,
+                           "let all machines follow the same time servers; see those of the BIG-IP",
+                           "tmsh list sys ntp"),
+    CERTIFICATE_ENDS: Meaning("certificates end within a week", _N, _T, "renew them; see where each is",
+                              "f5router get routes -o wide"),
     RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,
                                "a running router writes it within a minute; if it does not, see its log",
                                "kubectl logs deployment/f5router"),
@@ -223,6 +246,9 @@ CATALOGUE: Mapping[str, Meaning] = {
     texts.WARNING: Meaning("something is perhaps not as intended", _N, _T, "read the message"),
 }
 """Meaning of each code."""
+
+LICENCE_ENDING, CERTIFICATE_ENDING = timedelta(days=14), timedelta(days=7)
+"""Time before an end from which on there is a warning."""
 
 CAUSES_OF_EMPTY_POOLS = frozenset({
     texts.SERVICE_NOT_FOUND, texts.PORT_NOT_FOUND, texts.NO_NODE_PORT, texts.NO_ENDPOINTS,

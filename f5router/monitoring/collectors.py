@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 from f5router.admission.admission import EvaluatedRoute
 from f5router.icontrol.rest.request_times import BUCKETS_S, Durations
 from f5router.kube.api.counts import FAILURES, LISTS, WATCHES
+from f5router.model import names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.objects import Ref
@@ -28,6 +29,7 @@ from f5router.reconcile import change_times
 from f5router.reconcile.change_times import ChangeTimes, Seconds
 from f5router.reconcile.drift_counts import DriftCounts
 from f5router.sources.delegation_graph import BY_HOST, ROOT, TOTAL, StatusCounts
+from f5router.views.incidents import certificate_ends
 
 _INGRESS_ROUTES = {
     TOTAL: "IngressRoutes with a status.", ROOT: "IngressRoutes that are roots.",
@@ -39,6 +41,8 @@ _INGRESS_ROUTES = {
 EXPIRED, LATER = "expired", "later"
 EXPIRES = {"within_7_days": timedelta(days=7), "within_30_days": timedelta(days=30)}
 """Times until certificates expire, shortest first."""
+MOST_NAMED = 100
+"""Routes that have a series for their certificate."""
 
 WATCHES_OF = {
     LISTS: ("f5router_kube_lists", "Complete lists of a resource from the Kubernetes API."),
@@ -75,6 +79,8 @@ class Sources:
     """Counts of IngressRoutes; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
+    findings: Callable[[], Mapping[str, int]] = dict
+    """Findings about the installation by code, of all codes."""
     servers: Callable[[], Mapping[str, bool]] = dict
     """By path, True for a virtual server that is there and enabled."""
     silent: Callable[[], bool] = lambda: False
@@ -210,6 +216,12 @@ class ReadCounts(Collector):
 
 def _state_of_bigip(sources: Sources) -> Iterator[Metric]:
     """Build the metrics of what looks at the BIG-IP and saves have found."""
+    counts = GaugeMetricFamily(
+        "f5router_findings", "Findings about the installation as a whole, by code.",
+        labels=["code"])
+    for code, count in sorted(sources.findings().items()):
+        counts.add_metric([code], count)
+    yield counts
     servers = GaugeMetricFamily(
         "f5router_virtual_server_up", "1 if the virtual server is there and enabled, 0 if not; absent before "
         "the first look.", labels=["virtual_server"])
@@ -228,7 +240,7 @@ def _state_of_cluster(sources: Sources) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "f5router_route_namespaces", "Namespaces that have Routes.",
         value=len({key.namespace for key in [*routes]}))
-    yield from _certificates([*routes.values()], sources.default_certificate())
+    yield from _certificates([*routes.items()], sources.default_certificate())
     yield GaugeMetricFamily(
         "f5router_refused_objects", "Objects whose last write the BIG-IP refused.", value=sources.refused())
     if sources.times is not None:
@@ -268,11 +280,12 @@ def _change_times(seconds: Mapping[str, Seconds]) -> Metric:
     return family
 
 
-def _certificates(routes: Sequence[EvaluatedRoute], default: TLSKeyPair | None) -> Iterator[Metric]:
-    """Build the metrics of certificates: how many end when, and the first end that is to come."""
+def _certificates(routes: Sequence[tuple[Key, EvaluatedRoute]],
+                  default: TLSKeyPair | None) -> Iterator[Metric]:
+    """Build the metrics of certificates: how many end when, the first end that is to come, and whose."""
     now = datetime.now(UTC)
-    ends = [pair.validity.end for route in routes
-            if (pair := route.key_pair) is not None and pair.validity is not None]
+    by_end = certificate_ends(routes)
+    ends = [end for end, _ in by_end]
     family = GaugeMetricFamily(
         "f5router_certificates", "Certificates of Routes, by the time until they expire.", labels=["expires"])
     left = Counter(_expires(end - now) for end in ends)
@@ -288,6 +301,15 @@ def _certificates(routes: Sequence[EvaluatedRoute], default: TLSKeyPair | None) 
     if default is not None and default.validity is not None:
         first.add_metric(["default"], default.validity.end.timestamp())
     yield first
+    named = GaugeMetricFamily(
+        "f5router_route_certificate_expiry_timestamp_seconds", "When the certificate of a Route expires, in "
+        f"seconds since the epoch: of up to {MOST_NAMED} that expire within 30 days, and as many that have.",
+        labels=["route"])
+    expired = [each for each in by_end if each[0] <= now][-MOST_NAMED:]
+    soon = [each for each in by_end if now < each[0] <= now + max(EXPIRES.values())][:MOST_NAMED]
+    for end, key in (*expired, *soon):
+        named.add_metric([names.label(key)], end.timestamp())
+    yield named
 
 
 def _expires(left: timedelta) -> str:

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from f5router.model.findings import named
 from f5router.model.texts import printable
+from f5router.views.incidents import of_error
 
 EXCERPT = 256
 """Characters of a reason that are shown."""
@@ -97,6 +99,8 @@ class Health:
         self._sync, self._slow = sync, slow
         self._others, self._troubles, self.stopping = others, troubles, stopping
         self._unreached = "not reached yet"
+        self.error: Exception | None = None
+        """Error that cut the last pass short; None if the device has answered since."""
         self._loaded = False
         self.follows = False
         """True while another replica leads."""
@@ -105,7 +109,7 @@ class Health:
 
     def reached(self) -> None:
         """Record that the device answered a reading or a write."""
-        self._unreached = ""
+        self._unreached, self.error = "", None
 
     def loaded(self) -> None:
         """Record that the first load is complete."""
@@ -117,7 +121,8 @@ class Health:
 
     def failed(self, error: Exception) -> None:
         """Record a pass that was cut short."""
-        self._unreached = str(error) or type(error).__name__
+        known = of_error(error)
+        self._unreached, self.error = named([known]) if known else str(error) or type(error).__name__, error
 
     def live(self) -> list[CheckResult]:
         """Return the checks of /healthz."""

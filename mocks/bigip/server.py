@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable
+from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
 
 from mocks.bigip import (
@@ -74,14 +75,20 @@ class FakeBigIP:
         clock: Callable[[], float] = time.time,
     ) -> None:
         version = versions.parse(tmos_version)
+        self.ahead_s = 0.0
+        """How far the clock is ahead."""
+
+        def device_clock() -> float:
+            return clock() + self.ahead_s
+
         self.tmos_version = tmos_version
         self.username, self.password = USERNAME, PASSWORD
-        self.store = Store(version, _quirks(quirks, version), catalog.kinds(), clock)
+        self.store = Store(version, _quirks(quirks, version), catalog.kinds(), device_clock)
         with self.store.lock:
             users.add(self.store, USERNAME, PASSWORD, "admin", description="Admin User")
             catalog.furnish(self.store, partitions)
             self.store.on_commit.append(self.note_changed)
-        self.tokens = Tokens(version, clock, lambda name: users.find(self.store, name))
+        self.tokens = Tokens(version, device_clock, lambda name: users.find(self.store, name))
         self.faults = Faults()
         self.log: list[LoggedRequest] = []
         self.on_write: Callable[[LoggedRequest], None] | None = None
@@ -286,6 +293,7 @@ class FakeBigIP:
         with self.store.lock:
             fault = self._delayed.pop(id(request), None)
             reply = self._reply(request, fault)
+            reply.headers["Date"] = formatdate(self.store.clock(), usegmt=True)
             status = 0 if fault and fault.kind in faults.SILENT else reply.status
             entry = logged(request, status)
             self.log.append(entry)

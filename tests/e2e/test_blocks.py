@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests import manifests
+from tests.alerts import promtool
 from tests.builders import identity
 from tests.e2e import places
 from tests.e2e.deployment import container, document, pod_spec
@@ -21,7 +22,6 @@ from tests.e2e.pages import DOCS, Block, blocks
 from tests.e2e.places import By, Elsewhere, NotRun, Typed, place_of
 from tests.e2e.reader import Reader, lines_of
 from tests.e2e.rendering import box_of, charted, variables
-from tests.project.scraped import promtool
 from tests.rows import rows
 from tests.waiting import DEADLINE_S, until
 

@@ -1,10 +1,11 @@
-"""The page of a router that has every metric, and promtool of Debian's package `prometheus`."""
+"""The page of a router that has every metric."""
 
 import datetime
-import subprocess
 from dataclasses import replace
 
+from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.condition import Verdict
+from f5router.app.incidents import CODES
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.statistics import MemberStatistics, PoolStatistics, Traffic, VirtualStatistics
@@ -25,14 +26,7 @@ from f5router.reconcile.drift_counts import DriftCounts
 from f5router.reconcile.report import Report
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
-
-
-def promtool(*arguments: str, stdin: bytes | None = None) -> str:
-    """The output of promtool, which must succeed."""
-    done = subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, check=False)
-    output = (done.stdout + done.stderr).decode()
-    assert done.returncode == 0, output
-    return output
+from tests import builders
 
 
 def page() -> bytes:
@@ -48,6 +42,8 @@ def page() -> bytes:
     for what in (LISTS, WATCHES, FAILURES):
         watches.add(what, "routes")
     end = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
+    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+    ending = TLSKeyPair("", "", "", "", Validity((), soon, soon))
     pair = TLSKeyPair("", "", "", "", Validity((), end, end))
     traffic, member = Traffic(1, 2, 3, 4, 5, 6, 7), (pool.path, "10.1.0.1:80")
     server = VirtualStatistics(replace(traffic, queued=None), {"2xx": 1}, 1)
@@ -58,11 +54,13 @@ def page() -> bytes:
         {member: (MemberStatistics(traffic), SeenHealth(is_up=True, is_available=True))})
     counters = Metrics(Sources(
         lambda: {"GET": 1}, {"status": lambda: 1}, lambda: {"written": 1}, active=lambda: True,
-        servers=lambda: {"/Common/vs": True}, saved=lambda: True,
+        findings=lambda: dict.fromkeys(CODES, 0), servers=lambda: {"/Common/vs": True}, saved=lambda: True,
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
         request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
         objects=lambda: {pool: None}, default_certificate=lambda: pair, statistics=lambda: statistics,
-        readings=lambda: {SUCCESS: 1}), most_pools=1, most_members=1)
+        readings=lambda: {SUCCESS: 1},
+        routes=lambda: {Key("shop", "a"): EvaluatedRoute(builders.route("a"), key_pair=ending)}),
+        most_pools=1, most_members=1)
     counters.wrote(Change(CREATE, None, Pool(pool.path)))
     key = Key("shop", "a")
     counters.record(Report(Outcome(failed={pool: Refused("POST", "x")}), False,

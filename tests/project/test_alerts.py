@@ -6,15 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.project.scraped import page, promtool
+from f5router.app.incidents import CODES
+from tests.alerts import ALERTS, GROUPS, MINUTES, RULES, assert_fire, promtool
+from tests.project.scraped import page
 
-ROOT = Path(__file__).resolve().parents[2]
-ALERTS = ROOT / "docs/deploy/monitoring/10-alerts.yaml"
-PAGE = ROOT / "docs/alerts.md"
-HOUR = "x60"
-
-GROUPS = yaml.safe_load(ALERTS.read_text())["spec"]
-RULES = {rule["alert"]: rule for group in GROUPS["groups"] for rule in group["rules"]}
+PAGE = ALERTS.parents[2] / "alerts.md"
+HOUR = f"x{MINUTES}"
 
 WELL = {
     "f5router_build_info": f"1{HOUR}",
@@ -26,8 +23,8 @@ WELL = {
     "f5router_bigip_config_in_sync": f"1{HOUR}", 'f5router_routes{verdict="device_rejected"}': f"0{HOUR}",
     "f5router_oldest_change_age_seconds": f"2{HOUR}", 'f5router_pools_down{unit="big-1"}': f"0{HOUR}",
     'f5router_drift_found_total{kind="ltm/pool"}': f"3{HOUR}",
-    'f5router_certificates{expires="expired"}': f"0{HOUR}",
-    'f5router_certificates{expires="within_7_days"}': f"0{HOUR}",
+    'f5router_route_certificate_expiry_timestamp_seconds{route="shop/a"}': f"1000000{HOUR}",
+    **{f'f5router_findings{{code="{code}"}}': f"0{HOUR}" for code in CODES},
     'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"1000000{HOUR}",
     'f5router_kube_watch_failures_total{resource="routes"}': "0x30 1x30",
     'f5router_statistics_readings_total{result="success"}': f"0+1{HOUR}",
@@ -89,10 +86,17 @@ def test_each_alert_has_its_entry():
     ({'f5router_routes{verdict="device_rejected"}': f"3{HOUR}"}, {"F5RouterRoutesRefused"}),
     ({"f5router_oldest_change_age_seconds": f"301{HOUR}"}, {"F5RouterChangesLate"}),
     ({'f5router_drift_found_total{kind="ltm/pool"}': "3x40 5x20"}, {"F5RouterDrift"}),
-    ({'f5router_certificates{expires="expired"}': f"1{HOUR}"}, {"F5RouterCertificatesExpired"}),
+    ({'f5router_route_certificate_expiry_timestamp_seconds{route="shop/a"}': f"600{HOUR}"},
+     {"F5RouterCertificatesExpired"}),
     ({'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"600{HOUR}"},
      {"F5RouterCertificatesExpired"}),
-    ({'f5router_certificates{expires="within_7_days"}': f"1{HOUR}"}, {"F5RouterCertificatesExpiring"}),
+    ({'f5router_route_certificate_expiry_timestamp_seconds{route="shop/a"}': f"500000{HOUR}"},
+     {"F5RouterCertificatesExpiring"}),
+    ({'f5router_findings{code="TokenLimitReached"}': f"1{HOUR}"}, {"F5RouterLoginRefused"}),
+    ({'f5router_findings{code="LicenceExpired"}': f"1{HOUR}"}, {"F5RouterLicenceExpired"}),
+    ({'f5router_findings{code="LicenceEndsSoon"}': f"1{HOUR}"}, {"F5RouterLicenceEndsSoon"}),
+    ({'f5router_findings{code="ClockDiffers"}': f"1{HOUR}"}, {"F5RouterClocksDiffer"}),
+    ({'f5router_findings{code="LTMNodeDisabled"}': f"1{HOUR}"}, {"F5RouterLTMNodesDisabled"}),
     ({'f5router_certificate_expiry_timestamp_seconds{certificate="default"}': f"500000{HOUR}"},
      {"F5RouterCertificatesExpiring"}),
     ({'f5router_kube_watch_failures_total{resource="routes"}': f"0+1{HOUR}"}, {"F5RouterWatchesFail"}),
@@ -112,22 +116,7 @@ def test_each_alert_has_its_entry():
     # Routers that follow, and have no part in what is written.
     ({"f5router_leader": None, "f5router_bigip_config_in_sync": None}, set()),
 ], ids=str)
-def test_what_fires(rules, tmp_path, changes, fires):
+def test_what_fires(tmp_path, changes, fires):
     """At the end of an hour."""
-    series = [{"series": _labelled(name), "values": values}
-              for name, values in (WELL | changes).items() if values]
-    silent = [{"alertname": name, "eval_time": "59m", "exp_alerts": []} for name in RULES.keys() - fires]
-    test = tmp_path / "test.yaml"
-    test.write_text(yaml.safe_dump({"rule_files": [str(rules)], "tests": [
-        {"interval": "1m", "input_series": series, "alert_rule_test": silent,
-         "promql_expr_test": [
-             {"expr": f'count(ALERTS{{alertname="{name}",alertstate="firing"}})', "eval_time": "59m",
-              "exp_samples": [{"labels": "{}", "value": 1}]} for name in sorted(fires)]}]}))
-    promtool("test", "rules", str(test))
-
-
-def _labelled(name: str) -> str:
-    """A series of the pod."""
-    metric, _, labels = name.partition("{")
-    own = 'namespace="f5router"' + ("" if "pod=" in labels else ',pod="f5router-1"')
-    return f"{metric}{{{','.join(filter(None, (labels.removesuffix('}'), own)))}}}"
+    series = {name: values for name, values in (WELL | changes).items() if values}
+    assert_fire(tmp_path, series, fires, RULES.keys() - fires)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.project.scraped import page, promtool
+from tests.alerts import promtool
+from tests.project.scraped import page
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/deploy/monitoring"
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text())

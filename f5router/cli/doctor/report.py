@@ -1,8 +1,4 @@
-"""Results of checks, and how they are shown: for people, and as JSON for programs.
-
-Clocks are compared: a certificate that is valid by one is not by another, and logs cannot be read side by
-side.
-"""
+"""Results of checks, and how they are shown: for people, and as JSON for programs."""
 
 import json
 from collections import Counter
@@ -12,7 +8,8 @@ from typing import Any
 
 from rich.text import Text
 
-from f5router.model.findings import page_of
+from f5router.model import clock_offset
+from f5router.model.findings import CLOCK_DIFFERS, page_of
 from f5router.model.texts import hanging, printable
 
 OK, WARNING, FAILURE, SKIPPED = STATES = ("ok", "warning", "failure", "skipped")
@@ -126,20 +123,10 @@ def summary(checks: Iterable[Check]) -> str:
                      for state in STATES if counts[state] or state != SKIPPED)
 
 
-MOST_S = 30.0
-"""Largest difference that is well."""
-
-_QUARTER_S = 900.0
-"""Zones differ by a multiple of this."""
-
-
 def compare_clocks(area: str, whose: str, time: float, begin: float, end: float, fix: Fix) -> Check:
     """Compare a clock, read between two times of this machine, with the clock of this machine."""
-    ahead_s = max(time - end, 0.0) or min(time + 1 - begin, 0.0)  # the other clock has whole seconds
-    if abs(ahead_s) <= MOST_S:
-        return ok(area, "clock", f"within {MOST_S:.0f} s of this machine's")
-    where = "ahead of" if ahead_s > 0 else "behind"
-    quarters = round(ahead_s / _QUARTER_S)
-    zone = (", or it shows the time of another zone"
-            if quarters and abs(ahead_s - quarters * _QUARTER_S) <= MOST_S else "")
-    return warning(area, "clock", f"{whose} is {abs(ahead_s):.0f} s {where} this machine{zone}", fix)
+    ahead_s = clock_offset.offset_s(time, begin, end)
+    if abs(ahead_s) <= clock_offset.MOST_S:
+        return ok(area, "clock", f"within {clock_offset.MOST_S:.0f} s of this machine's")
+    return warning(area, "clock", f"{whose} {clock_offset.describe(ahead_s, 'this machine')}", fix,
+                   CLOCK_DIFFERS)

@@ -1,7 +1,6 @@
 """Checks of each BIG-IP by itself: connection, login, role, version, licence, modules, clock, SSH."""
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
 
 from f5router.cli.doctor import fixes, report
 from f5router.cli.doctor.report import OK, Check, failure, ok, skipped, warning
@@ -21,10 +20,7 @@ from f5router.model.errors import (
     UploadAuthFailed,
     UploadError,
 )
-from f5router.model.findings import NOT_A_BIGIP
-
-ENDING = timedelta(days=14)
-"""Time before the end of a licence from which on there is a warning."""
+from f5router.model.findings import LICENCE_ENDING, LICENCE_ENDS, LICENCE_EXPIRED, NOT_A_BIGIP
 
 LOGIN = "login"
 _AFTER_LOGIN = ("role", "version", "licence", "modules", "clock", "failover")
@@ -146,13 +142,13 @@ def _licence(where: str, unit: Unit, config: Config, now: Callable[[], float]) -
         yield warning(where, "licence", f"it cannot be read: {exc.text}", fixes.LICENCE_HIDDEN)
         return
     if not licence.exists:
-        yield failure(where, "licence", "there is none", fixes.NO_LICENCE)
+        yield failure(where, "licence", "there is none", fixes.NO_LICENCE, LICENCE_EXPIRED)
         return
     today = surroundings.text_of_day(now())
     if licence.ends is not None and licence.ends < today:
-        yield failure(where, "licence", f"it ended on {licence.ends}", fixes.RENEWAL)
-    elif licence.ends is not None and licence.ends - today <= ENDING:
-        yield warning(where, "licence", f"it ends on {licence.ends}", fixes.RENEWAL)
+        yield failure(where, "licence", f"it ended on {licence.ends}", fixes.RENEWAL, LICENCE_EXPIRED)
+    elif licence.ends is not None and licence.ends - today <= LICENCE_ENDING:
+        yield warning(where, "licence", f"it ends on {licence.ends}", fixes.RENEWAL, LICENCE_ENDS)
     else:
         yield ok(where, "licence", f"until {licence.ends}" if licence.ends else "without an end")
     if config.vxlan and licence.has_sdn is False:

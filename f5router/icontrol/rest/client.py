@@ -111,6 +111,7 @@ class Client:
         self._stopping = False
         self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
         self._transport = Transport(settings, permit, authorities, clock=clock)
+        self.clock_offset = self._transport.clock_offset
         self._session = Session(settings, self._transport, refused_s=login_pause_s, login=login,
                                 clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
@@ -169,9 +170,9 @@ class Client:
         """
         return self._repeat(_is_passing, lambda: self._call("GET", path, query=encode_query(params)))
 
-    def get_once(self, path: str) -> dict[str, Any]:
-        """Read an object, without repetition."""
-        return self._call("GET", path)
+    def get_once(self, path: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Read an object or a collection, without repetition."""
+        return self._call("GET", path, query=encode_query(params))
 
     def look(self, path: str, *, timeout_s: float) -> dict[str, Any]:
         """Read an object, without repetition, and however many other requests are under way."""

@@ -25,7 +25,16 @@ from f5router.icontrol.rest.transport import Transport, hide_token
 from f5router.icontrol.rest.wire import Reply
 from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
 from f5router.logs.log_output import hide
-from f5router.model.errors import AuthFailed, BigIPError, LoginRefused, NotReady, Refused, Stopped, error_for
+from f5router.model.errors import (
+    AuthFailed,
+    BigIPError,
+    LoginRefused,
+    NotReady,
+    Refused,
+    Stopped,
+    TokenLimit,
+    error_for,
+)
 from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
 
@@ -309,7 +318,7 @@ class Session:
             self._by_token, self._fell_back = False, True
             return None
         if _TOKEN_LIMIT in reply.text():
-            raise AuthFailed("POST", LOGIN, self._limit_words(), status=reply.status)
+            raise TokenLimit("POST", LOGIN, self._limit_words(), status=reply.status)
         if reply.status >= 300:
             refused = self._login_refused if reply.status == 401 else self.error
             error = refused("POST", LOGIN, reply)

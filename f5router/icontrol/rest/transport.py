@@ -43,6 +43,7 @@ from f5router.icontrol.rest.slots import Slots
 from f5router.icontrol.rest.wire import Reply, target
 from f5router.icontrol.settings import ClientSettings, Renewable
 from f5router.logs import log_output
+from f5router.model.clock_offset import ClockOffset
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
 from f5router.model.limits import ALWAYS, WritePermit
 
@@ -164,6 +165,7 @@ class Transport:
         newest: path of the request that was sent last; "" before the first.
         times: durations and results of requests.
         slots: those of max_in_flight.
+        clock_offset: of the device's clock.
         slow_requests: those that took long, without saves, which have a limit of their own.
     """
 
@@ -172,7 +174,7 @@ class Transport:
         """Args: authorities: CA certificates in PEM, if they may change; by default, the settings' CAs."""
         self._settings, self._permit, self._authorities = settings, permit, authorities
         self._clock, self.slow_requests = clock, SlowRequests(settings.timeout_s, clock)
-        self.times = RequestTimes()
+        self.times, self.clock_offset = RequestTimes(), ClockOffset()
         self._trusted = authorities.get() if authorities else ""
         """Authorities of the connections, in PEM; "" for those of the settings."""
         self.slots = Slots(settings.max_in_flight)
@@ -219,6 +221,7 @@ class Transport:
             if isinstance(answer, Untrusted) and (newest := self._newest_authorities(now=True)) != trusted:
                 answer = self._attempt(method, path, newest, urlopen)  # nothing was sent before
             took_s = self._clock() - begin
+            self.clock_offset.record(answer.date if isinstance(answer, Reply) else None, took_s)
             self.times.record(method, path, answer.status if isinstance(answer, Reply) else NO_REPLY, took_s)
             if beside != SAVING:
                 self.slow_requests.record(method, hide_token(path), took_s)
@@ -230,7 +233,7 @@ class Transport:
         """Send a request; return the exception instead of raising it, so that it has no context."""
         try:
             answer = self._connections(trusted).urlopen(method, retries=False, redirect=False, **urlopen)
-            return Reply(answer.status, answer.data, target(answer.headers))
+            return Reply(answer.status, answer.data, target(answer.headers), answer.headers.get("Date"))
         except (OSError, wire.HTTPError) as exc:
             return _failure(method, hide_token(path), exc)
 

@@ -65,11 +65,13 @@ class Reply:
 
     Attributes:
         location: scheme and host of a redirect's target, else "".
+        date: header Date, None without one.
     """
 
     status: int
     body: bytes = field(repr=False, default=b"")
     location: str = ""
+    date: str | None = None
 
     def json(self) -> dict[str, Any] | None:
         """Return the body, or None if it is not a JSON object, or cannot be decoded."""

@@ -209,15 +209,16 @@ class NodeWriter:
     def _may_be_nodes(self, error: Refused, addresses: set[str]) -> bool:
         """True if a refusal may be over once it is known which nodes there are now."""
         return error.code in ADDRESS_TAKEN or (isinstance(error, NotFound) and (
-            self.shared is not None or any(self._path(address) != self._all.own_path(address)
+            self.shared is not None or any(self.path(address) != self._all.own_path(address)
                                            for address in addresses)))
 
-    def _path(self, address: str) -> str:
+    def path(self, address: str) -> str:
+        """Return the full path of an address's node, as far as it is known."""
         return self._used.get(address) or self._all.path(address)
 
     def _paths(self, pool: Pool) -> dict[str, str]:
         with self._lock:
-            return {member.address: self._path(member.address) for member in pool.members}
+            return {member.address: self.path(member.address) for member in pool.members}
 
     def _prepare(self, addresses: Iterable[str]) -> dict[str, Refused]:
         """Create the nodes that are missing, if they are ours to create.

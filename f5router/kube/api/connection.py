@@ -33,6 +33,7 @@ from f5router.kube.api.counts import Outages, WatchCounts
 from f5router.kube.api.credentials import PERIOD_S, CredentialFiles
 from f5router.kube.api.documents import Document, Splitter, UnreadableDocument
 from f5router.kube.settings import KubeSettings
+from f5router.model.clock_offset import ClockOffset
 from f5router.model.errors import ConfigError, KubeInvalid, KubeNotLeader, KubeUnauthorized, KubeUnreachable
 from f5router.model.limits import ALWAYS, WHY_NOT, WritePermit
 
@@ -178,6 +179,8 @@ class Connection:
                  clock: Callable[[], float] = time.monotonic):
         """Args: permit: asked before each write."""
         self._credentials, self._permit, self._clock = credentials, permit, clock
+        self.clock_offset = ClockOffset()
+        """Offset of the API server's clock."""
         self._settings = settings
         self._lock = threading.Lock()
         self.outages, self.watch_counts = Outages(time.monotonic), WatchCounts()
@@ -273,12 +276,15 @@ class Connection:
             headers |= self._authorization()
         if method != "GET" and not path.startswith(REVIEWS) and not self._permit.is_given():
             raise KubeNotLeader(f"{method} {path}: {WHY_NOT}")  # also before a repetition after 401
+        begin = time.monotonic()
         try:
-            return client.pool_manager.request(
+            response = client.pool_manager.request(
                 method, url, headers=headers, retries=False, redirect=False, preload_content=False,
                 body=None if body is None else json.dumps(body).encode(),
                 timeout=urllib3.Timeout(connect=self._settings.connect_timeout_s,
                                         read=timeout_s or self._settings.read_timeout_s))
+            self.clock_offset.record(response.headers.get("Date"), time.monotonic() - begin)
+            return response
         except (HTTPError, OSError) as exc:
             raise KubeUnreachable(f"{method} {path}: {api_errors.reason(exc)}") from exc
 

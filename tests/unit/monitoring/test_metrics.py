@@ -206,6 +206,8 @@ def test_certificates(cluster, days, expires):
     shown = values(counters, "f5router_certificate_expiry_timestamp_seconds")
     assert shown.pop(("default",)) == pytest.approx(ends[1].timestamp())
     assert list(shown.values()) == ([] if days < 0 else [pytest.approx(ends[1].timestamp())])
+    named = values(counters, "f5router_route_certificate_expiry_timestamp_seconds")
+    assert named.keys() == {(str(A),), *([(str(B),)] if days < 30 else [])}
 
 
 def test_changes_that_wait():
