@@ -347,7 +347,7 @@ ASPECTS = ("http", "client-ssl")
 def needed_profiles(fields: dict[str, Any]) -> set[str]:
     """Return those of ASPECTS that a virtual server must have for a stored condition or action."""
     kinds = set()
-    if any(name.startswith("http") for name in fields) or "request" in fields:
+    if "request" in fields or any(name.startswith("http") for name in fields):
         kinds.add("http")
     if "sslClientHello" in fields or "sslExtension" in fields:
         kinds.add("client-ssl")
