@@ -77,14 +77,14 @@ PLACES: dict[tuple[str, str], Place] = {
     ("commands.md", "http://www.example.com/api/x"): By("test_what_explain_request_prints"),
     ("configuration.md", "f5router run --f5-host=192.0.2.10"): Typed(('"create": 0', "f5router 0.")),
     ("configuration.md", "env:"): By("test_parts_of_the_deployment"),
-    ("configuration.md", "ROUTER_HTTP_RESPONSE_HEADERS="): Typed(),
-    ("configuration.md", "oc patch network.operator cluster"): Typed(
+    ("http.md", "ROUTER_HTTP_RESPONSE_HEADERS="): Typed(),
+    ("pod-network.md", "oc patch network.operator cluster"): Typed(
         ("network.operator.openshift.io/cluster patched",)),
     ("configuration.md", "--allowed-policies="): Typed(),
-    ("configuration.md", "oc adm policy add-cluster-role-to-user system:router"): Typed(),
-    ("configuration.md", "oc create role read-tls"): Typed(("role.rbac", "rolebinding.rbac")),
-    ("configuration.md", "oc adm policy add-cluster-role-to-user system:sdn-reader"): Typed(),
-    ("configuration.md", "oc create clusterrole f5router-nodes"): Typed(("clusterrole.rbac",)),
+    ("rights.md", "oc adm policy add-cluster-role-to-user system:router"): Typed(),
+    ("rights.md", "oc create role read-tls"): Typed(("role.rbac", "rolebinding.rbac")),
+    ("rights.md", "oc adm policy add-cluster-role-to-user system:sdn-reader"): Typed(),
+    ("rights.md", "oc create clusterrole f5router-nodes"): Typed(("clusterrole.rbac",)),
     ("deploy/README.md", "podman run --rm --user 0"): Elsewhere(
         "tests/e2e/test_image.py"),
     ("fake-bigip.md", "$ python -m mocks.bigip"): By("test_fake_with_its_control"),

@@ -310,7 +310,7 @@ MEMBERS = Fix("read it on the BIG-IP", "tmsh show ltm pool")
 ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route")
 
 _STATIC = ("set --f5-static-routes: the BIG-IP needs a self IP in the Nodes' network "
-           "(docs/configuration.md, Static routes)")
+           "(docs/pod-network.md#static-routes)")
 _WAYS = {
     single_reads.OPENSHIFT_SDN: "OpenShift SDN: set --f5-internal-address and --f5-vxlan-gateway-cidr for "
                                   "VxLAN (docs/guide.md), or set up a ramp node (docs/ramp-node.md)",
