@@ -12,6 +12,7 @@ from mocks.bigip.store import Item, Key, Ref, Store
 MAX_TEXT = 65535
 """Characters of a string in a message of mcpd (bigip-behaviour.md B10, inferred for iRules)."""
 
+NEEDS_PROFILE = "01071912"
 _SSL_COMMANDS = frozenset(
     ("SSL::disable", "SSL::enable", "SSL::renegotiate", "SSL::extensions", "SSL::profile")
 )
@@ -92,40 +93,43 @@ def refuse_escapes(store: Store, path: str, raw: bytes) -> None:
         at = raw.find(b"\\u", at + 1)
 
 
-def check_profiles(rule: str, virtual: str, text: str, types: set[str]) -> None:
+def check_profiles(
+    rule: str, virtual: str, text: str, types: set[str], code: str = NEEDS_PROFILE
+) -> None:
     """An iRule on a virtual server needs the profiles of its events
-    (bigip-behaviour.md B5). Raises: Refusal: 01071912."""
+    (bigip-behaviour.md B5). Raises: Refusal: code."""
     rule_facts = facts(text)
+    server = "virtual-server" if code == NEEDS_PROFILE else "virtual server"
     for event in rule_facts.events:
         if event.startswith("HTTP_") and not types & {"http", "fasthttp"}:
             raise refusals.mcpd(
-                "01071912",
+                code,
                 f"{event} event in rule ({rule}) requires an associated HTTP or FASTHTTP "
-                f"profile on the virtual-server ({virtual}).",
+                f"profile on the {server} ({virtual}).",
             )
         if event.startswith("CLIENTSSL_") and "client-ssl" not in types:
             raise refusals.mcpd(
-                "01071912",
+                code,
                 f"{event} event in rule ({rule}) requires an associated CLIENTSSL "
-                f"profile on the virtual-server ({virtual}).",
+                f"profile on the {server} ({virtual}).",
             )
         if event.startswith("SERVERSSL_") and "server-ssl" not in types:
             raise refusals.mcpd(
-                "01071912",
+                code,
                 f"{event} event in rule ({rule}) requires an associated SERVERSSL "
-                f"profile on the virtual-server ({virtual}).",
+                f"profile on the {server} ({virtual}).",
             )
     for command in sorted(rule_facts.commands & _SSL_COMMANDS):
         if not types & {"client-ssl", "server-ssl", "persist"}:
             raise refusals.mcpd(
-                "01071912",
+                code,
                 f"{command} in rule ({rule}) requires an associated SERVERSSL or CLIENTSSL "
-                f"or PERSIST profile on the virtual-server ({virtual}).",
+                f"or PERSIST profile on the {server} ({virtual}).",
             )
     for command in sorted(rule_facts.commands):
         if command.startswith("HTTP::") and not types & {"http", "fasthttp"}:
             raise refusals.mcpd(
-                "01071912",
+                code,
                 f"{command} in rule ({rule}) requires an associated HTTP or FASTHTTP "
-                f"profile on the virtual-server ({virtual}).",
+                f"profile on the {server} ({virtual}).",
             )

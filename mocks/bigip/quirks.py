@@ -88,6 +88,12 @@ class Quirk(enum.StrEnum):
     VLANS_MAY_OVERLAP = "vlans-may-overlap"
     """Virtual servers for one destination conflict only if their sets of VLANs are equal
     (bigip-behaviour.md B12.15)."""
+    HTTP_EVENT_01070394 = "http-event-01070394"
+    """An iRule whose events need a profile is refused by 01070394 instead of 01071912
+    (bigip-behaviour.md B12.16)."""
+    MISSING_NAME_404 = "missing-name-404"
+    """A pool, iRule, VLAN or SNAT pool in a body that does not exist is a 404 with 01020036 instead of
+    01070712 (bigip-behaviour.md B12.16)."""
     FILE_OF_UNUSED_PROFILE_FREE = "file-of-unused-profile-free"
     """A file of a profile that no virtual server uses may be deleted (bigip-behaviour.md A10.13)."""
     NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"

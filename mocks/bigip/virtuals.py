@@ -6,13 +6,15 @@ import datetime
 from collections.abc import Iterable
 from typing import ClassVar
 
-from mocks.bigip import attachments, destinations, names, refusals
+from mocks.bigip import destinations, names, profile_rules, refusals
 from mocks.bigip.attachments import POLICIES, PROFILES, resolve
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Item, Key, Ref, Store
 from mocks.bigip.virtual_addresses import of_path
 
+FASTL4 = "/Common/fastL4"
+"""The profile of a virtual server without others (F5Networks/terraform-provider-bigip#125)."""
 _PAIRS = (("enabled", "disabled"), ("vlansEnabled", "vlansDisabled"))
 
 
@@ -35,8 +37,7 @@ class Virtual(Kind):
             references.append(("pool", fields["pool"]))
         references += [("rule", rule) for rule in fields.get("rules", ())]
         references += [("vlan", vlan) for vlan in fields.get("vlans", ())]
-        references += [("persistence", f"/{entry['partition']}/{entry['name']}")
-                       for entry in fields.get("persist", ())]
+        references += [("persistence", path) for path in _persistence_of(fields)]
         snat = fields.get("sourceAddressTranslation", {})
         if snat.get("pool"):
             references.append(("snatpool", snat["pool"]))
@@ -82,6 +83,7 @@ class Virtual(Kind):
         fields["rules"] = [resolve(store, rule, folder, ("ltm/rule",)) for rule in fields.get("rules") or ()]
         fields["vlans"] = [resolve(store, vlan, folder, GROUPS["vlan"]) for vlan in fields.get("vlans") or ()]
         fields["persist"] = _persist(store, fields.get("persist") or [])
+        fields["metadata"] = _metadata(fields.get("metadata") or [])
         fields["sourceAddressTranslation"] = _snat(store, folder, fields["sourceAddressTranslation"])
         return _exclusive({name: value for name, value in fields.items() if value not in ([], ())}, body, old)
 
@@ -116,17 +118,21 @@ class Virtual(Kind):
 
     def check_references(self, store: Store, item: Item) -> None:
         fields = item.fields
-        if fields.get("pool") and store.get("ltm/pool", fields["pool"]) is None:
-            raise refusals.foreign_key(fields["pool"], self.word, item.path, "pool_FK")
-        for rule in fields.get("rules", ()):
-            if store.get("ltm/rule", rule) is None:
-                raise refusals.foreign_key(rule, self.word, item.path, "rule_FK")
-        for vlan in fields.get("vlans", ()):
-            if find_in_group(store, "vlan", vlan) is None:
-                raise refusals.foreign_key(vlan, self.word, item.path, "vlan_FK")
-        snat = fields["sourceAddressTranslation"].get("pool")
-        if snat and store.get("ltm/snatpool", snat) is None:
-            raise refusals.foreign_key(snat, self.word, item.path, "snatpool_FK")
+        named = [("pool", "pools", ("ltm/pool",), fields["pool"])] if fields.get("pool") else []
+        named += [("rule", "rules", ("ltm/rule",), rule) for rule in fields.get("rules", ())]
+        named += [("vlan", "vlans", GROUPS["vlan"], vlan) for vlan in fields.get("vlans", ())]
+        if snat := fields["sourceAddressTranslation"].get("pool"):
+            named.append(("snatpool", "snatpools", ("ltm/snatpool",), snat))
+        for name, several, kinds, path in named:
+            if not any(store.get(kind, path) for kind in kinds):
+                if store.has(Quirk.MISSING_NAME_404):
+                    raise refusals.not_found(store.kinds[kinds[0]].word, path)
+                raise refusals.foreign_key(path, self.word, item.path, f"{name}_FK")
+            profile_rules.check_partition(item.path, several, path)
+        for path in _persistence_of(fields):
+            if find_in_group(store, "persistence", path) is None:
+                raise refusals.not_found("persistence profile", path)
+            profile_rules.check_partition(item.path, "persistence profiles", path)
 
     def write(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Item:
         before = old.fields["destination"] if old else None
@@ -144,7 +150,7 @@ class Virtual(Kind):
 
     def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
         if "profiles" in body or old is None:
-            store.kinds[PROFILES].set_all(store, item.key, body.get("profiles") or [])
+            store.kinds[PROFILES].set_all(store, item.key, body.get("profiles") or [FASTL4])
         if "policies" in body:
             store.kinds[POLICIES].set_all(store, item.key, body["policies"] or [])
         hidden = {"created": store.clock(), "index": 0, **item.hidden, "modified": store.clock()}
@@ -176,7 +182,7 @@ class Virtual(Kind):
 
     def check_later(self, store: Store, path: str) -> None:
         """Check profiles, policies and iRules together when the request is done."""
-        store.later(("virtual", path), lambda: attachments.check_whole(store, path))
+        store.later(("virtual", path), lambda: profile_rules.check_whole(store, path))
 
     def read(self, store: Store, item: Item) -> Body:
         fields = {name: value for name, value in item.fields.items() if name != "addressName"}
@@ -272,6 +278,12 @@ def _exclusive(fields: Body, body: Body, old: Item | None) -> Body:
     return fields
 
 
+def _persistence_of(fields: Body) -> list[str]:
+    """Full paths of the persistence profiles of a virtual server."""
+    paths = [names.from_body(entry) for entry in fields.get("persist", ())]
+    return [*paths, fields["fallbackPersistence"]] if fields.get("fallbackPersistence") else paths
+
+
 def _persist(store: Store, sent: list) -> list[Body]:
     entries = []
     for given in sent:
@@ -280,8 +292,9 @@ def _persist(store: Store, sent: list) -> list[Body]:
         item = find_in_group(store, "persistence", path)
         if item is None:
             raise refusals.not_found("persistence profile", path)
-        partition, _, name = names.split(path)
-        entry = {"name": name, "partition": partition, "tmDefault": str(body.get("tmDefault", "yes"))}
+        partition, sub_path, name = names.split(path)
+        entry = {"name": name, "partition": partition, **({"subPath": sub_path} if sub_path else {}),
+                 "tmDefault": str(body.get("tmDefault", "yes"))}
         if store.version >= (12,):
             entry["nameReference"] = {
                 "link": f"https://localhost/mgmt/tm/{item.kind}/{names.encode_segment(path)}"
@@ -292,11 +305,36 @@ def _persist(store: Store, sent: list) -> list[Body]:
 
 
 def _snat(store: Store, folder: str, sent: Body) -> Body:
+    for name in sent:
+        if name not in ("type", "pool") and not name.endswith("Reference"):
+            raise refusals.unknown_property(name)
     kind = sent.get("type", "none")
     if kind not in ("none", "automap", "snat", "lsn"):
         raise refusals.invalid_value("type", kind)
     translation: Body = {"type": kind}
     if sent.get("pool") and sent["pool"] != "none":
         translation["pool"] = resolve(store, sent["pool"], folder, ("ltm/snatpool",))
+    if kind != "lsn" and (kind == "snat") != ("pool" in translation):
+        # a pool belongs to `snat` alone (tmsh reference); the device's text is not known
+        raise refusals.configuration_error(f"source-address-translation {kind} and its pool do not fit")
     return translation
 
+
+def _metadata(sent: list) -> list[Body]:
+    """Entries as they are read: with `persist` (`ltm/virtual/12.1.3.7--collection.json`).
+
+    Raises: Refusal: an entry without a name, a name twice, an unknown property (texts not known).
+    """
+    entries: dict[str, Body] = {}
+    for given in sent:
+        name = given.get("name") if isinstance(given, dict) else None
+        if not name or str(name) in entries:
+            raise refusals.invalid_value("metadata", name)
+        if unknown := given.keys() - {"name", "value", "persist"}:
+            raise refusals.unknown_property(min(unknown))
+        persist = str(given.get("persist", "true")).lower()
+        if persist not in ("true", "false"):
+            raise refusals.invalid_value("persist", persist)
+        value = {"value": str(given["value"])} if given.get("value") not in (None, "") else {}
+        entries[str(name)] = {"name": str(name), "persist": persist, **value}
+    return [entries[name] for name in sorted(entries)]

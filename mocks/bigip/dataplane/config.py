@@ -11,7 +11,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any
 
-from mocks.bigip import addresses, selection, virtual_addresses
+from mocks.bigip import addresses, names, selection, virtual_addresses
 from mocks.bigip.kinds import find_in_group
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.store import Item, Store
@@ -87,7 +87,7 @@ def _virtual(store: Store, item: Item) -> Virtual:
         idle_s=seconds(transport.get("idleTimeout", 300)),
         rules=tuple((rule, _text(store, rule)) for rule in fields.get("rules", ())),
         pool=fields.get("pool"),
-        persist=f"/{persist[0]['partition']}/{persist[0]['name']}" if persist else None,
+        persist=names.from_body(persist[0]) if persist else None,
         snat=snat.get("pool") or snat["type"],
         source=fields["source"],
     )

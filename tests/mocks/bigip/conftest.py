@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -64,3 +64,16 @@ def device() -> Iterator[Device]:
 @pytest.fixture
 def client(device: Device) -> Client:
     return device()[1]
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., FakeBigIP]]:
+    """Makes devices that nobody asks over the network, with two partitions."""
+    with ExitStack() as stack:
+        yield lambda version="16.1.0", **more: stack.enter_context(
+            closing(FakeBigIP(tmos_version=version, partitions=("Common", "P", "Q"), **more)))
+
+
+@pytest.fixture
+def big(make) -> FakeBigIP:
+    return make()

@@ -223,6 +223,18 @@ def moved(client):
     return [item["name"] for item in client.ok("GET", "ltm/virtual-address")["items"]]
 
 
+def event_without_profile(client):
+    client.ok("POST", "ltm/rule", {"name": "/P/r", "apiAnonymous": "when HTTP_REQUEST { }"})
+    client.big.add_virtual("/P/vs", "10.0.0.1:80", profiles=["/Common/tcp"])
+    return client.refused("PATCH", "ltm/virtual/~P~vs", {"rules": ["/P/r"]})[1].partition(":")[0]
+
+
+def missing_rule(client):
+    client.big.add_virtual("/P/vs", "10.0.0.1:80")
+    status, message = client.refused("PATCH", "ltm/virtual/~P~vs", {"rules": ["/P/none"]})
+    return status, message.partition(":")[0]
+
+
 def on_more_vlans(client):
     client.big.add_virtual("/P/vs", "10.0.0.1:80")
     body = {"name": "/P/other", "destination": "10.0.0.1:80", "ipProtocol": "tcp", "vlansEnabled": True,
@@ -267,6 +279,8 @@ CASES = [
     (Quirk.DESTINATION_READS_NAME, "14.1.2.1", name_of_address, "/P/front:80", "/P/10.0.0.1:80"),
     (Quirk.MOVE_LEAVES_ADDRESS, "14.1.2.1", moved, ["10.0.0.1", "10.0.0.2"], ["10.0.0.2"]),
     (Quirk.VLANS_MAY_OVERLAP, "14.1.2.1", on_more_vlans, 200, 400),
+    (Quirk.HTTP_EVENT_01070394, "14.1.2.1", event_without_profile, "01070394", "01071912"),
+    (Quirk.MISSING_NAME_404, "14.1.2.1", missing_rule, (404, "01020036"), (400, "01070712")),
     (Quirk.FILE_OF_UNUSED_PROFILE_FREE, "14.1.2.1", unused_file, 200, 400),
     (Quirk.NO_SNI_DEFAULT_ACCEPTED, "14.1.2.1", no_sni_default, 200, 400),
     (Quirk.INHERITANCE_REFUSED, "14.1.2.1", inheritance, 400, 200),

@@ -165,7 +165,8 @@ CASES = {
     "400--policy-in-use-11.6": Case(
         every(
             policy("/Project_61345078b7414f9cad738455e6042c2e/wrapper_policy"),
-            virtual("/Common/vs", policies=["/Project_61345078b7414f9cad738455e6042c2e/wrapper_policy"]),
+            virtual("/Project_61345078b7414f9cad738455e6042c2e/vs",
+                    policies=["/Project_61345078b7414f9cad738455e6042c2e/wrapper_policy"]),
         ),
         version="11.6.0",
     ),

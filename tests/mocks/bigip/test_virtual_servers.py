@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
 from typing import Any
 
-import pytest
-
 from mocks.bigip import FakeBigIP
-from mocks.bigip.refusals import Refusal
+from tests.mocks.bigip.offline import ADDRESSES, at, refusal, virtual
 from tests.rows import rows
 
-AT, ADDRESSES = "ltm/virtual", "ltm/virtual-address"
 HOST6 = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
-
-
-@pytest.fixture
-def make() -> Iterator[Callable[..., FakeBigIP]]:
-    """Makes devices that nobody asks over the network, with two partitions."""
-    with ExitStack() as stack:
-        yield lambda version="16.1.0", **more: stack.enter_context(
-            closing(FakeBigIP(tmos_version=version, partitions=("Common", "P", "Q"), **more)))
-
-
-@pytest.fixture
-def big(make) -> FakeBigIP:
-    return make()
-
-
-def virtual(big: FakeBigIP, path: str = "/P/vs", destination: str = "10.0.0.1:80", **fields: Any) -> dict:
-    """A virtual server as it is read. Raises: Refusal."""
-    big.put_object(AT, {"name": path, "destination": destination, **fields})
-    return big.get(at(path))
-
-
-def at(path: str) -> str:
-    return f"{AT}/{path.replace('/', '~')}"
 
 
 def address(big: FakeBigIP, path: str, **fields: Any) -> dict:
@@ -46,12 +18,6 @@ def address(big: FakeBigIP, path: str, **fields: Any) -> dict:
 def names(big: FakeBigIP) -> list[str]:
     """Full paths of the virtual addresses."""
     return [item["fullPath"] for item in big.get(ADDRESSES)["items"]]
-
-
-def refusal(act: Any, *args: Any, **fields: Any) -> str:
-    with pytest.raises(Refusal) as refused:
-        act(*args, **fields)
-    return str(refused.value)
 
 
 # -- destinations ----------------------------------------------------------------------------------
