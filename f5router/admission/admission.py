@@ -76,7 +76,7 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Reason why a Route is not admitted: an upstream reason, or a reason of docs/routes.md."""
+    """Reason why a Route is not admitted: an upstream reason, or a reason of docs/route-status.md."""
 
     reason: str
     message: str

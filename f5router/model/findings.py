@@ -221,7 +221,7 @@ CATALOGUE: Mapping[str, Meaning] = {
                                         _T, "let the pods accept HTTP/1.1"),
     # The Route's options and certificates.
     texts.UNSUPPORTED_ANNOTATION: Meaning("an annotation has no effect in this router", _N, _T,
-                                          "remove it; docs/routes.md#annotations has those that work"),
+                                          "remove it; docs/annotations.md has those that work"),
     texts.TRANSLATED: Meaning("an annotation of another controller is in effect", _N, _T, "nothing"),
     texts.INVALID_OPTION: Meaning("the value of an option cannot be used, and is left out", _N, _T,
                                   "correct the value as the message says"),

@@ -51,6 +51,7 @@ ALL_OF: dict[tuple[str, str], Place] = {
     ("quick-start.md", ""): QUICK_START,
     ("team-guide.md", "yaml"): By("test_examples_for_teams"),
     ("routes.md", "yaml"): By("test_parts_of_routes"),
+    ("annotations.md", "yaml"): By("test_parts_of_routes"),
     ("ghost-hostsubnet.md", ""): GHOST,
     ("fake-bigip.md", "python"): By("test_python"),
     ("../mocks/README.md", "python"): By("test_python"),

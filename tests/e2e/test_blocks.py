@@ -135,7 +135,7 @@ def test_examples_for_teams(site):
 
 
 def test_parts_of_routes(site):
-    """routes.md: each part in a Route that is served, without a warning."""
+    """routes.md, annotations.md: each part in a Route that is served, without a warning."""
     beside = services("web-canary")
     site.lab.apply(*beside)
     parts = [yaml.safe_load(block.text) for _, block in chosen(By("test_parts_of_routes"))]

@@ -86,7 +86,7 @@ def reasons() -> set[str]:
 
 def test_every_reason_is_explained():
     """The page has the reasons of a Route's status and no others, each with its meaning and a remedy."""
-    text, warnings = page("routes.md").split("## Reasons")[1].split("### Warnings")
+    text, warnings = page("route-status.md").split("## Reasons")[1].split("## Warnings")
     row = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
     rows = row.findall(text)
     assert len(reasons()) == 8
@@ -98,7 +98,7 @@ def test_every_reason_is_explained():
 def test_every_reason_is_a_finding():
     """And the page for teams has more of it, at a heading of its own."""
     assert reasons() <= CATALOGUE.keys()
-    headings = {title.lower() for title in re.findall(r"^#+ (\w+)$", page("routes.md"), re.MULTILINE)}
+    headings = {title.lower() for title in re.findall(r"^#+ (\w+)$", page("route-status.md"), re.MULTILINE)}
     assert {reason.lower() for reason in reasons()} - headings == set()
 
 
@@ -109,7 +109,7 @@ def test_the_page_for_teams_has_every_reason():
 
 def test_every_annotation_that_is_read_is_explained():
     """By its name without the prefix, which several share."""
-    assert [key for key in sorted(READ) if f"{key.rpartition('/')[2]}`" not in page("routes.md")] == []
+    assert [key for key in sorted(READ) if f"{key.rpartition('/')[2]}`" not in page("annotations.md")] == []
 
 
 def test_every_metric_is_explained():
