@@ -116,7 +116,7 @@ class Controller:
                 self.monitor.heartbeat()
                 self.turn(min(WAKE_S, self.next_turn_at() - self._clock()))
         if self.replica.is_elected:
-            self.replica.hand_over(self._timing.exit_s)
+            self.replica.hand_over(self._timing.exit_s, self._guarded)
             return
         self._end_writes()
         self.settling.finish_at_exit()
@@ -143,7 +143,7 @@ class Controller:
             if self.reconciler.is_passing or now < self.resumes_at():
                 return
             self.reconciler.rollouts.trouble = None
-        self.timers.fire(now)
+        self._guarded(lambda: self.timers.fire(now))
         self._take_changes(now)
         self._guarded(lambda: self.reconciler.work.step(STEP_S))
         if self.replica.leads:

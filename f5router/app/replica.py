@@ -13,6 +13,7 @@ from f5router.app.takeover import Takeover
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key
+from f5router.reconcile.inbox import Message
 from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
@@ -122,8 +123,11 @@ class Replica:
         """Take the end of a reading as a follower: this router is ready to take over."""
         self._monitor.health.warmed_up = self._is_warm = True
 
-    def hand_over(self, timeout_s: float) -> None:
-        """End all writes, and let another router lead at once. Requests under way have some time to end."""
+    def hand_over(self, timeout_s: float, take: Callable[[Message], None]) -> None:
+        """End all writes, and let another router lead at once. Requests under way have some time to end.
+
+        Args: take: calls a message, and raises nothing.
+        """
         if self.campaign is None:
             return
         self._reporter.stop()
@@ -133,7 +137,7 @@ class Replica:
                 log.warning("lease not released", extra={"because": "a write is still under way"})
                 return
             for message in self._reconciler.inbox.take(POLL_S):
-                message()
+                take(message)
         self.campaign.stop()
 
     def _is_quiet(self) -> bool:

@@ -1,6 +1,7 @@
 """Times at which the loop has something to do, on one heap."""
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Hashable
 from itertools import count
 
@@ -37,13 +38,21 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def fire(self, now: float) -> None:
-        """Call the actions whose time has come, in its order; those that they set themselves wait."""
-        due = []
+        """Call the actions whose time has come, in its order; those that they set themselves wait.
+
+        Raises: what an action raises; the actions behind it stay due.
+        """
+        due = deque[tuple[float, Hashable, Action]]()
         while (at := self.next_at()) is not None and at <= now:
             _, _, name = heapq.heappop(self._heap)
-            due.append(self._set.pop(name)[2])
-        for action in due:
-            action()
+            due.append((at, name, self._set.pop(name)[2]))
+        try:
+            while due:
+                due.popleft()[2]()
+        finally:
+            for at, name, action in due:
+                if name not in self._set:
+                    self.at(at, name, action)
 
     def _is_set(self, when: float, number: int, name: Hashable) -> bool:
         timer = self._set.get(name)

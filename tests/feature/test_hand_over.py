@@ -129,6 +129,29 @@ def test_a_load_whose_leader_ends(lab, replicas, end, place, number):
     assert changes(lab) == []
 
 
+def test_an_error_at_the_end_does_not_release_the_lease(lab, replicas):
+    """A write is under way: its end alone lets another router lead."""
+    called: list[None] = []
+
+    def fail() -> None:
+        called.append(None)
+        raise ZeroDivisionError
+
+    apply(lab)
+    first = replicas()
+    until(lambda: served(lab))
+    lab.bigip.inject("hold", method="PATCH", path="ltm/pool")
+    lab.apply(manifests.endpoints("shop", "s1", ("10.1.2.99",)))
+    until(lambda: lab.bigip.held)
+    first.stopping.set()
+    for number in range(3):  # the last one comes when the loop has ended
+        first.router.inbox.put(fail)
+        until(lambda number=number: len(called) > number)
+    assert holder(lab) == first.campaign.identity
+    lab.bigip.release()
+    until(lambda: not holder(lab))
+
+
 @pytest.mark.parametrize("end", ["stopped", "cut off"])
 @pytest.mark.parametrize("path", ["/tm/sys/config", "/tm/cm$"], ids=["save", "sync"])
 def test_a_hand_over_during_a_save(lab, replicas, end, path):

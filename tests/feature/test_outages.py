@@ -57,6 +57,17 @@ def test_the_big_ip_goes_away(lab, caplog):
         router.stop()
 
 
+def test_an_error_of_a_timer_does_not_end_the_loop(lab, serving):
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    running = serving()
+    router = running.router
+    router.inbox.put(lambda: router.timers.at(0.0, "fails", fail))
+    lab.apply(manifests.route("b", host="b.example.com"))
+    running.wait(lambda: router.timers.when("fails") is None and lab.admitted("shop", "b"))
+
+
 def test_the_big_ip_goes_away_later(lab, caplog):
     """While Routes come in: each pass fails, and one line has the cause."""
     caplog.set_level(logging.DEBUG, "f5router")

@@ -1,5 +1,6 @@
 """One heap of timers."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,24 @@ def test_a_timer_that_its_action_sets_again_waits():
     timers.cancel("a")
     timers.cancel("a")
     assert timers.next_at() is None
+
+
+def test_an_action_that_fails_ends_no_other():
+    """Those behind it are due still, but for a timer that was set anew."""
+    timers, fired = Timers(), []
+
+    def fail() -> None:
+        timers.at(30.0, "c", lambda: fired.append("c"))
+        raise ZeroDivisionError
+
+    timers.at(1.0, "a", fail)
+    timers.at(2.0, "b", lambda: fired.append("b"))
+    timers.at(3.0, "c", lambda: fired.append("old"))
+    with pytest.raises(ZeroDivisionError):
+        timers.fire(10.0)
+    assert (fired, timers.next_at()) == ([], 2.0)
+    timers.fire(10.0)
+    assert (fired, timers.next_at()) == (["b"], 30.0)
 
 
 @given(st.lists(st.tuples(NAMES, st.one_of(st.none(), st.integers(0, 20))), max_size=20), st.integers(0, 20))
