@@ -114,7 +114,7 @@ class Upkeep:
                     self.hint.record_reading(right=self.drift.found_drift,
                                              cost_s=self.drift.pace.cpu_s)
                 self._monitor.health.reached()
-                self._reconciler.leftovers.remove()
+                self._reconciler.leftovers.is_due = True
         except Exception as exc:
             self._reconciler.rollouts.suspend(exc)
         self._set_timer()

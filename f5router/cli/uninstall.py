@@ -151,7 +151,8 @@ class _Removing:
         # A run before this one may have ended between a write and its saving.
         self._settling.record_write()
         reasons = self._remove({change.ref for change in shown})
-        self._device.remove_left(self._device.installed_files())
+        self._device.remove_drafts()
+        self._device.remove_files(self._device.installed_files())
         self._settling.finish()
         if self._settling.syncer.due_at() is not None:
             self._settling.syncer.step()

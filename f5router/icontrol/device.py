@@ -264,12 +264,18 @@ class Device:
         """Return the paths of our certificate files."""
         return {ref.path for ref in self.observed if ref.kind in self.unit.files.kinds}
 
-    def remove_left(self, installed: set[str]) -> None:
-        """Remove drafts, and files from the device's disk, that a failure has left; refusals are logged.
+    def remove_drafts(self) -> None:
+        """Remove drafts that a failure has left; refusals are logged.
+
+        From any thread, while no policy is being written.
+        """
+        self.unit.policies.remove_drafts(self.failover.require_active)
+
+    def remove_files(self, installed: set[str]) -> None:
+        """Remove files from the device's disk that a failure has left; refusals are logged.
 
         From any thread. Args: installed: from `installed_files`. Raises: BigIPError.
         """
-        self.unit.policies.remove_drafts(self.failover.require_active)
         self.unit.files.remove_left(installed)
 
     @property

@@ -251,9 +251,9 @@ class Reconciler:
             if self.reader.reason and not (self.reader.reading or self.rollouts.current or self.work):
                 self.read()
             if self.reader.reading is None and self.has_read:
-                self.rollouts.advance(may_begin=not self.work)
-            if self.leftovers.is_due and not (self.reader.reading or self.rollouts.current
-                                              or self.rollouts.is_due or self.rollouts.is_writing_groups):
+                self.rollouts.advance(may_begin=not (self.work or self.leftovers.takes_drafts))
+            if self.leftovers.may_begin and not (self.reader.reading or self.rollouts.current
+                                                 or self.rollouts.is_due or self.rollouts.is_writing_policies):
                 self.leftovers.remove()
         if self._may_report() and not self.work:
             self._report()
@@ -274,7 +274,7 @@ class Reconciler:
         return self.rollouts.trouble is None and bool(
             self.engine.has_changed_pools or self._may_report()
             or (self.rollouts.current is None and self.reader.reading is None and not self.rollouts.is_asking
-                and (self.reader.reason or self.rollouts.is_due)))
+                and (self.reader.reason or (self.rollouts.is_due and not self.leftovers.takes_drafts))))
 
     @property
     def is_idle(self) -> bool:

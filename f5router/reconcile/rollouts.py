@@ -16,6 +16,7 @@ from f5router.icontrol.dispatcher import PATIENCE_S, Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import UNCERTAIN_ERRORS, Busy, InUse, NotFound, Unconfirmed
+from f5router.model.ltm import Policy
 from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, UPDATE, AnyChange, Plan
@@ -99,9 +100,9 @@ class Rollouts:
         """True while the units of a pair are asked, and once they were: a rollout may begin."""
 
     @property
-    def is_writing_groups(self) -> bool:
-        """True while a group is being written, perhaps by a rollout that has ended."""
-        return bool(self._groups)
+    def is_writing_policies(self) -> bool:
+        """True while a policy or a group is being written, perhaps by a rollout that has ended."""
+        return bool(self._groups) or any(ref.kind == Policy.KIND for ref in self._table.sent)
 
     @property
     def is_due(self) -> bool:

@@ -121,15 +121,37 @@ class DeviceLeftovers:
     def __init__(self, device: Device, *, on_error: Callable[[Exception], None]):
         self._device, self._on_error = device, on_error
         self.is_due = self._goes = False
+        self.takes_drafts = False
+        """True while drafts are removed: no policy may be written."""
 
     def __bool__(self) -> bool:
         """True if something is to be removed, or is being removed."""
         return self.is_due or self._goes
 
+    @property
+    def may_begin(self) -> bool:
+        """True if something is to be removed, and nothing is being removed."""
+        return self.is_due and not self._goes
+
     def remove(self) -> None:
-        """Begin to remove it, in a thread."""
-        self.is_due, self._goes, installed = False, True, self._device.installed_files()
-        self._device.dispatcher.send(lambda: self._device.remove_left(installed), self._removed)
+        """Begin to remove it, in a thread. The caller has seen to it that no policy is being written."""
+        self.is_due, self._goes = False, True
+        if self._device.unit.policies.has_drafts:
+            self.takes_drafts = True
+            self._device.dispatcher.send(self._device.remove_drafts, self._drafts_removed)
+        else:
+            self._remove_files()
+
+    def _drafts_removed(self, job: Job) -> None:
+        self.takes_drafts = False
+        if job.error is not None:
+            self._removed(job)
+        else:
+            self._remove_files()
+
+    def _remove_files(self) -> None:
+        installed = self._device.installed_files()
+        self._device.dispatcher.send(lambda: self._device.remove_files(installed), self._removed)
 
     def _removed(self, job: Job) -> None:
         self._goes = False

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from f5router.icontrol.dispatcher import Lane
 from tests import manifests
 from tests.waiting import until
 
@@ -79,6 +80,47 @@ def test_drift_is_fixed(lab, router):
     assert counts.detected == counts.fixed
     assert (counts.detected["ltm/pool"], set(counts.detected)) == (1, {"ltm/pool", "ltm/virtual/attachment"})
     assert "/Common/theirs" in lab.paths("ltm/pool")
+
+
+DRAFT = "/mgmt/tm/ltm/policy/~Common~Drafts~openshift_insecure_routes"
+
+
+def test_a_draft_that_is_being_filled_stays(lab, router):
+    """A reading takes away what a failure has left, but not what a write needs that goes on."""
+    hold_reading(lab, router)
+    lab.apply(manifests.route("d", host="d.example.com"))
+    router.wait(lambda: lab.admitted("shop", "d").get("status") == "True")
+    lab.clear()
+    lab.bigip.inject("hold", times=None, method="POST", path="/rules$")
+    lab.apply(manifests.route("e", host="e.example.com"), manifests.route("f", host="f.example.com"))
+    router.wait(lambda: lab.bigip.held == 2)
+    lab.bigip.release()
+    router.wait(lambda: lab.bigip.held == 3 and not router.router.upkeep.drift.is_active)
+    router.wait(lambda: not router.router.device.dispatcher.in_flight(Lane.OTHER))
+    assert ("DELETE", DRAFT) not in lab.writes()
+    lab.bigip.clear_faults()
+    lab.bigip.release()
+    router.wait(lambda: all(lab.admitted("shop", name).get("status") == "True" for name in "ef"))
+
+
+def test_no_draft_is_made_while_old_ones_go(lab, serving):
+    """Its delete would take the new one instead, which has the same name."""
+    lab.bigip.inject("hold", method="DELETE", path=DRAFT)
+    lab.apply(manifests.route("a"))
+    assert lab.converge(lab.router()) == []
+    lab.change("PATCH", "ltm/policy/~Common~openshift_insecure_routes", {"createDraft": True})
+    lab.clear()
+    running = serving()
+    running.wait(lambda: lab.bigip.held == 1)
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)),
+              manifests.route("d", host="d.example.com"))
+    reconciler = running.router.reconciler
+    running.wait(lambda: running.router.cluster.pending() == 0 and not reconciler.work
+                 and reconciler.rollouts.is_due and reconciler.rollouts.current is None
+                 and any("~openshift_shop_web" in path for _, path in lab.writes()))
+    assert not [path for _, path in lab.writes() if path.endswith("/rules")]
+    lab.bigip.release()
+    running.wait(lambda: lab.admitted("shop", "d").get("status") == "True")
 
 
 def test_generations_are_a_hint(lab, serving):

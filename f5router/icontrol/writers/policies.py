@@ -369,8 +369,13 @@ class PolicyWriter:
         self._drafts.discard(draft)
         self._strange.discard(draft)
 
+    @property
+    def has_drafts(self) -> bool:
+        """True if there may be drafts, which a failure has left if no policy is being written."""
+        return bool(self._drafts)
+
     def remove_drafts(self, require_active: Callable[[], object]) -> None:
-        """Delete drafts that a failure has left; refusals are logged.
+        """Delete drafts that a failure has left, while no policy is being written; refusals are logged.
 
         Somebody who publishes one by hand would bring old Rules back.
 

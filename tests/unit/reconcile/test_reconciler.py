@@ -156,7 +156,7 @@ class Faulty(Device):
     def read_facts(self, reading, *, create_folder: bool = True) -> None:
         """There are those of the tests."""
 
-    def remove_left(self, installed: set[str]) -> None:
+    def remove_files(self, installed: set[str]) -> None:
         """Nothing is left."""
 
     def close(self) -> None:
