@@ -19,16 +19,17 @@ class WholeReading:
     """One reading under way. The loop's thread calls its methods."""
 
     def __init__(self, device: Device, *, create_folder: bool, on_facts: Callable[[DeviceFacts], None],
-                 on_end: Callable[[Exception | None], None]):
+                 on_end: Callable[[Exception | None], None], is_current: Callable[[], bool]):
         """Begin to read.
 
         Args:
             create_folder: False to treat a missing folder as an empty one instead of creating it.
             on_facts: called when the facts are known, before the objects are read.
             on_end: called at the end, with the error because of which nothing was read.
+            is_current: False if a newer reading has begun: this one is of no use any more.
         """
         self._device, self._create_folder = device, create_folder
-        self._on_facts, self._on_end = on_facts, on_end
+        self._on_facts, self._on_end, self._is_current = on_facts, on_end, is_current
         self._reading: DeviceReading | None = None
         if device.pair.is_several:
             device.dispatcher.send(device.active_unit, self._unit_chosen)
@@ -36,6 +37,8 @@ class WholeReading:
             self._read_facts()
 
     def _unit_chosen(self, job: Job) -> None:
+        if not self._is_current():
+            return
         if job.error is not None:
             self._on_end(job.error)
             return
@@ -61,6 +64,9 @@ class WholeReading:
             self._on_end(None)
 
     def _fails(self, job: Job) -> bool:
+        """Take the end of a Job; True if nothing follows."""
+        if not self._is_current():
+            return True
         if job.error is not None:
             self._device.fail_reading()
             self._on_end(job.error)
@@ -97,14 +103,14 @@ class DeviceReader:
         number = self.number
         self.reading = WholeReading(
             self._device, create_folder=create_folder, on_facts=self._on_facts,
-            on_end=lambda error: self._ended(error) if number == self.number else None)
+            on_end=self._ended, is_current=lambda: number == self.number)
 
     def taken(self) -> None:
         """Record that the device was read."""
         self.reason = IN_DOUBT if self._table.end_doubts(self.number) else ""
 
     def drop(self) -> None:
-        """Ignore the end of the reading under way."""
+        """Ignore the reading under way."""
         self.number += 1
         self.reading = None
 
