@@ -61,7 +61,8 @@ class Controller:
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
                                Takeover(cluster, reconciler, of_pods=not config.watch.nodeport,
                                         wake=self.inbox.wake),
-                               observe_interval_s=config.observe_interval_s, clock=clock)
+                               observe_interval_s=config.observe_interval_s, take=self._guarded,
+                               clock=clock)
         self.pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
         self.upkeep = Upkeep(config, reconciler, monitor, leads=lambda: self.replica.leads, timing=timing,
                              clock=clock)
@@ -116,7 +117,7 @@ class Controller:
                 self.monitor.heartbeat()
                 self.turn(min(WAKE_S, self.next_turn_at() - self._clock()))
         if self.replica.is_elected:
-            self.replica.hand_over(self._timing.exit_s, self._guarded)
+            self.replica.hand_over(self._timing.exit_s)
             return
         self._end_writes()
         self.settling.finish_at_exit()

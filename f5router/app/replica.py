@@ -30,10 +30,14 @@ class Replica:
 
     def __init__(self, campaign: Campaign | None, cluster: ClusterWatcher, reconciler: Reconciler,
                  monitor: Monitor, reporter: StatusReporter, settling: Settling, backoff: PassBackoff,
-                 takeover: Takeover, *, observe_interval_s: float, clock: Callable[[], float]):
-        """Args: campaign: None for a router without replicas, which always leads."""
+                 takeover: Takeover, *, observe_interval_s: float, take: Callable[[Message], None],
+                 clock: Callable[[], float]):
+        """Args:
+        campaign: None for a router without replicas, which always leads.
+        take: calls a message of the inbox, and raises nothing.
+        """
         self.campaign, self._cluster, self._reconciler, self._monitor = campaign, cluster, reconciler, monitor
-        self._reporter, self._settling, self._backoff = reporter, settling, backoff
+        self._reporter, self._settling, self._backoff, self._take = reporter, settling, backoff, take
         self.takeover, self._observe_interval_s, self._clock = takeover, observe_interval_s, clock
         self.is_elected = campaign is not None
         """True if there is an election."""
@@ -123,11 +127,8 @@ class Replica:
         """Take the end of a reading as a follower: this router is ready to take over."""
         self._monitor.health.warmed_up = self._is_warm = True
 
-    def hand_over(self, timeout_s: float, take: Callable[[Message], None]) -> None:
-        """End all writes, and let another router lead at once. Requests under way have some time to end.
-
-        Args: take: calls a message, and raises nothing.
-        """
+    def hand_over(self, timeout_s: float) -> None:
+        """End all writes, and let another router lead at once. Requests under way have some time to end."""
         if self.campaign is None:
             return
         self._reporter.stop()
@@ -137,7 +138,7 @@ class Replica:
                 log.warning("lease not released", extra={"because": "a write is still under way"})
                 return
             for message in self._reconciler.inbox.take(POLL_S):
-                take(message)
+                self._take(message)
         self.campaign.stop()
 
     def _is_quiet(self) -> bool:

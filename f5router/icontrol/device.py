@@ -139,12 +139,13 @@ class Device:
         folder = surroundings.ensure_folder(self.client, self._folder, create=create_folder)
         if folder is None:
             return reading.lack_folder()
-        self.folder = folder
+        reading.folder = folder
         self.pair.set_traffic_group(str(folder.get("trafficGroup") or ""))
         reading.read_facts()
 
     def expect(self, reading: DeviceReading) -> None:
-        """Tell a reading which objects it will probably find."""
+        """Take the folder of a reading, and tell it which objects it will probably find."""
+        self.folder = reading.folder
         reading.expected = expect(self.desired(), self.observed)
 
     def fail_reading(self) -> None:

@@ -72,6 +72,8 @@ class DeviceReading:
         self._unit, self._peers, self._has_folder = unit, peers, True
         self._rest: list[Object] = []
         """Objects that were read with the facts, besides profiles."""
+        self.folder: JSON = {}
+        """Properties of our folder; {} if it is not there. Whoever begins the reading sets them."""
         self.facts = DeviceFacts()
         """Without those about what the original router left, until the objects are read."""
         self._stands_alone = False

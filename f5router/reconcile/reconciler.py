@@ -252,8 +252,8 @@ class Reconciler:
                 self.read()
             if self.reader.reading is None and self.has_read:
                 self.rollouts.advance(may_begin=not (self.work or self.leftovers.takes_drafts))
-            if self.leftovers.may_begin and not (self.reader.reading or self.rollouts.current
-                                                 or self.rollouts.is_due or self.rollouts.is_writing_policies):
+            if self.leftovers.may_begin and self.reader.reading is None and not (
+                    self.rollouts.current or self.rollouts.is_due or self.rollouts.is_writing_policies):
                 self.leftovers.remove()
         if self._may_report() and not self.work:
             self._report()

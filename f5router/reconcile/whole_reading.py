@@ -36,6 +36,11 @@ class WholeReading:
         else:
             self._read_facts()
 
+    @property
+    def has_begun(self) -> bool:
+        """True if something was read, on the unit that is active."""
+        return self._reading is not None
+
     def _unit_chosen(self, job: Job) -> None:
         if not self._is_current():
             return
@@ -85,6 +90,8 @@ class DeviceReader:
         """Why the device must be read; "" if what is known of it is right."""
         self.reading: WholeReading | None = None
         """The reading under way."""
+        self._later_reason = ""
+        """Why the device must be read once more: the reading under way may be older than that."""
         self.read_at = -math.inf
         """When the last reading began, in monotonic seconds."""
         self.number = 0
@@ -92,13 +99,15 @@ class DeviceReader:
 
     def must_read(self, reason: str) -> None:
         """Let a reading come before the next Plan. Args: reason: for the log."""
+        if self.reading is not None and self.reading.has_begun:
+            self._later_reason = self._later_reason or reason
         if not self.reason:
             log.debug("BIG-IP to be read", extra={"reason": reason})
             self.reason = reason
 
     def begin(self, *, create_folder: bool = True) -> None:
         """Begin to read. Args: as those of WholeReading."""
-        self.read_at = self._clock()
+        self.read_at, self._later_reason = self._clock(), ""
         self.number += 1
         number = self.number
         self.reading = WholeReading(
@@ -107,7 +116,8 @@ class DeviceReader:
 
     def taken(self) -> None:
         """Record that the device was read."""
-        self.reason = IN_DOUBT if self._table.end_doubts(self.number) else ""
+        doubt = IN_DOUBT if self._table.end_doubts(self.number) else ""
+        self.reason, self._later_reason = self._later_reason or doubt, ""
 
     def drop(self) -> None:
         """Ignore the reading under way."""

@@ -102,7 +102,7 @@ class FaultyReading:
     """A reading of what a FaultySender has there."""
 
     def __init__(self, sender: FaultySender):
-        self._sender, self.facts, self.expected = sender, FACTS, None
+        self._sender, self.facts, self.expected, self.folder = sender, FACTS, None, {}
 
     def read_objects(self) -> Observation:
         return Observation(dict(self._sender.there), FACTS)

@@ -36,7 +36,7 @@ def test_a_timer_that_its_action_sets_again_waits():
 
 
 def test_an_action_that_fails_ends_no_other():
-    """Those behind it are due still, but for a timer that was set anew."""
+    """The others stay due, but for a timer that was set anew."""
     timers, fired = Timers(), []
 
     def fail() -> None:

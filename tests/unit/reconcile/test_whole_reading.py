@@ -77,3 +77,21 @@ def test_a_choice_of_the_unit_that_ends_after_a_newer_one():
     device.end(1)
     device.end(0)
     assert device.calls == ["turn to result 1"]
+
+
+def test_what_calls_for_a_reading_during_one():
+    """It may be older than that. Not what is known before the BIG-IP is asked, as which unit is active."""
+    device = Device(several=True)
+    reading = reader(device)
+    reading.begin()
+    reading.must_read("another unit is active")
+    device.end(0)
+    device.end(1)
+    reading.must_read("not found")
+    reading.must_read("refused")
+    device.end(2)
+    assert reading.reason == "not found"
+    reading.begin()
+    for number in (3, 4, 5):
+        device.end(number)
+    assert (reading.reason, device.calls[-1]) == ("", "end")
