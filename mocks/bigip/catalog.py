@@ -13,6 +13,7 @@ from mocks.bigip import (
     policies,
     pools,
     profiles,
+    profiles_http,
     routes,
     snat,
     system,
@@ -42,7 +43,7 @@ def kinds() -> Mapping[str, Kind]:
 def organizing(version: Version) -> Mapping[str, list[str]]:
     """Names below the URL of each organizing collection, such as ltm or ltm/monitor
     (bigip-behaviour.md A1)."""
-    own = {url for url, kind in kinds().items() if kind.parent is None}
+    own = {url for url, kind in kinds().items() if kind.parent is None and kind.since <= version}
     urls = {*own, *system.readable(version), *system.COMMANDS, *(f"cm/{name}" for name in cm.NAMES)}
     below: dict[str, set[str]] = {}
     for url in urls:
@@ -66,7 +67,9 @@ def _ltm() -> list[Kind]:
         IRule(),
         profiles.ClientSSL(),
         profiles.ServerSSL(),
-        *(profiles.Profile(name) for name in profiles.WORDS if not name.endswith("-ssl")),
+        profiles_http.HTTP(),
+        profiles_http.RequestLog(),
+        *(profiles.Profile(name) for name in profiles.WORDS if name not in profiles.OWN_CLASS),
         profiles.Persistence("cookie", "cookie"),
         profiles.Persistence("source-addr", "source_addr"),
         virtuals.Virtual(),
@@ -135,7 +138,8 @@ def furnish(store: Store, partitions: Iterable[str]) -> None:
         store, ("/Common/default.key",), key, {"systemPath": "/config/ssl/ssl.key/default.key"}
     )
     for kind, factory in profiles.FACTORY.items():
-        for index, name in enumerate(factory):
+        present = factory if store.version >= every[f"ltm/profile/{kind}"].since else ()
+        for index, name in enumerate(present):
             fields = {} if index == 0 else {"defaultsFrom": f"/Common/{factory[0]}"}
             fields |= profiles.FACTORY_FIELDS.get(name, {})
             store.put(f"ltm/profile/{kind}", (f"/Common/{name}",), fields)

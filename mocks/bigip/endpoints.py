@@ -162,7 +162,9 @@ class Endpoints:
     def _kind(self, segments: list[str]) -> tuple[Kind, list[str]]:
         for count in (3, 2):
             kind = self.store.kinds.get("/".join(segments[:count]))
-            if kind is not None and kind.parent is None and len(segments) >= count:
+            if kind is None or self.store.version < kind.since:
+                continue
+            if kind.parent is None and len(segments) >= count:
                 return kind, segments[count:]
         raise refusals.rest(f"Found unexpected URI tmapi_mapper/{'/'.join(segments)}.")
 

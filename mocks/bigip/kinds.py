@@ -13,6 +13,7 @@ from mocks.bigip import names, refusals
 from mocks.bigip.refusals import Refusal
 from mocks.bigip.schema import IDENTITY, Schema, camel, schema
 from mocks.bigip.store import Item, Key, Ref, Store
+from mocks.bigip.versions import Version
 
 Body = dict[str, Any]
 
@@ -38,6 +39,8 @@ class Kind:
     counts_in_folder: bool = True
     deletable: bool = True
     schema_url: str | None = None
+    since: Version = ()
+    """First version that has it."""
 
     # -- identity ----------------------------------------------------------------------------------
 
@@ -250,6 +253,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
             "websocket",
             "web-security",
             "http2",
+            "request-log",
+            "httprouter",
         )
     ),
     "monitor": tuple(

@@ -17,7 +17,8 @@ SIDES = ("clientside", "serverside")
 HTTP_EVENT_OTHER = "01070394"
 """Another number for an iRule whose events need a profile: see the quirk."""
 _SINGLE = frozenset((
-    "http", "tcp", "udp", "fastl4", "one-connect", "http-compression", "websocket", "web-security", "http2"))
+    "http", "tcp", "udp", "fastl4", "one-connect", "http-compression", "websocket", "web-security", "http2",
+    "request-log", "httprouter"))
 """Types of which a virtual server has at most one for each side."""
 _REQUIRED = {
     "http": ("http", "http or http-connect"),

@@ -9,6 +9,7 @@ from mocks.bigip import cipher_names, files, names, refusals
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Item, Key, Ref, Store
+from mocks.bigip.versions import Version
 
 WORDS = {
     "client-ssl": "ClientSSL Profile",
@@ -22,6 +23,8 @@ WORDS = {
     "websocket": "WebSocket Profile",
     "web-security": "WebSecurity Profile",
     "http2": "HTTP2 Profile",
+    "request-log": "Request Logging Profile",
+    "httprouter": "HTTP Router Profile",
 }
 FACTORY = {
     "client-ssl": ("clientssl", "clientssl-insecure-compatible"),
@@ -35,6 +38,8 @@ FACTORY = {
     "websocket": ("websocket",),
     "web-security": ("websecurity",),
     "http2": ("http2",),
+    "request-log": ("request-log",),
+    "httprouter": ("httprouter",),
 }
 """Profiles of a new device by type; the first is the parent of all others."""
 
@@ -56,6 +61,19 @@ FACTORY_FIELDS = {
 }
 """Properties that some of them do not inherit."""
 
+SINCE: dict[str, Version] = {"http2": (12, 0), "websocket": (12, 1), "httprouter": (14, 1)}
+"""First versions of types that not all versions have (tmsh references of the versions)."""
+OWN_CLASS = ("client-ssl", "server-ssl", "http", "request-log")
+"""Types with a class of their own, here or in profiles_http.py."""
+
+RANGES = {
+    ("tcp", "synMaxRetrans"): (0, 16),
+    ("tcp", "synRtoBase"): (0, 5000),
+    ("http", "maxHeaderCount"): (16, 4096),
+}
+"""Least and greatest value by type and property (F5Networks/f5-ansible, `bigip_profile_tcp`,
+`bigip_profile_http`)."""
+
 CERTS = ("cert", "chain", "caFile", "clientCertCa")
 """Properties that refer to certificate files."""
 
@@ -70,6 +88,7 @@ class Profile(Kind):
         self.type = kind
         self.word = WORDS[kind]
         self.root = f"/Common/{FACTORY[kind][0]}"
+        self.since = SINCE.get(kind, ())
 
     def initial(self, store: Store, key: Key) -> Body:
         return {} if key[0] == self.root else {"defaultsFrom": self.root}
@@ -84,6 +103,26 @@ class Profile(Kind):
             raise refusals.mcpd(
                 "01070293", f"The profile name ({key[0]}) is already assigned to another profile."
             )
+
+    def modify(self, store: Store, item: Item, body: Body) -> Item:
+        """PATCH: a property that is an object changes in what is sent of it."""
+        merged = {name: {**item.fields.get(name, {}), **value} if isinstance(value, dict) else value
+                  for name, value in body.items()}
+        return super().modify(store, item, merged)
+
+    def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
+        fields, schema = super().accept(store, body, key, old), self.schema(store)
+        for name, value in fields.items():
+            if isinstance(value, dict) and isinstance(schema.defaults.get(name), dict):
+                fields[name] = schema.accept_nested(name, value)
+            for inner, number in (fields[name] if isinstance(fields[name], dict) else {name: value}).items():
+                self._check_range(inner, number)
+        return fields
+
+    def _check_range(self, name: str, value: object) -> None:
+        least, greatest = RANGES.get((self.type, name), (None, None))
+        if least is not None and isinstance(value, int) and not least <= value <= greatest:
+            raise refusals.invalid_value(name, value)  # the device's words are not known
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         parent = fields.get("defaultsFrom", "none")
@@ -124,7 +163,9 @@ class Profile(Kind):
         """All properties: own ones over those of the parents over the defaults."""
         parent = store.get(self.url, item.fields.get("defaultsFrom", "none"))
         below = self.effective(store, parent) if parent is not None else self.schema(store).defaults
-        return {**below, **item.fields}
+        nested = {name: {**below[name], **value} for name, value in item.fields.items()
+                  if isinstance(value, dict) and isinstance(below.get(name), dict)}
+        return {**below, **item.fields, **nested}
 
     def read(self, store: Store, item: Item) -> Body:
         fields = self.effective(store, item)
@@ -151,9 +192,9 @@ class SSLProfile(Profile):
 
     def references(self, item: Item) -> Iterable[Ref]:
         references = [*super().references(item)]
-        references += [("cert", item.fields[name]) for name in CERTS if _is_file(item.fields.get(name))]
+        references += [("cert", item.fields[name]) for name in CERTS if is_named(item.fields.get(name))]
         for name, group in (("key", "key"), ("crlFile", "crl")):
-            if _is_file(item.fields.get(name)):
+            if is_named(item.fields.get(name)):
                 references.append((group, item.fields[name]))
         return references
 
@@ -161,7 +202,7 @@ class SSLProfile(Profile):
         fields = super().normalise(store, key, fields, body, old)
         folder = f"/{names.partition_of(key[0])}"
         for name in (*CERTS, "key", "crlFile"):
-            if _is_file(fields.get(name)):
+            if is_named(fields.get(name)):
                 fields[name] = names.full_path(fields[name], folder)
         if unknown := cipher_names.unknown(str(body.get("ciphers", "")), store.version):
             # the device's words, from memory of its users; no recording has them
@@ -176,11 +217,11 @@ class SSLProfile(Profile):
         return fields
 
     def check_references(self, store: Store, item: Item) -> None:
-        if _is_file(item.fields.get("key")) and store.get("sys/file/ssl-key", item.fields["key"]) is None:
+        if is_named(item.fields.get("key")) and store.get("sys/file/ssl-key", item.fields["key"]) is None:
             raise refusals.mcpd("0107134a", f"File object by name ({item.fields['key']}) is missing.")
         for name in (*CERTS, "crlFile"):
             path, kind = item.fields.get(name), files.CRL if name == "crlFile" else files.CERT
-            if _is_file(path) and store.get(kind, path) is None:
+            if is_named(path) and store.get(kind, path) is None:
                 raise refusals.mcpd("0107134a", f"File object by name ({path}) is missing.")
         self.check_pair_later(store, item.path)
 
@@ -235,7 +276,7 @@ class ClientSSL(SSLProfile):
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         fields = super().normalise(store, key, fields, body, old)
-        own = [name for name in ("cert", "key") if _is_file(fields.get(name))]
+        own = [name for name in ("cert", "key") if is_named(fields.get(name))]
         missing_one = len(own) == 1
         wrong_suffix = any(
             not fields[name].endswith((".crt", ".key")) and files.lookup(store, name, fields[name]) is None
@@ -258,7 +299,7 @@ class ClientSSL(SSLProfile):
         if store.version >= (13,):
             entry["appService"] = "none"
             for field, kind in (("cert", "ssl-cert"), ("key", "ssl-key"), ("chain", "ssl-cert")):
-                if _is_file(entry.get(field)):
+                if is_named(entry.get(field)):
                     entry[f"{field}Reference"] = {
                         "link": f"https://localhost/mgmt/tm/sys/file/{kind}/"
                         f"{names.encode_segment(entry[field])}{_ver(store)}"
@@ -285,7 +326,8 @@ def _ver(store: Store) -> str:
     return "?ver=" + ".".join(str(number) for number in store.version)
 
 
-def _is_file(value: object) -> bool:
+def is_named(value: object) -> bool:
+    """Return True if the value of a reference is not `none`."""
     return isinstance(value, str) and value not in ("", "none")
 
 

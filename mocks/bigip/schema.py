@@ -70,6 +70,13 @@ class Schema:
         return name, value
 
 
+    def accept_nested(self, name: str, value: dict[str, Any]) -> dict[str, Any]:
+        """Properties of a property that is an object, without null ones. Raises: Refusal: as `accept`."""
+        inner = Schema(self.defaults[name], {}, frozenset())
+        accepted = dict(inner.accept(key, sent) for key, sent in value.items())
+        return {key: sent for key, sent in accepted.items() if sent is not None}
+
+
 @functools.cache
 def schema(kind: str, version: Version) -> Schema:
     """The schema of a kind; the newest set of defaults that is not newer than the version."""
