@@ -40,7 +40,7 @@ help:
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
 	@echo 'make explore      all examples of the properties, with a random seed; stops at the first that fails'
-	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
+	@echo 'make lock         renew the versions and hashes in requirements*.lock, which are pinned in the image'
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make sbom         list the locked packages of the image, in dist/f5router.cdx.json (CycloneDX)'
 	@echo 'make clean        remove the environment and what tools leave behind'

@@ -110,7 +110,7 @@ class Controller:
     # --- the loop ------------------------------------------------------------------------
 
     def run(self, stop: threading.Event) -> None:
-        """Keep the BIG-IP in step until the event is set; what is on it stays and goes on serving."""
+        """Keep the BIG-IP in step until the event is set; its objects stay and keep serving traffic."""
         self.device.watch_stop(stop, self.inbox.wake)
         with self.reconciler.engine.checks.beside(self.inbox.wake):
             while not stop.is_set():

@@ -187,7 +187,7 @@ _ARENA_MAX = -8
 
 
 def relieve_collector() -> None:
-    """Leave all objects so far alone, and look at others more rarely; let all threads share one heap.
+    """Freeze existing objects, raise the GC's thresholds, and limit malloc to one arena.
 
     The C library has a heap for each of several threads. Memory that one leaves free there is lost to the
     others: 10 MiB with 6,000 Routes. They do not get in each other's way, as Python runs one at a time.

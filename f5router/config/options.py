@@ -48,10 +48,11 @@ _BIGIP = (
            "For the units of a pair, repeat the flag or separate the addresses with commas. Required.",
            "HOST[:PORT]", option.unit_hosts, repeats=True),
     Option("f5-username", _HOST + "USERNAME", "", BIGIP,
-           "User for iControl REST and SSH. Required, here, in a file or in the credentials directory.",
+           "User for iControl REST and SSH. Required: here, in a file or in the credentials directory.",
            _NAME, parsers.username),
     Option("f5-password", _HOST + "PASSWORD", "", BIGIP,
-           "Password of --f5-username. Required likewise. As a flag, it is visible in the process list.",
+           "Password of --f5-username. Required: here, in a file or in the credentials directory. As a flag, "
+           "it is visible in the process list.",
            "PASSWORD", parsers.password, secret=True),
     Option("f5-username-file", _HOST + "USERNAME_FILE", "", BIGIP,
            "File with the user name.", _PATH),

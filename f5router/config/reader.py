@@ -95,7 +95,7 @@ class Reader:
         return None
 
     def problem(self, message: str, *names: str) -> None:
-        """Record that these settings cannot work."""
+        """Record that these settings are invalid."""
         self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
 
     def warn(self, message: str, *names: str) -> None:

@@ -85,7 +85,7 @@ class RouterError(Exception):
 
 
 class ConfigError(RouterError):
-    """Settings that cannot work.
+    """Invalid settings.
 
     Attributes:
         problems: one sentence for each, with flag and variable.

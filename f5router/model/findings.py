@@ -102,7 +102,7 @@ CATALOGUE: Mapping[str, Meaning] = {
     DEVICE_REJECTED: Meaning("the BIG-IP refused an object of the Route", _L, _T,
                              "change what the BIG-IP refuses; `f5router doctor` checks everything outside "
                              "the Route. The router tries again by itself"),
-    DEVICE_PENDING: Meaning("the BIG-IP is not programmed yet", _L, _R,
+    DEVICE_PENDING: Meaning("the object waits for the BIG-IP", _L, _R,
                             "wait: the router tries again by itself; if it keeps failing, `f5router doctor` "
                             "shows the cause"),
     NOT_SELECTED: Meaning("a setting of the router leaves the object out", _L, _C,

@@ -200,7 +200,7 @@ def _rivals(config: VxlanSettings, own: VxlanConfig, facts: DeviceFacts) -> list
                 "from one of the routers, and delete its self IP and tunnel")
     else:
         here = (f"all routers on it share that, so nothing was made here; leave out {ADDRESS} and {GATEWAY}, "
-                "or, if no router manages it any longer, delete its self IP and the tunnel")
+                "or, if no router manages it now, delete its self IP and the tunnel")
     return [f"{ADDRESS} {own.internal_address}: the BIG-IP is in the cluster network already, by "
             f"tunnel {other.path} with self IP {', '.join(other.addresses)}; {here}"
             for other in rivals(config, facts)]

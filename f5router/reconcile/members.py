@@ -123,7 +123,7 @@ class Members:
         return Change(UPDATE if old else CREATE, old, new)
 
     def written(self, change: AnyChange) -> None:
-        """Record a confirmed write, of whatever kind."""
+        """Record a confirmed write of any kind."""
         if change.ref.kind == Pool.KIND:
             if change.verb == DELETE:
                 self._engine.forget_pool(change.ref)

@@ -104,7 +104,7 @@ class OtherRouter:
         if self._clock() < self._last_at + CALM_S:
             return
         if self.problem:
-            log.info("no sign of another router any more")
+            log.info("no further sign of another router")
         self.problem, self._signs = "", 0
 
 

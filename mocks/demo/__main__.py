@@ -143,7 +143,7 @@ def look_around(lab: Lab) -> None:
     """Say how to see more, and wait to be interrupted. Raises: DemoError: a program has ended."""
     login = f"{lab.bigip.username}:{lab.bigip.password}"
     curl = f"curl -s --cacert {lab.folder}/bigip-ca.crt -u {login} {lab.device.url}/mgmt/tm"
-    say("Everything goes on running until Ctrl-C. In another terminal, in this directory:")
+    say("Everything keeps running until Ctrl-C. In another terminal, in this directory:")
     click.echo(f"""
   # the cluster: look, edit, add, delete
   export KUBECONFIG={lab.kubeconfig}

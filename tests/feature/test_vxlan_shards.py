@@ -41,7 +41,7 @@ def test_the_second_is_told(lab, flags):
         f"way to the pods: --f5-internal-address {flags['f5_internal_address']}: the BIG-IP is in the "
         "cluster network already, by tunnel /P1/vxlan5000 with self IP 10.131.0.5/14; all routers on it "
         "share that, so nothing was made here; leave out --f5-internal-address and "
-        "--f5-vxlan-gateway-cidr, or, if no router manages it any longer, delete its self IP and the "
+        "--f5-vxlan-gateway-cidr, or, if no router manages it now, delete its self IP and the "
         "tunnel")
     assert (network(lab, "/P1"), network(lab, "/P2")) == (before, set())
     assert fdb(lab, "/P1") == MACS

@@ -102,8 +102,8 @@ def _pods_way(survey: Survey, *, is_up: bool) -> Check:
     more = f" and {len(far) - PODS_SHOWN} more" if len(far) > PODS_SHOWN else ""
     return warning(
         AREA, WAY,
-        "it is probably missing: the settings make none, and the BIG-IP has neither a self IP nor "
-                   f"a route, but for the default one, towards the pods {', '.join(far[:PODS_SHOWN])}{more}",
+        "it is probably missing: the settings make none, and the BIG-IP has neither a self IP nor a route, "
+        f"except the default one, towards the pods {', '.join(far[:PODS_SHOWN])}{more}",
         fixes.missing_way(single_reads.network_plugin(survey.connection)))
 
 

@@ -157,7 +157,7 @@ class Elector:
         return min(retry_at, max(self._free_at(), self._tried_at))
 
     def request(self, now: float, wall: str) -> Read | Write | None:
-        """Return the request that is due, None before that. Args: wall: the time, for people."""
+        """Return the next request, None if none is due. Args: wall: the time, for people."""
         self._end_term(now)
         if now < self.due_at():
             return None

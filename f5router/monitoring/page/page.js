@@ -465,7 +465,7 @@ function lost() {
   lostAt = lostAt || Date.now();
   summaryText = "";
   byId("summary").replaceChildren(el("span", {class: "wrong"},
-    `The router has not answered since ${new Date(lostAt).toLocaleTimeString()}: this page is out of date. The BIG-IP goes on serving.`));
+    `The router has not answered since ${new Date(lostAt).toLocaleTimeString()}: this page is out of date. The BIG-IP keeps serving traffic.`));
   view.classList.add("stale");
 }
 function found() {
