@@ -24,16 +24,12 @@ def edge(name: str = "b", **fields) -> dict:
                            **fields)
 
 
-def prepared(lab) -> None:
-    lab.virtuals()
-    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
-
-
 @pytest.fixture
-def device(make_lab):
+def device(make_lab, baseline):
     """A lab with SSH; flags() of it gives those for a way of uploading."""
     lab = make_lab(ssh=True)
-    prepared(lab)
+    lab.bigip.put_back(baseline)
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
     return lab
 
 
