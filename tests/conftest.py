@@ -23,15 +23,15 @@ settings.load_profile("repeatable")
 def _same_logging() -> Iterator[None]:
     """Put the root logger and the levels of libraries back: logs.setup() changes them for the process."""
     root = logging.getLogger()
-    level = root.level
-    levels = {name: logging.getLogger(name).level for name in (*log_output.NOISY, *log_output.NEVER_DEBUG)}
+    loggers = [root, *map(logging.getLogger, (*log_output.NOISY, *log_output.NEVER_DEBUG))]
+    levels = [logger.level for logger in loggers]
     yield
     for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
         root.removeHandler(handler)
-    root.setLevel(level)
     logging.captureWarnings(False)
-    for name, before in levels.items():
-        logging.getLogger(name).setLevel(before)
+    for logger, level in zip(loggers, levels, strict=True):
+        if logger.level != level:  # setLevel empties a cache of every logger
+            logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
