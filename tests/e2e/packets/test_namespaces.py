@@ -19,7 +19,8 @@ PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
 HELD = """
 import sys
 from tests.e2e.packets.namespaces import Namespace
-Namespace("held").ip(f"link add inside type veth peer name outside netns {sys.argv[1]}")
+held = Namespace("held")  # its thread ends with the last reference
+held.ip(f"link add inside type veth peer name outside netns {sys.argv[1]}")
 print("made", flush=True)
 sys.stdin.read()
 """
