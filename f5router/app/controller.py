@@ -320,7 +320,7 @@ class Controller:
         """Take the end of a reading, or of a rollout. Args: error: why it ended early."""
         self.upkeep.failover.record()
         self.monitor.pass_ended(error, is_pause=error is not None and self._is_pause(error))
-        if self.reconciler.follows:
+        if self.reconciler.rollouts.follows:
             self._followed(error)
             return
         if error is not None:

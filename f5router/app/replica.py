@@ -44,7 +44,7 @@ class Replica:
         monitor.health.follows = self.is_elected
         self.leads = campaign is None
         """True if the loop writes."""
-        reconciler.follows = not self.leads
+        reconciler.rollouts.follows = not self.leads
         self.observed_at = float("-inf")
         """When a follower last began to read the BIG-IP, in monotonic seconds."""
         self._is_warm = False

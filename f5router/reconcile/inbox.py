@@ -1,6 +1,7 @@
 """The inbox of the loop, and its long computations."""
 
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
@@ -42,6 +43,17 @@ class Inbox:
                 message = self._queue.get_nowait()
         except Empty:
             return messages
+
+
+def weakly(method: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls a method while its object exists: no cycle of references keeps it."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: object) -> None:
+        if (bound := reference()) is not None:
+            bound(*arguments)
+
+    return call
 
 
 class Work:

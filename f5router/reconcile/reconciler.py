@@ -26,11 +26,11 @@ from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.change_times import ChangeTimes
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.drift_counts import DriftCounts
-from f5router.reconcile.inbox import Inbox, Work
+from f5router.reconcile.inbox import Inbox, Work, weakly
 from f5router.reconcile.members import Members
 from f5router.reconcile.report import Report, RouteReports
 from f5router.reconcile.retention import OF_NODES, Retention
-from f5router.reconcile.rollouts import Rollouts, weakly
+from f5router.reconcile.rollouts import Rollouts
 from f5router.reconcile.row import ObjectRow
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
@@ -85,9 +85,8 @@ class Reconciler:
         self.reports = reports = RouteReports(engine, device, self.table, self.verdicts, self.certificates)
         self.rollouts.on_settled = weakly(reports.note_settled)
         self.rollouts.must_wait = lambda: reports.are_left
-        self.follows = self.has_read = self._has_started = False
-        """True while another router writes: what a reading shows is kept, and nothing is compared; true once
-        the device was read by a router that writes."""
+        self.has_read = self._has_started = False
+        """True once the device was read by a router that writes."""
         self.patience_s = PATIENCE_S
         """How long whoever waits until nothing is under way waits for a write without a reply."""
         self.first_load = 0
@@ -316,7 +315,8 @@ class Reconciler:
 
     def start_over(self, *, follows: bool) -> None:
         """Begin to write, or to follow another router: what is known is out of date."""
-        self.follows, self.has_read, self.rollouts.trouble, self.is_passing = follows, False, None, False
+        self.rollouts.follows, self.rollouts.trouble = follows, None
+        self.has_read = self.is_passing = False
         self.reader.drop()
         self.must_read("this router follows" if follows else "this router begins to lead")
 
@@ -332,7 +332,7 @@ class Reconciler:
         self.take_facts(self.device.facts)
         if error is not None:
             self.rollouts.suspend(error)
-        elif self.follows:
+        elif self.rollouts.follows:
             self.engine.set_facts(self.device.facts)
             self._rebuild_all()
             self._end()

@@ -4,7 +4,6 @@ Nothing here waits: `advance` sends what may be sent now, and the end of each re
 """
 
 import math
-import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
@@ -15,13 +14,14 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import PATIENCE_S, Job, Lane
 from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import UNCERTAIN_ERRORS, Busy, InUse, NotFound, Unconfirmed
+from f5router.model.errors import UNCERTAIN_ERRORS, Busy, InUse, NotFound, NotLeader, Unconfirmed
 from f5router.model.ltm import Policy
 from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, UPDATE, AnyChange, Plan
 from f5router.plan.diff import diff
 from f5router.plan.rule_order import UncertainWrites
+from f5router.reconcile.inbox import weakly
 from f5router.reconcile.members import Members
 from f5router.reconcile.retention import Determined, Retention
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
@@ -37,17 +37,6 @@ class Writing(NamedTuple):
     job: Job
     changes: list[AnyChange]
     rollout: Rollout | None
-
-
-def weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """Return a function that calls a method while its object exists: no cycle of references keeps it."""
-    reference = weakref.WeakMethod(method)
-
-    def call(*arguments: object) -> None:
-        if (bound := reference()) is not None:
-            bound(*arguments)
-
-    return call
 
 
 class Rollouts:
@@ -87,6 +76,8 @@ class Rollouts:
         """and when it has ended, with its corrections."""
         self.trouble: Exception | None = None
         """Why nothing is sent: the device itself failed. The owner decides when to go on."""
+        self.follows = False
+        """True while another router writes: what a reading shows is kept, and nothing is compared."""
         self.is_demanded = False
         """True if a Plan is due whatever is in the queue."""
         self._groups: dict[str, Ref] = {}
@@ -138,6 +129,8 @@ class Rollouts:
 
     def suspend(self, error: Exception) -> None:
         """Send nothing more until the owner resumes: the device itself failed."""
+        if self.follows and isinstance(error, NotLeader):
+            return  # a write of a term that is over
         if not isinstance(error, Busy):  # else the request was not executed
             self._reader.must_read(f"trouble: {error}")
         if self.trouble is None or isinstance(self.trouble, Busy):
@@ -253,7 +246,7 @@ class Rollouts:
 
     def send_due_members(self) -> None:
         """Write members of pools that are due, beside whatever is under way."""
-        self._set_aside(each.job for each in self._writing.values())
+        self.set_aside_hanging()
         for change in self._members.take_due(self._device.dispatcher.member_room()):
             self.send_members(change)
 
@@ -293,11 +286,15 @@ class Rollouts:
     def _hangs(self, writing: Writing, now: float) -> bool:
         return self._device.dispatcher.hangs_at(writing.job, now) <= now
 
+    def set_aside_hanging(self) -> None:
+        """Give the room of writes that hang to others."""
+        self._set_aside(each.job for each in self._writing.values())
+
     def _set_aside(self, jobs: Iterable[Job]) -> None:
-        """Give the room of writes that hang to others, and wake when the next of them hangs."""
+        """Give the room of writes that hang to others, and do so again when the next of them hangs."""
         next_at = self._device.dispatcher.set_aside(jobs, self._clock())
         if next_at < (self._timers.when("hanging") or math.inf):
-            self._timers.at(next_at, "hanging", lambda: None)
+            self._timers.at(next_at, "hanging", weakly(self.set_aside_hanging))
 
     def _send(self, changes: list[AnyChange], lane: Lane, rollout: Rollout | None) -> None:
         unit, group = self._device.unit, self._device.unit.sender.group(changes[0])

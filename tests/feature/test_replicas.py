@@ -1,5 +1,6 @@
 """Several replicas of a router: one writes, the others follow and take over."""
 
+import logging
 import signal
 import socket
 import subprocess
@@ -202,6 +203,24 @@ def test_a_leader_that_loses_the_lease_amid_writes_may_lead_again(lab, replicas)
     until(lambda: not first.router.replica.leads)
     lab.bigip.release()
     until(lambda: admitted(lab, "b"))
+
+
+def test_the_end_of_a_write_of_a_term_that_is_over_is_no_failure(lab, replicas, caplog):
+    """Nothing was sent after the loss of the lease. The reading of the follower counts."""
+    first = replicas()
+    lab.apply(manifests.route("a"))
+    until(lambda: admitted(lab, "a") and not first.router.reconciler.leftovers)
+    lab.bigip.inject("hold", method="POST", path="/rules$")
+    lab.bigip.inject("hold", method="GET", path="ltm/virtual/~Common~ose-vserver")
+    lab.apply(manifests.route("b", host="b.example.com"))
+    until(lambda: lab.bigip.held == 1)
+    lease = lab.kube.get("Lease", "default", "f5router-public")
+    lab.apply(lease | {"spec": lease["spec"] | {"holderIdentity": "somebody", "leaseDurationSeconds": 1000}})
+    until(lambda: lab.bigip.held == 2)
+    assert not first.router.replica.leads
+    lab.bigip.release()
+    until(first.is_ready)
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_a_follower_whose_watches_have_died_lists_again_before_it_writes(lab, replicas):

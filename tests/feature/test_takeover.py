@@ -76,6 +76,31 @@ def test_members_are_written_before_everything_is_read(lab, replicas, hold):
         first.stopping.set()
 
 
+def test_writes_that_hang_give_their_room_to_others(lab, replicas, hold):
+    """Here all that may be under way at once: two of another tenant, and the reading of everything."""
+    names = ("s1", "s2")
+    lab.apply(manifests.route("a"))
+    for name in names:
+        lab.apply(*manifests.service("bank", name, pods=("10.9.1.1",)),
+                  manifests.route(name, namespace="bank", host=f"{name}.com", service=name))
+    first = replicas(**LONG)
+    until(lambda: all(lab.admitted("bank", name) for name in names) and admitted(lab, "a"))
+    second = replicas(f5_max_in_flight="3", **LONG)
+    until(second.is_ready)
+    release = hold()
+    lab.kube.clear_faults()
+    lab.bigip.inject("hold", times=2, method="PATCH", path="ltm/pool/~Common~openshift_bank_")
+    first.stop()
+    until(lambda: second.router.replica.leads)
+    lab.apply(*(manifests.endpoints("bank", name, ("10.9.1.2",)) for name in names))
+    until(lambda: len(second.router.reconciler.table.sent) == 2)
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    until(lambda: pool(lab) == {"10.1.1.9:8080"})
+    assert not second.router.reconciler.has_read
+    release()
+    until(lambda: second.router.reconciler.has_read and second.is_ready())
+
+
 def test_an_old_view_of_the_cluster_is_not_written(lab, replicas, hold):
     """The watch of the follower has been silent for a while; the leader before knew better."""
     silent: list[bool] = []

@@ -434,7 +434,7 @@ class Ends:
         reconciler = self.served.reconciler
 
         def step() -> bool:
-            if not reconciler.follows:  # as the controller does
+            if not reconciler.rollouts.follows:  # as the controller does
                 reconciler.dispatch()
             for message in reconciler.inbox.take(0.01):
                 message()
