@@ -94,6 +94,12 @@ class Quirk(enum.StrEnum):
     MISSING_NAME_404 = "missing-name-404"
     """A pool, iRule, VLAN or SNAT pool in a body that does not exist is a 404 with 01020036 instead of
     01070712 (bigip-behaviour.md B12.16)."""
+    LISTENER_GONE_RESETS = "listener-gone-resets"
+    """Deleting a virtual server or changing its destination resets its connections (bigip-behaviour.md
+    B12.17)."""
+    LOGS_OWN_RESPONSES = "logs-own-responses"
+    """A request-log profile writes a response line also for what an iRule or a policy answers
+    (bigip-behaviour.md B12.17)."""
     FILE_OF_UNUSED_PROFILE_FREE = "file-of-unused-profile-free"
     """A file of a profile that no virtual server uses may be deleted (bigip-behaviour.md A10.13)."""
     NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"

@@ -43,6 +43,11 @@ def of_type(store: Store, virtual: str, kind: str) -> str | None:
     return next(iter(_attached(store, "profile type", f"{virtual} {kind}")), None)
 
 
+def of_side(store: Store, virtual: str, kind: str, side: str) -> str | None:
+    """Full path of a virtual server's profile of a type such as tcp for one side."""
+    return next(iter(_attached(store, "profile side", f"{virtual} {kind} {side}")), None)
+
+
 def _attached(store: Store, group: str, value: str) -> list[str]:
     return [key[1] for kind, key in store.users(group, value) if kind == attachments.PROFILES]
 

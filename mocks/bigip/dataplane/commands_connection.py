@@ -146,7 +146,8 @@ def idle_timeout(rules: Script, args: list[bytes]) -> Result:
     if args:
         holder.idle_s = number(args[0])
         return ""
-    return int(flow.virtual.idle_s if holder.idle_s is None else holder.idle_s)
+    own = flow.virtual.idle_s if holder is flow else flow.virtual.server_idle_s
+    return int(own if holder.idle_s is None else holder.idle_s)
 
 
 def virtual(rules: Script, args: list[bytes]) -> Result:

@@ -14,6 +14,7 @@ from typing import Any
 from mocks.bigip import addresses, names, selection, virtual_addresses
 from mocks.bigip.kinds import find_in_group
 from mocks.bigip.matching import Unsupported
+from mocks.bigip.profile_rules import SIDES
 from mocks.bigip.store import Item, Store
 
 
@@ -33,8 +34,16 @@ class Virtual:
     one_connect: str | None
     compression: dict[str, Any] | None
     """The http-compression profile's properties."""
+    request_log: dict[str, Any] | None
+    """The request-log profile's properties."""
     idle_s: float
-    """idleTimeout of the tcp profile; 0: none."""
+    """idleTimeout of the client side's tcp profile; 0: none."""
+    server_idle_s: float
+    """The same of the server side."""
+    syn_s: float
+    """Seconds until a member that does not answer is given up."""
+    limit: int
+    """connectionLimit; 0: none."""
     rules: tuple[tuple[str, str], ...]
     """(full path, text) of its iRules."""
     pool: str | None
@@ -74,7 +83,7 @@ def _virtual(store: Store, item: Item) -> Virtual:
     address, port = destination(item)
     persist = [entry for entry in fields.get("persist", ()) if entry.get("tmDefault") != "no"]
     snat = fields["sourceAddressTranslation"]
-    transport = profile("tcp") or profile("fastl4") or {}
+    client_side, server_side = (_transport(store, path, side) for side in SIDES)
     return Virtual(
         path=path,
         address=address,
@@ -84,13 +93,28 @@ def _virtual(store: Store, item: Item) -> Virtual:
         server_ssl=selection.server_ssl(store, path),
         one_connect=selection.of_type(store, path, "one-connect"),
         compression=profile("http-compression"),
-        idle_s=seconds(transport.get("idleTimeout", 300)),
+        request_log=profile("request-log"),
+        idle_s=seconds(client_side.get("idleTimeout", 300)),
+        server_idle_s=seconds(server_side.get("idleTimeout", 300)),
+        syn_s=_syn_s(server_side),
+        limit=int(fields["connectionLimit"]),
         rules=tuple((rule, _text(store, rule)) for rule in fields.get("rules", ())),
         pool=fields.get("pool"),
         persist=names.from_body(persist[0]) if persist else None,
         snat=snat.get("pool") or snat["type"],
         source=fields["source"],
     )
+
+
+def _transport(store: Store, path: str, side: str) -> dict[str, Any]:
+    """Properties of the tcp or fastL4 profile of a side."""
+    own = selection.of_side(store, path, "tcp", side) or selection.of_type(store, path, "fastl4")
+    return selection.profile_fields(store, own) if own else {}
+
+
+def _syn_s(tcp: dict[str, Any]) -> float:
+    """Seconds until SYNs are given up; the time between them doubles (clouddocs, LB_FAILED: 3, 6, 12, 24)."""
+    return int(tcp.get("synRtoBase", 3000)) * (2 ** (int(tcp.get("synMaxRetrans", 3)) + 1) - 1) / 1000
 
 
 def _text(store: Store, rule: str) -> str:

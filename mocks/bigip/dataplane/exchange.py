@@ -27,19 +27,21 @@ class Client(Protocol):
 
 
 class Exchange:
-    """upgraded: the server agreed to another protocol; rest: its first bytes."""
+    """upgraded: the server agreed to another protocol; rest: its first bytes. answer: the response's head,
+    None before it came; size: bytes of its body that went to the client."""
 
     def __init__(self, owner: Client, head: http.Head, server: Server) -> None:
         self._owner, self._flow = owner, owner.flow
         self._request, self._server = head, server
         self._parser = http.Parser(requests=False)
-        self._answer: http.Head | None = None
+        self.answer: http.Head | None = None
         self._framed = True
         self._out = bytearray()
         """For the client: what came together goes together."""
         self._method = ""
         """Method of compression, as the client's request allows it; "" for none."""
         self._compressor: compression.Compressor | None = None
+        self.size = 0
         self.upgraded = False
         self.rest = b""
 
@@ -129,11 +131,11 @@ class Exchange:
             kind, value = events.popleft()
             if kind == http.HEAD:
                 await self._begin(value)
-                if self.upgraded or (self._answer is not None and self._request.method == b"HEAD"):
+                if self.upgraded or (self.answer is not None and self._request.method == b"HEAD"):
                     return True
             elif kind == http.BODY:
                 self._send(self._compressor.feed(value) if self._compressor else value)
-            elif self._answer is not None:
+            elif self.answer is not None:
                 self._end(value)
                 return True
         return False
@@ -141,12 +143,13 @@ class Exchange:
     def _send(self, data: bytes) -> None:
         """Part of the body, which is not yet complete."""
         if data:
-            self._out += http.chunk(data) if self._answer.chunked else data
+            self.size += len(data)
+            self._out += http.chunk(data) if self.answer.chunked else data
 
     def _end(self, trailers: http.Headers) -> None:
         if self._compressor:
             self._send(self._compressor.end())
-        self._out += http.last_chunk(trailers) if self._answer.chunked else b""
+        self._out += http.last_chunk(trailers) if self.answer.chunked else b""
 
     async def _flush(self) -> None:
         if self._out:
@@ -159,7 +162,7 @@ class Exchange:
         if 100 <= head.status < 200 and head.status != 101:
             self._out += head.encode()
             return
-        self._answer = head
+        self.answer = head
         flow.state.answer = head
         early = flow.shared.store.has(Quirk.COOKIE_IN_HTTP_RESPONSE)
         if early:
@@ -197,12 +200,12 @@ class Exchange:
         raise Closed("the member's response was replaced")
 
     def _goes_on(self) -> bool:
-        alive = self._request.keep_alive and self._answer.keep_alive and self._framed
+        alive = self._request.keep_alive and self.answer.keep_alive and self._framed
         return alive and not self._flow.state.close
 
     async def _server_ended(self) -> bool:
         """FIN of the member: the end of a body without framing, else too early."""
-        if self._answer is None or self._framed:
+        if self.answer is None or self._framed:
             raise Reset("the member closed before its response was complete")
         if self._compressor:
             self._end([])

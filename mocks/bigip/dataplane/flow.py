@@ -33,7 +33,7 @@ class Flow:
     """A connection accepted for a virtual server."""
 
     def __init__(self, shared: Shared, wire: Wire, path: str) -> None:
-        self.shared, self.wire, self._path = shared, wire, path
+        self.shared, self.wire, self.path = shared, wire, path
         self.virtual: config.Virtual | None = None
         self.client: tuple[str, int] = ("", 0)
         self.state = State()
@@ -67,7 +67,7 @@ class Flow:
         except asyncio.CancelledError:
             self._ended("reset: the client is gone" if self.wire.lost else "reset: the data plane stops")
         except Exception as fault:
-            log.exception("fault of the data plane: %s", self._path)
+            log.exception("fault of the data plane: %s", self.path)
             self.shared.errors.append(fault)
             self._ended(f"reset: fault of the fake: {fault!r}")
         finally:
@@ -109,7 +109,7 @@ class Flow:
 
     async def _accepted(self) -> None:
         with self.shared.store.lock:
-            self.virtual = config.virtual(self.shared.store, self._path)
+            self.virtual = config.virtual(self.shared.store, self.path)
         self.client = self.wire.peer
         if self.virtual is None or not config.admits(self.virtual.source, self.client[0]):
             raise Reset("no virtual server takes this connection")
@@ -185,7 +185,7 @@ class Flow:
                 raise Reset(f"no TLS on a virtual server that ends it: {wrong}") from None
         self.sni, self.state.hello = hello_.server_name, hello_
         with self.shared.store.lock:
-            self.client_ssl = selection.client_ssl(self.shared.store, self._path, self.sni)
+            self.client_ssl = selection.client_ssl(self.shared.store, self.path, self.sni)
             if self.client_ssl is None:
                 raise Reset(f"no client-ssl profile for {self.sni}")
             context = self.shared.contexts.client_side(self.client_ssl)
@@ -208,7 +208,7 @@ class Flow:
 
     def _default_profile(self) -> dict[str, Any]:
         with self.shared.store.lock:
-            path = selection.client_ssl(self.shared.store, self._path, None)
+            path = selection.client_ssl(self.shared.store, self.path, None)
             return selection.profile_fields(self.shared.store, path) if path else {}
 
     def _handshake_s(self) -> float:
@@ -263,9 +263,9 @@ class Flow:
 
     def idle_limit(self) -> float:
         """The shorter idle time-out of both sides, which ends both; 0 for none."""
-        own = self.virtual.idle_s
-        sides = [self] if self.server_now is None else [self, self.server_now]
-        limits = [own if side.idle_s is None else side.idle_s for side in sides]
+        limits = [self.virtual.idle_s if self.idle_s is None else self.idle_s]
+        if (server := self.server_now) is not None:
+            limits.append(self.virtual.server_idle_s if server.idle_s is None else server.idle_s)
         return min((limit for limit in limits if limit), default=0.0)
 
     def leave_server(self) -> None:
@@ -278,6 +278,6 @@ class Flow:
 
     def begin_record(self) -> Served:
         """The record of a new request, or of a connection without HTTP."""
-        self.served = Served(self._path, self.client, self.sni, self.client_ssl, snat=self.virtual.snat)
+        self.served = Served(self.path, self.client, self.sni, self.client_ssl, snat=self.virtual.snat)
         self.shared.log.append(self.served)
         return self.served

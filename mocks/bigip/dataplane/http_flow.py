@@ -15,6 +15,7 @@ from mocks.bigip import matching
 from mocks.bigip.dataplane import compression, edits, http, wire
 from mocks.bigip.dataplane.connection import Connection, Reset
 from mocks.bigip.dataplane.exchange import Exchange
+from mocks.bigip.dataplane.request_log import RequestLog
 from mocks.bigip.dataplane.server_side import NoServer
 from mocks.bigip.dataplane.servers import Server
 from mocks.bigip.dataplane.state import Response, Served
@@ -57,6 +58,8 @@ class HttpFlow:
             largest=int(limits.get("maxHeaderSize", 32768)),
             most=int(limits.get("maxHeaderCount", 64)),
         )
+        self._log: RequestLog | None = None
+        """Lines of the request that is under way; None without a request-log profile."""
         self._bad = ""
         """Error behind the requests that are still to be served."""
 
@@ -152,6 +155,9 @@ class HttpFlow:
         flow, state = self.flow, self.state
         state.begin(head)
         served = flow.begin_record()
+        self._log = RequestLog(flow, head) if flow.virtual.request_log else None
+        if self._log:
+            self._log.requested()
         flow.tally.requests += 1
         served.method, served.target = head.method.decode(), head.target.decode("latin-1")
         served.host = (head.get(b"Host") or b"").decode("latin-1")
@@ -208,6 +214,8 @@ class HttpFlow:
         body = b"" if head.method == b"HEAD" else response.body
         self.stream.write(response.head.encode() + body)
         await self.stream.drain()
+        if self._log:
+            self._log.responded(response.head, len(body), own=True)
         if state.close or not head.keep_alive or head.upgrade:
             return False
         if head.get(b"Expect") is not None and not self.body_is_here:
@@ -223,6 +231,8 @@ class HttpFlow:
             tally.requests += 1
         exchange = Exchange(self, head, server)
         goes_on = await exchange.run()
+        if self._log:
+            self._log.responded(exchange.answer, exchange.size)
         if exchange.upgraded:
             await self._tunnel(server, exchange)
             return False

@@ -20,6 +20,7 @@ from mocks.bigip.dataplane.servers import IdleServers
 from mocks.bigip.dataplane.session_table import SessionTable
 from mocks.bigip.dataplane.shared import Clock, Engine, Shared
 from mocks.bigip.dataplane.wire import Wire
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Key, Store
 
 Told = Callable[[str, str, tuple[str, int] | None], None]
@@ -104,11 +105,22 @@ class DataPlane:
                 self._tell(path, destination, None)
         for flow in () if active else tuple(self.flows):
             flow.expire("failover")
+        if self.store.has(Quirk.LISTENER_GONE_RESETS):
+            self._reset_gone()
         for path, destination in wanted.items():
             if path not in self._listening:
                 server = await self._listen(path, destination)
                 self._listening[path] = (destination, server)
                 self._tell(path, destination, server.sockets[0].getsockname()[:2])
+
+    def _reset_gone(self) -> None:
+        """End the connections of virtual servers that were deleted or moved; disabled ones are neither."""
+        for flow in tuple(self.flows):
+            with self.store.lock:
+                item = self.store.get("ltm/virtual", flow.path)
+            virtual = flow.virtual
+            if item is None or (virtual and config.destination(item) != (virtual.address, virtual.port)):
+                flow.expire("the listener is gone")
 
     def _tell(self, path: str, destination: str, where: tuple[str, int] | None) -> None:
         if self._told is not None:
@@ -150,6 +162,9 @@ class DataPlane:
         if self.store.unit.status != unit.ACTIVE:  # it came just before the failover
             client.abort()
             return
+        if self._full(path):
+            client.abort()
+            return
         wire.no_delay(client.transport)
         flow = Flow(self.shared, client, path)
         self.flows.add(flow)
@@ -158,6 +173,16 @@ class DataPlane:
         task.add_done_callback(lambda done: self._done(flow, done))
         if self._sweeper is None:
             self._sweeper = self.thread.loop.call_later(SWEEP_S, self._sweep)
+
+    def _full(self, path: str) -> bool:
+        """Return True if a virtual server has as many connections as its connectionLimit allows.
+
+        Further ones are refused (K8457); a TMM's share of the limit is not modelled.
+        """
+        with self.store.lock:
+            virtual = config.virtual(self.store, path)
+        limit = virtual.limit if virtual else 0
+        return bool(limit) and self.store.tally("ltm/virtual", (path,)).current >= limit
 
     def _done(self, flow: Flow, task: asyncio.Task[None]) -> None:
         self.flows.discard(flow)

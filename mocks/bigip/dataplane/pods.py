@@ -23,6 +23,22 @@ from mocks.bigip.dataplane.pod_server import Pod, PodConnection
 Address = tuple[str, int]
 
 
+class LogServer(asyncio.DatagramProtocol):
+    """Takes the lines of a request-log profile."""
+
+    transport: asyncio.DatagramTransport
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        """A datagram each, the newest last."""
+
+    def connection_made(self, transport: asyncio.DatagramTransport) -> None:
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, addr: Address) -> None:
+        self.lines.append(data.decode("utf-8", "replace"))
+
+
 class Pods:
     """Pods by address and port. thread: the loop they run in, else one of their own."""
 
@@ -31,6 +47,7 @@ class Pods:
         self._thread = thread or LoopThread("fake-pods")
         self._pods: dict[Address, Pod] = {}
         self._silent: set[Address] = set()
+        self._logs: dict[Address, LogServer] = {}
 
     def __enter__(self) -> Pods:
         return self
@@ -102,9 +119,32 @@ class Pods:
         pod = self._pods.get(where)
         return pod.local_port or None if pod else None
 
+    def log_server(self, address: str, port: int = 514) -> LogServer:
+        """Start what takes datagrams for an address; one that has the address is stopped."""
+        server = LogServer()
+        self._thread.run(self._receive((address, port), server))
+        return server
+
+    async def _receive(self, where: Address, server: LogServer) -> None:
+        if (before := self._logs.pop(where, None)) is not None:
+            before.transport.close()
+        loop = asyncio.get_running_loop()
+        await loop.create_datagram_endpoint(lambda: server, local_addr=("127.0.0.1", 0))
+        self._logs[where] = server
+
+    def log_port(self, address: str, port: int) -> int | None:
+        """The local UDP port of a log server; None if nobody is there."""
+        server = self._logs.get((address.partition("%")[0], port))
+        return server.transport.get_extra_info("sockname")[1] if server else None
+
+    async def _close_logs(self) -> None:
+        while self._logs:
+            self._logs.popitem()[1].transport.close()
+
     def close(self) -> None:
         for pod in self:
             self.stop(pod.address, pod.port)
+        self._thread.run(self._close_logs())
         if self._own:
             self._thread.stop()
 

@@ -16,9 +16,6 @@ from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Wire
 from mocks.bigip.quirks import Quirk
 
-SYN_S = 45.0
-"""Seconds until a member that does not answer is given up (LB_FAILED, clouddocs: 3 + 6 + 12 + 24)."""
-
 
 class NoServer(Exception):
     """No pool, no member, or the member cannot be reached: LB_FAILED."""
@@ -140,7 +137,7 @@ class ServerSide:
         if port is None:
             raise ConnectionRefusedError(f"{member.name} refuses connections")
         if port == 0:
-            await asyncio.sleep(SYN_S / self.shared.clock.speed)
+            await asyncio.sleep(self.flow.virtual.syn_s / self.shared.clock.speed)
             raise TimeoutError(f"{member.name} does not answer")
         _, raw = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", port)
         wire.no_delay(raw.transport)

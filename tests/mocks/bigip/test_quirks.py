@@ -315,6 +315,8 @@ IN_THE_DATA_PLANE = {
     Quirk.COOKIE_REMOVE_FIRST,
     Quirk.COOKIE_READ_AGAIN,
     Quirk.HEADER_REMOVE_LAST,
+    Quirk.LISTENER_GONE_RESETS,
+    Quirk.LOGS_OWN_RESPONSES,
 }
 """Their cases are in dataplane/."""
 
