@@ -64,7 +64,7 @@ def show(lab: Lab) -> None:
     for command, said in commands:
         click.echo(f"  $ {command}\n{said}")
     say("Starting the router")
-    log = Log(lab.bigip, lab.device)
+    log = Log(lab.bigip)
     lab.start_router()
     click.echo(f"  f5router run, log in {lab.router.log}")
     click.echo(f"  status page at {lab.status_page()}")

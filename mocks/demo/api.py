@@ -11,11 +11,10 @@ class Api:
     """A REST server as curl sees it.
 
     Args: auth: name and password. token: of the bearer.
-    Attributes: calls: how many were made.
     """
 
     def __init__(self, url: str, ca_file: str, *, auth: tuple[str, str] | None = None, token: str = ""):
-        self.url, self.calls = url, 0
+        self.url = url
         self._session = requests.Session()
         self._session.trust_env = False
         self._session.verify, self._session.auth = ca_file, auth
@@ -28,7 +27,6 @@ class Api:
 
     def call(self, method: str, path: str, body: object = None, *, content_type: str = "application/json"):
         """Raises: requests.RequestException."""
-        self.calls += 1
         reply = self._session.request(
             method, f"{self.url}{path}", timeout=API_TIMEOUT_S, headers={"Content-Type": content_type},
             data=None if body is None else json.dumps(body),
@@ -40,7 +38,6 @@ class Api:
 
     def upload(self, name: str, text: str) -> None:
         """Send a file to a BIG-IP. Raises: requests.RequestException."""
-        self.calls += 1
         self._session.post(
             f"{self.url}/mgmt/shared/file-transfer/uploads/{name}", data=text.encode(), timeout=API_TIMEOUT_S,
             headers={"Content-Type": "application/octet-stream",

@@ -2,10 +2,12 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mocks.bigip import FakeBigIP
-from mocks.demo.api import Api
+from mocks.bigip.listener import Outcome
+from mocks.bigip.requests import Request
 
 TM = "/mgmt/tm/"
 SHOWN = 48
@@ -31,6 +33,7 @@ class Traffic:
     writes: tuple[Call, ...]
     """Requests that ask for a change; not log-in, not saving the configuration."""
     reads: int
+    """Until the last write: a later one is made for no change."""
     files: int
     """Files sent by scp."""
     took_s: float
@@ -56,18 +59,20 @@ class Traffic:
 class Log:
     """Calls of the router to a fake since `begin`.
 
-    Args: own: the client of the demo, whose calls do not count; it makes no writes after the start.
+    Reads of others do not count: the router has a token, they bring a password. They make no writes.
     """
 
-    def __init__(self, bigip: FakeBigIP, own: Api):
-        self._bigip, self._own = bigip, own
-        bigip.on_write = self._note
+    def __init__(self, bigip: FakeBigIP):
+        self._bigip = bigip
+        bigip.on_write, bigip.intercept = self._note, self._look
         self.begin()
 
     def begin(self) -> None:
         """Forget all that was."""
         self._requests, self._commands = len(self._bigip.log), len(self._bigip.ssh_server.log)
-        self._own_calls = self._own.calls
+        self._reads: list[str] = []
+        """Paths."""
+        self._reads_before_last = 0
         self._began = self._last = time.monotonic()
 
     @property
@@ -78,17 +83,21 @@ class Log:
     def take(self) -> Traffic:
         """Return the calls since `begin`."""
         entries = self._bigip.log[self._requests :]
-        reads = sum(entry.method == "GET" for entry in entries) - (self._own.calls - self._own_calls)
         sent = self._bigip.ssh_server.log[self._commands :]
         return Traffic(
             writes=tuple(_call(entry) for entry in entries if entry.changes),
-            reads=reads,
+            reads=self._reads_before_last,
             files=sum(command.startswith("scp ") for command in sent),
             took_s=self._last - self._began,
         )
 
     def _note(self, _: object) -> None:
-        self._last = time.monotonic()
+        self._last, self._reads_before_last = time.monotonic(), len(self._reads)
+
+    def _look(self, request: Request, perform: Callable[[], Outcome]) -> Outcome:
+        if request.method == "GET" and "Authorization" not in request.headers:
+            self._reads.append(request.path)
+        return perform()
 
 
 def _call(entry) -> Call:
