@@ -128,7 +128,6 @@ class RouteEntry(NamedTuple):
     services: tuple[RouteService, ...] = ()
     delegate: Delegate | None = None
     permit_insecure: bool = False
-    websockets: bool = False
     prefix_rewrite: str = ""
     request_timeout: str = ""
     """timeoutPolicy.request."""

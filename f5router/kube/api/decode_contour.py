@@ -151,12 +151,12 @@ def _held_host(spec: JSON) -> VirtualHost | None:
 def _entry(item: JSON, name: str) -> RouteEntry:
     timeout = _object(item, "timeoutPolicy", f"{name}.timeoutPolicy") or {}
     retry = _object(item, "retryPolicy", f"{name}.retryPolicy")
+    _flag(item, "enableWebsockets", f"{name}.enableWebsockets")  # has no effect, see docs/ingressroute.md
     return RouteEntry(
         _text(item, "match", f"{name}.match"),
         _services(item, name),
         _delegate(item, name),
         permit_insecure=_flag(item, "permitInsecure", f"{name}.permitInsecure"),
-        websockets=_flag(item, "enableWebsockets", f"{name}.enableWebsockets"),
         prefix_rewrite=_text(item, "prefixRewrite", f"{name}.prefixRewrite"),
         request_timeout=_text(timeout, "request", f"{name}.timeoutPolicy.request"),
         retries=0 if retry is None else max(1, _number(retry, "count", f"{name}.retryPolicy.count") or 0))

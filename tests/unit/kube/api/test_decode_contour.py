@@ -48,7 +48,7 @@ def test_ingress_route():
     assert decoded == IngressRoute(
         Key("shop", "a"), "u", "2026-01-01T00:00:00Z", "f5",
         VirtualHost("a.b", "s", "1.2", passthrough=True, tls=True),
-        (RouteEntry("/", (RouteService("web", 80, 5, "Random", HEALTH, "ca", "pod"),), None, True, True, "/x",
+        (RouteEntry("/", (RouteService("web", 80, 5, "Random", HEALTH, "ca", "pod"),), None, True, "/x",
                     "1s", 3),
          RouteEntry("/d", delegate=Delegate("v", "n")), RouteEntry("/w", (RouteService("web", 80),))),
         TCPProxy((RouteService("t", 1),), Delegate("p")), "Cookie", HEALTH)
@@ -69,6 +69,7 @@ def test_ingress_route():
     ({"routes": [{"services": [{"weight": True}]}]}, "spec.routes[0].services[0].weight has a wrong type"),
     ({"routes": [{"services": [{"port": 10**30}]}]}, "spec.routes[0].services[0].port is out of range"),
     ({"routes": [{"service": {"name": 1}}]}, "spec.routes[0].service[0].name has a wrong type"),
+    ({"routes": [{"enableWebsockets": "yes"}]}, "spec.routes[0].enableWebsockets has a wrong type"),
     ({"routes": [{"match": "/" * 5000}]},
      "spec.routes[0].match has 5000 characters, at most 4096 are possible"),
     ({"tcpproxy": {"delegate": "v"}}, "spec.tcpproxy.delegate has a wrong type"),
