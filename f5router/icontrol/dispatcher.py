@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,9 @@ class Lane(Enum):
     MEMBERS = auto()
     """Members of one pool, beside any Plan."""
     OTHER = auto()
-    """Readings, and what follows writes."""
+    """Looks at states, and what follows writes."""
+    BESIDE = auto()
+    """Readings, for which nobody waits at the end: each has a thread of its own."""
     HUNG = auto()
     """Writes that have had no reply for long: others have their room."""
 
@@ -31,7 +34,8 @@ class Lane(Enum):
 class Job:
     """Work for a thread, and what the loop does when it has ended."""
 
-    __slots__ = ("_dispatcher", "_then", "error", "lane", "requests", "result", "since", "thread", "work")
+    __slots__ = ("_dispatcher", "_then", "cpu_s", "error", "lane", "requests", "result", "since", "thread",
+                 "work")
 
     def __init__(self, dispatcher: "Dispatcher", work: Callable[[], Any], then: Callable[["Job"], None],
                  lane: Lane):
@@ -44,6 +48,8 @@ class Job:
         self.result: Any = None
         self.error: Exception | None = None
         """Exception that the work raised; None if it raised none."""
+        self.cpu_s = 0.0
+        """Seconds of CPU that the work has taken, once it has ended."""
 
     def end(self) -> None:
         """Let the loop do what follows; in its thread."""
@@ -72,7 +78,10 @@ class Dispatcher:
         """Start work in a thread. Args: then: called by the loop with the ended Job."""
         job = Job(self, work, then, lane)
         self._in_flight[lane] += 1
-        self._executor.submit(self._run, job)
+        if lane is Lane.BESIDE:
+            threading.Thread(target=self._run, args=(job,), daemon=True, name="reading").start()
+        else:
+            self._executor.submit(self._run, job)
         return job
 
     def ended(self, job: Job) -> None:
@@ -123,12 +132,13 @@ class Dispatcher:
     @property
     def is_quiet(self) -> bool:
         """True if no write is in flight."""
-        return not any(self._in_flight[lane] for lane in Lane if lane is not Lane.OTHER)
+        return not any(self._in_flight[lane] for lane in Lane if lane not in (Lane.OTHER, Lane.BESIDE))
 
     def _run(self, job: Job) -> None:
-        job.thread = threading.get_ident()
+        job.thread, begin = threading.get_ident(), time.thread_time()
         try:
             job.result = job.work()
         except Exception as exc:
             job.error = exc
+        job.cpu_s = time.thread_time() - begin
         self.deliver(job.end)

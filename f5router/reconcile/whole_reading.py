@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 
 from f5router.icontrol.device import Device
-from f5router.icontrol.dispatcher import Job
+from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.observe import DeviceReading
 from f5router.model.device_facts import DeviceFacts
 from f5router.reconcile.table import Table
@@ -32,7 +32,7 @@ class WholeReading:
         self._on_facts, self._on_end, self._is_current = on_facts, on_end, is_current
         self._reading: DeviceReading | None = None
         if device.pair.is_several:
-            device.dispatcher.send(device.active_unit, self._unit_chosen)
+            device.dispatcher.send(device.active_unit, self._unit_chosen, Lane.BESIDE)
         else:
             self._read_facts()
 
@@ -54,14 +54,14 @@ class WholeReading:
         device = self._device
         reading = self._reading = device.begin_whole_reading()
         device.dispatcher.send(lambda: device.read_facts(reading, create_folder=self._create_folder),
-                               self._facts_read)
+                               self._facts_read, Lane.BESIDE)
 
     def _facts_read(self, job: Job) -> None:
         if self._fails(job) or self._reading is None:
             return
         self._on_facts(self._reading.facts)
         self._device.expect(self._reading)
-        self._device.dispatcher.send(self._reading.read_objects, self._objects_read)
+        self._device.dispatcher.send(self._reading.read_objects, self._objects_read, Lane.BESIDE)
 
     def _objects_read(self, job: Job) -> None:
         if not self._fails(job):

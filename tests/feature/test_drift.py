@@ -189,3 +189,14 @@ def test_reading_that_fails(lab, router):
     lab.clear()
     lab.bigip.release()
     router.wait(lambda: lab.writes() == [("PATCH", f"/mgmt/tm/{path}")])
+
+
+def test_a_stop_does_not_wait_for_a_reading(lab, router):
+    """Nobody needs its result: neither of a periodic one, nor of one that is to end a doubt."""
+    hold_reading(lab, router)
+    lab.bigip.inject("hold", method="GET", path=LAST)
+    router.router.inbox.put(lambda: router.router.reconciler.must_read("a test"))
+    until(lambda: lab.bigip.held == 2)
+    router.stop()
+    router.router.close()
+    assert lab.bigip.held == 2

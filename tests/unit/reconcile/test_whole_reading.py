@@ -16,7 +16,7 @@ class Device:
         self.pair, self.dispatcher, self.then = SimpleNamespace(is_several=several), self, []
         self.calls: list[str] = []
 
-    def send(self, work, then) -> None:
+    def send(self, work, then, lane) -> None:
         self.then.append(then)
 
     def end(self, number: int, error: Exception | None = None) -> None:
