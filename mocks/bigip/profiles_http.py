@@ -8,8 +8,11 @@ from typing import ClassVar
 from mocks.bigip import names, refusals
 from mocks.bigip.kinds import Body
 from mocks.bigip.profiles import Profile, is_named
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Item, Key, Ref, Store
 
+TEMPLATE_LENGTH = 1023
+"""Characters of a template that the quirk allows."""
 LOG_POOLS = ("requestLogPool", "requestLogErrorPool", "responseLogPool", "responseLogErrorPool")
 
 
@@ -41,6 +44,10 @@ class RequestLog(Profile):
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         fields = super().normalise(store, key, fields, body, old)
+        if store.has(Quirk.LOG_TEMPLATE_SHORT):
+            for name, value in fields.items():
+                if name.endswith("Template") and len(str(value)) > TEMPLATE_LENGTH:
+                    raise refusals.invalid_value(name, value)
         for name in LOG_POOLS:
             if is_named(fields.get(name)):
                 fields[name] = self._pool(store, str(fields[name]), names.partition_of(key[0]))

@@ -100,6 +100,10 @@ class Quirk(enum.StrEnum):
     LOGS_OWN_RESPONSES = "logs-own-responses"
     """A request-log profile writes a response line also for what an iRule or a policy answers
     (bigip-behaviour.md B12.17)."""
+    METADATA_UNKNOWN = "metadata-unknown"
+    """A virtual server has no property `metadata` (bigip-behaviour.md B12.18: seen from 12.1 on)."""
+    LOG_TEMPLATE_SHORT = "log-template-short"
+    """Templates of a request-log profile above 1,023 characters are refused (bigip-behaviour.md B12.18)."""
     FILE_OF_UNUSED_PROFILE_FREE = "file-of-unused-profile-free"
     """A file of a profile that no virtual server uses may be deleted (bigip-behaviour.md A10.13)."""
     NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"

@@ -27,6 +27,7 @@ from mocks.bigip import (
     unit,
     users,
     versions,
+    virtuals,
 )
 from mocks.bigip.certificate import HOSTS, ServerCertificate
 from mocks.bigip.endpoints import Endpoints, Lie
@@ -164,6 +165,8 @@ class FakeBigIP:
             self._endpoints.transactions.clear()
             if lose_unsaved:
                 self.store.load_saved()
+            with self.store.atomic():
+                virtuals.forget_metadata(self.store)
 
     def state(self) -> State:
         """Return what it has now, for `put_back`."""

@@ -45,6 +45,11 @@ class Virtual(Kind):
         references.append(("listener", _listener(fields)))
         return references
 
+    def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
+        if "metadata" in body and store.has(Quirk.METADATA_UNKNOWN):
+            raise refusals.unknown_property("metadata")
+        return super().accept(store, body, key, old)
+
     def modify(self, store: Store, item: Item, body: Body) -> Item:
         return super().modify(store, item, _without_partner(body))
 
@@ -194,6 +199,18 @@ class Virtual(Kind):
         return fields
 
 
+def forget_metadata(store: Store) -> None:
+    """Drop the metadata that is not in the configuration's files, as a restart does.
+
+    Source: tmsh reference, ltm virtual: an entry with `persist` `false` is not saved.
+    """
+    for item in store.all(Virtual.url):
+        kept = [entry for entry in item.fields.get("metadata", ()) if entry["persist"] == "true"]
+        if len(kept) < len(item.fields.get("metadata", ())):
+            fields = {name: value for name, value in item.fields.items() if name != "metadata"}
+            store.put(Virtual.url, item.key, {**fields, **({"metadata": kept} if kept else {})})
+
+
 def _listener(fields: Body) -> str:
     """Destination, source and protocol, for which only one virtual server may listen on a VLAN."""
     return " ".join((fields["destination"].rsplit("/", 1)[1], fields["source"], fields["ipProtocol"]))
@@ -321,7 +338,7 @@ def _snat(store: Store, folder: str, sent: Body) -> Body:
 
 
 def _metadata(sent: list) -> list[Body]:
-    """Entries as they are read: with `persist` (`ltm/virtual/12.1.3.7--collection.json`).
+    """Entries as they are read: with `persist` (`ltm/virtual/14.1.2.1--collection.json`).
 
     Raises: Refusal: an entry without a name, a name twice, an unknown property (texts not known).
     """

@@ -243,3 +243,10 @@ def test_put_resets_what_is_not_sent(full):
         0, "disabled", "0.0.0.0/0", {"type": "none"}]
     assert attached(shown) == {(FASTL4, "all")}
     assert "items" not in shown["policiesReference"]
+
+
+@pytest.mark.parametrize("lose_unsaved", [True, False])
+def test_a_restart_forgets_metadata_that_is_not_saved(full, lose_unsaved):
+    full.request("POST", "sys/config", {}, {"command": "save"})
+    full.restart(lose_unsaved=lose_unsaved)
+    assert full.get(at("/P/vs"))["metadata"] == [{"name": "a", "persist": "true", "value": "1"}]

@@ -235,6 +235,16 @@ def missing_rule(client):
     return status, message.partition(":")[0]
 
 
+def metadata(client):
+    body = {"name": "/P/vs", "destination": "10.0.0.1:80", "metadata": [{"name": "a", "value": "b"}]}
+    return client.call("POST", "ltm/virtual", body).status_code
+
+
+def long_template(client):
+    body = {"name": "/P/log", "responseLogTemplate": "x" * 1024}
+    return client.call("POST", "ltm/profile/request-log", body).status_code
+
+
 def on_more_vlans(client):
     client.big.add_virtual("/P/vs", "10.0.0.1:80")
     body = {"name": "/P/other", "destination": "10.0.0.1:80", "ipProtocol": "tcp", "vlansEnabled": True,
@@ -281,6 +291,8 @@ CASES = [
     (Quirk.VLANS_MAY_OVERLAP, "14.1.2.1", on_more_vlans, 200, 400),
     (Quirk.HTTP_EVENT_01070394, "14.1.2.1", event_without_profile, "01070394", "01071912"),
     (Quirk.MISSING_NAME_404, "14.1.2.1", missing_rule, (404, "01020036"), (400, "01070712")),
+    (Quirk.METADATA_UNKNOWN, "11.6.0", metadata, 400, 200),
+    (Quirk.LOG_TEMPLATE_SHORT, "14.1.2.1", long_template, 400, 200),
     (Quirk.FILE_OF_UNUSED_PROFILE_FREE, "14.1.2.1", unused_file, 200, 400),
     (Quirk.NO_SNI_DEFAULT_ACCEPTED, "14.1.2.1", no_sni_default, 200, 400),
     (Quirk.INHERITANCE_REFUSED, "14.1.2.1", inheritance, 400, 200),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mocks.bigip import FakeBigIP
-from tests.mocks.bigip.offline import ADDRESSES, at, refusal, virtual
+from tests.mocks.bigip.offline import ADDRESSES, AT, at, refusal, virtual
 from tests.rows import rows
 
 HOST6 = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
@@ -297,3 +297,52 @@ def test_put_of_an_ipv6_address_keeps_its_mask(big):
     address(big, "/P/front", address="2001:db8::1", arp="disabled")
     shown = big.request("PUT", f"{ADDRESSES}/~P~front", {}, {"icmpEcho": "disabled"})
     assert [shown[name] for name in ("address", "mask", "arp")] == ["2001:db8::1", HOST6, "enabled"]
+
+
+# -- a front end in one transaction ----------------------------------------------------------------
+
+OWN = [
+    ("ltm/pool", {"name": "/P/log", "members": ["10.2.0.1:514"]}),
+    ("ltm/profile/tcp", {"name": "/P/tcp", "idleTimeout": 30}),
+    ("ltm/profile/http", {"name": "/P/http", "enforcement": {"maxHeaderSize": 32768}}),
+    ("ltm/profile/client-ssl", {"name": "/P/tls", "sniDefault": "true"}),
+    ("ltm/profile/request-log", {"name": "/P/requests", "responseLogPool": "/P/log"}),
+    ("ltm/rule", {"name": "/P/rule", "apiAnonymous": "when HTTP_REQUEST { }"}),
+    (ADDRESSES, {"name": "/P/10.0.0.1", "autoDelete": "false"}),
+    (AT, {"name": "/P/vs", "destination": "/P/10.0.0.1:443", "ipProtocol": "tcp", "rules": ["/P/rule"],
+          "profiles": ["/P/tcp", "/P/http", "/P/tls", "/P/requests"], "description": "owner: x",
+          "metadata": [{"name": "owner", "value": "x"}], "sourceAddressTranslation": {"type": "automap"}}),
+]
+
+
+def in_one_transaction(client, calls: list[tuple[str, str, dict | None]]) -> tuple[int, str]:
+    """(status, message) of the commit."""
+    number = client.ok("POST", "/mgmt/tm/transaction", {})["transId"]
+    head = {"X-F5-REST-Coordination-Id": str(number)}
+    for method, path, body in calls:
+        client.ok(method, path, body, headers=head)
+    reply = client.call("PATCH", f"/mgmt/tm/transaction/{number}", {"state": "VALIDATING"})
+    return reply.status_code, reply.json().get("message", "")
+
+
+def test_a_front_end_is_made_and_removed_as_a_whole(client):
+    posts = [("POST", kind, body) for kind, body in OWN]
+    before = {kind: len(client.ok("GET", kind)["items"]) for kind, _ in OWN}
+    status, message = in_one_transaction(client, [*posts, ("POST", AT, {"name": "/P/x", "destination": "x"})])
+    assert (status, "invalid property value" in message) == (400, True)
+    assert {kind: len(client.ok("GET", kind)["items"]) for kind, _ in OWN} == before
+    assert in_one_transaction(client, posts) == (200, "")
+    assert client.ok("GET", at("/P/vs"))["destination"] == "/P/10.0.0.1:443"
+    removed = [("DELETE", f"{kind}/{body['name'].replace('/', '~')}", None) for kind, body in reversed(OWN)]
+    assert in_one_transaction(client, removed) == (200, "")
+    assert {kind: len(client.ok("GET", kind)["items"]) for kind, _ in OWN} == before
+
+
+def test_the_types_of_its_profiles_change_in_one_patch(big):
+    for kind, body in OWN:
+        big.put_object(kind, body)
+    big.request("PATCH", at("/P/vs"), {}, {"profiles": ["/Common/fastL4"], "rules": []})
+    big.request("DELETE", "ltm/profile/tcp/~P~tcp", {})
+    assert "01020036:3" in refusal(big.request, "PATCH", at("/P/vs"), {}, {"profiles": ["/P/tcp"]})
+    (item,) = big.get(at("/P/vs"))["profilesReference"]["items"]
+    assert item["fullPath"] == "/Common/fastL4"
