@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from f5router.app.device_watch import DeviceWatch
 from f5router.app.server_watch import ServerWatch
 from f5router.app.settling import Settling
+from f5router.kube.api.counts import Outages
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model import findings
 from f5router.model.clock_offset import ClockOffset
 from f5router.model.findings import Finding, named
-from f5router.model.texts import CERTIFICATE_EXPIRED
+from f5router.model.texts import CERTIFICATE_EXPIRED, SECRET_NOT_READ
 from f5router.reconcile.reconciler import Reconciler
 from f5router.views import incidents
 
@@ -23,10 +25,12 @@ log = logging.getLogger(__name__)
 
 CODES = (
     findings.SERVER_MISSING, findings.SERVER_DISABLED, findings.BIGIP_SILENT, findings.NOT_SAVED,
+    findings.API_UNREACHABLE, findings.API_ERRORS, findings.KIND_NOT_READABLE, SECRET_NOT_READ,
     findings.TOKEN_LIMIT, findings.LOGIN_REFUSED, findings.NODE_DISABLED, findings.LICENCE_EXPIRED,
     findings.LICENCE_ENDS, findings.CLOCK_DIFFERS, CERTIFICATE_EXPIRED, findings.CERTIFICATE_ENDS)
 """All codes that there may be."""
 
+SECRETS = "secrets"
 SUBJECTS = {
     "ltm-nodes": "LTM nodes of pool members are disabled",
     "licence": "licence of the BIG-IP",
@@ -62,14 +66,15 @@ class Incidents:
     """All findings about the installation. The loop's thread calls `look`; any may call the others."""
 
     def __init__(self, reconciler: Reconciler, settling: Settling, servers: ServerWatch, device: DeviceWatch,
-                 *, api_clock: ClockOffset, wall: Callable[[], float] = time.time):
+                 *, api_clock: ClockOffset, cluster: ClusterWatcher, outages: Outages,
+                 wall: Callable[[], float] = time.time):
         """Args:
         api_clock: of the API server.
         wall: seconds since the epoch.
         """
         self._engine, self._units = reconciler.engine, reconciler.device.pair.units
         self._settling, self._servers, self._device = settling, servers, device
-        self._api_clock, self._wall = api_clock, wall
+        self._api_clock, self._cluster, self._outages, self._wall = api_clock, cluster, outages, wall
         self._logs = {check: IncidentLog(subject) for check, subject in SUBJECTS.items()}
 
     def by_check(self) -> Mapping[str, list[Finding]]:
@@ -80,6 +85,7 @@ class Incidents:
         offsets["the API server"] = self._api_clock.ahead_s
         silence, licence, unsaved = self._servers.silence(), self._device.licence(), self._settling.unsaved
         return {
+            "api-server": self._outages.findings(),
             "bigip-answers": _known(silence),
             "virtual-servers": self._servers.findings(),
             "config-saved": _known(unsaved),
@@ -99,6 +105,8 @@ class Incidents:
         for group in (*self.by_check().values(), _known(incidents.of_error(error))):
             for each in group:
                 counts[each.code] += 1
+        for kind, count in self._cluster.unreadable().items():
+            counts[SECRET_NOT_READ if kind == SECRETS else findings.KIND_NOT_READABLE] += count
         return counts
 
     def look(self, *, leads: bool) -> None:

@@ -33,6 +33,7 @@ from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.kube.api.connection import connect
 from f5router.kube.status.events import EventWriter
+from f5router.kube.watch.api_look import APILook
 from f5router.model.errors import ConfigError
 from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.reconciler import Reconciler
@@ -71,7 +72,8 @@ def build_controller(
     servers = ServerWatch(device, config.virtual_servers, clock=clock)
     incidents = Incidents(
         reconciler, settling, servers, DeviceWatch(device, periods=timing.device, clock=clock),
-        api_clock=connection.clock_offset)
+        api_clock=connection.clock_offset,
+        cluster=cluster, outages=connection.outages)
     controller = Controller(
         config, cluster, reconciler, signal,
         build_monitor(config, cluster, reconciler, statuses, events, settling, servers, incidents,
@@ -83,9 +85,12 @@ def build_controller(
     cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = cleanup.start
-    for worker in (statuses, load_balancers, events, cluster, cleanup):
+    look = APILook(connection, cluster.reads, on_result=cluster.record_look, at_secret=cluster.look_at_secret,
+                   period_s=timing.api_look_s)
+    for worker in (statuses, load_balancers, events, cluster, cleanup, look):
         stack.callback(worker.stop)
     cluster.start()
+    look.start()
     return controller
 
 

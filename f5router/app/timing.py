@@ -68,6 +68,8 @@ class Timing:
     """Period at which the virtual servers are looked at, and what is wrong is logged."""
     device: Periods = field(default_factory=Periods)
     """The same for LTM nodes and licence."""
+    api_look_s: float = 2.0
+    """Longest time between two looks at the API server."""
     look_s: float = pair.LOOK_S
     """Longest wait for the failover state of a unit of a pair."""
     files_s: float = 10.0

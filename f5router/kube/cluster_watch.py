@@ -11,6 +11,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import SecretPace, WatchSettings, WatchTiming
 from f5router.kube.watch import kind_states, single_reads
+from f5router.kube.watch.api_look import KindRead
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.single_reads import ServiceReading
@@ -20,6 +21,7 @@ from f5router.model.cluster import Key, KnownStatus, Route
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.selection import NamespaceFilter
+from f5router.model.texts import SECRET_NOT_READ
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS_ROUTE, ROUTE
 from f5router.sources.translator import ObjectSource, Translator
@@ -31,7 +33,6 @@ JOIN_S = 0.9
 
 POLL_S = 0.05
 """Interval at which a wait looks for other reasons to end."""
-
 
 class ClusterWatcher:
     """Follows Routes and what becomes Routes, Services, endpoints and, if configured, Secrets and Nodes."""
@@ -50,6 +51,7 @@ class ClusterWatcher:
         self._connection, self._settings, self._notify = connection, settings, on_change
         self._timing, self._clock = timing or WatchTiming(), clock
         self._store = Store()
+        self.forget_addresses = self._store.forget_addresses
         self._lock = threading.Lock()
         self._synced = threading.Event()
         self._stopped = threading.Event()
@@ -63,6 +65,7 @@ class ClusterWatcher:
             dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES,
                          *(source for kind in settings.sources.kinds if kind != ROUTE
                            for source in SERVED[kind])})
+        self.record_look = self._kinds.record_look
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
         self._namespace = settings.selection.namespace
@@ -70,6 +73,7 @@ class ClusterWatcher:
         self._secrets = SecretWatch(
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
             timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
+        self.look_at_secret = self._secrets.look if self._secrets is not None else lambda: None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}
@@ -185,8 +189,8 @@ class ClusterWatcher:
         if not unread:
             return ()
         first = min(unread)
-        return (f"{len(unread)} of the Secrets that Routes name cannot be read; what was made of them stays, "
-                f"the first is {first}: {unread[first]}",)
+        return (f"{SECRET_NOT_READ}: {len(unread)} of the Secrets that Routes name cannot be read; what was "
+                f"made of them stays, the first is {first}: {unread[first]}",)
 
     def relist(self) -> None:
         """List everything again that Routes and their pools depend on."""
@@ -261,10 +265,6 @@ class ClusterWatcher:
         begun = self.synced() and not self._first
         return self._store.drain_slices(is_held, settled=settled) if begun else Delta()
 
-    def forget_addresses(self) -> None:
-        """See Store.forget_addresses."""
-        self._store.forget_addresses()
-
     def has_endpoints(self) -> bool:
         """True if `drain_endpoints` may return a change."""
         return self._store.has_slices()
@@ -277,6 +277,11 @@ class ClusterWatcher:
     def watch_counts(self) -> Mapping[tuple[str, str], int]:
         """See WatchCounts."""
         return self._connection.watch_counts.counts()
+
+    def reads(self) -> list[KindRead]:
+        """Return how each kind is read that was listed, apart from optional ones."""
+        return [KindRead(kind, reader.source, self._namespace) for kind, reader in self._readers.items()
+                if kind not in OPTIONAL and self._kinds.is_listed(kind)]
 
     def secret_counts(self) -> Mapping[str, int]:
         """Return the number of Secrets to read, by namespace."""

@@ -74,6 +74,8 @@ ROUTES_REJECTED = "RoutesRejected"
 BIGIP_SILENT, NOT_SAVED = "BigIPSilent", "ConfigurationNotSaved"
 TOKEN_LIMIT, LOGIN_REFUSED = "TokenLimitReached", "LoginRefused"
 LICENCE_EXPIRED, LICENCE_ENDS = "LicenceExpired", "LicenceEndsSoon"
+API_UNREACHABLE, API_ERRORS = "APIServerUnreachable", "APIServerErrors"
+KIND_NOT_READABLE = "KindNotReadable"
 CLOCK_DIFFERS, CERTIFICATE_ENDS = "ClockDiffers", "CertificateEndsSoon"
 RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE = (
     "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
@@ -163,6 +165,13 @@ CATALOGUE: Mapping[str, Meaning] = {
                            "not agree", _N, _C,
                            "let all machines follow the same time servers; see those of the BIG-IP",
                            "tmsh list sys ntp"),
+    API_UNREACHABLE: Meaning("the API server gives no reply, so changes of Routes and pods wait", _N, _C,
+                             "check the API server, and the network between it and the router",
+                             "kubectl get --raw /readyz?verbose"),
+    API_ERRORS: Meaning("the API server answers with errors, so changes of Routes and pods may wait", _N, _C,
+                        "check the API server and its storage", "kubectl get --raw /readyz?verbose"),
+    KIND_NOT_READABLE: Meaning("the router may not read a kind of the cluster, or it is not served; what was "
+                               "read stays", _N, _C, "grant the right that the message names"),
     CERTIFICATE_ENDS: Meaning("certificates end within a week", _N, _T, "renew them; see where each is",
                               "f5router get routes -o wide"),
     RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,

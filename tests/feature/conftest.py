@@ -35,7 +35,7 @@ HTTP, HTTPS = "ose-vserver", "https-ose-vserver"
 
 QUICK = Timing(
     drain_s=0.0, passthrough_drain_s=0.0, backoff=Backoff(first_s=0.05, limit_s=1.0), confirm_s=0.2,
-    servers_s=3600.0)
+    servers_s=3600.0, api_look_s=3600.0)
 """No request is under way, so previous objects go at once; tests/traffic has requests. Nothing has to recover
 that takes its time."""
 

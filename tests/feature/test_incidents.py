@@ -19,6 +19,8 @@ from f5router.app import launch, status_source
 from f5router.app.device_watch import Periods
 from f5router.app.server_watch import SILENT_S
 from f5router.model.findings import (
+    API_ERRORS,
+    API_UNREACHABLE,
     BIGIP_SILENT,
     CERTIFICATE_ENDS,
     CLOCK_DIFFERS,
@@ -28,12 +30,14 @@ from f5router.model.findings import (
     SERVER_MISSING,
     TOKEN_LIMIT,
 )
+from f5router.model.texts import SECRET_NOT_READ
 from mocks.bigip.store import Licence
 from mocks.bigip.users import LIMIT
 from tests import manifests
 from tests.alerts import MINUTES, RULES, assert_fire
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS, Lab
+from tests.feature.test_external_certificates import secret
 from tests.feature.test_monitor import Served
 from tests.waiting import DEADLINE_S, until
 
@@ -45,7 +49,7 @@ class Site(Served):
 
     def __init__(self, lab: Lab, **flags: str):
         lab.timing = replace(lab.timing, servers_s=0.1, failover_s=0.1, settle_s=0.1,
-                             device=Periods(nodes_s=0.1, licence_s=0.1))
+                             device=Periods(nodes_s=0.1, licence_s=0.1), api_look_s=0.1)
         self.config = lab.config(listen_addr="127.0.0.1:0", **flags)
         self.router = launch.build_controller(self.config, lab.stack, timing=lab.timing, clock=lab.clock)
         self.stop = threading.Event()
@@ -94,6 +98,8 @@ class Incident:
     logs: str
     """Message of the log."""
     alert: str
+    words: str = ""
+    """Text of the log, if it is not the cause: what was met first."""
 
 
 def finding(code: str) -> tuple[str, ...]:
@@ -130,9 +136,10 @@ def end_licence(lab: Lab) -> None:
 def use_up_tokens(lab: Lab) -> None:
     """Others take all tokens; then that of the router ends."""
     login = {"username": lab.bigip.username, "password": lab.bigip.password}
-    lab.bigip.tokens.expire()
-    while len(lab.bigip.tokens.live()) < LIMIT:
-        lab.bigip.tokens.login(login, "192.0.2.1")
+    with lab.bigip.store.lock:  # the router does not log in meanwhile
+        lab.bigip.tokens.expire()
+        while len(lab.bigip.tokens.live()) < LIMIT:
+            lab.bigip.tokens.login(login, "192.0.2.1")
 
 
 def let_a_certificate_end(lab: Lab) -> None:
@@ -145,7 +152,23 @@ def set_clock(lab: Lab) -> None:
     lab.bigip.ahead_s = 3600
 
 
+def take_rights_on_secrets(lab: Lab) -> None:
+    lab.kube.forbid("secrets", verbs=("get", "list", "watch"))
+
+
 INCIDENTS = {
+    "an API server that is down": Incident(
+        lambda lab: lab.kube.stop(), "api-server", "Connection refused", finding(API_UNREACHABLE), 1,
+        "API server unusable", "F5RouterAPIServerUnusable", "GET /"),
+    "an API server that answers 500": Incident(
+        lambda lab: lab.kube.inject("500", times=None), "api-server", "Internal error occurred",
+        finding(API_ERRORS), 1, "API server unusable", "F5RouterAPIServerUnusable"),
+    "a kind that is forbidden": Incident(
+        lambda lab: lab.kube.forbid("endpointslices"), "cluster-listed", "endpointslices",
+        ("f5router_unreadable", "endpointslices"), 1, "kind not readable", "F5RouterKindsNotReadable"),
+    "rights on Secrets that are taken away": Incident(
+        take_rights_on_secrets, "cluster-listed", "cannot list resource", finding(SECRET_NOT_READ), 1,
+        "Secret not readable, keeping its last known content", "F5RouterSecretsNotReadable"),
     "a virtual server disabled": Incident(
         disable, "virtual-servers", f"{SERVER_DISABLED}: /Common/{HTTP} is disabled",
         ("f5router_virtual_server_up", f"/Common/{HTTP}"), 0, "virtual server answers no request",
@@ -188,7 +211,9 @@ INCIDENTS = {
 @pytest.mark.parametrize("incident", INCIDENTS.values(), ids=INCIDENTS)
 def test_an_incident_is_shown(lab, caplog, tmp_path, incident):
     caplog.set_level(logging.INFO)
-    lab.apply(manifests.route("a"))
+    own = identity("c.example.com")
+    lab.apply(manifests.route("a"), secret(own, "c"),
+              manifests.route("c", host="c.example.com", kind="edge", externalCertificate={"name": "c"}))
     site = Site(lab)
     incident.happens(lab)
     try:
@@ -198,7 +223,8 @@ def test_an_incident_is_shown(lab, caplog, tmp_path, incident):
         assert line.startswith(("[!]", "[-]"))
         assert incident.cause in line
         until(lambda: site.samples().get(incident.metric) == incident.value)
-        until(lambda: any(record.getMessage() == incident.logs and incident.cause in str(vars(record))
+        until(lambda: any(record.getMessage() == incident.logs
+                          and (incident.words or incident.cause) in str(vars(record))
                           for record in list(caplog.records)))
         assert_fire(tmp_path, site.gauges(RULES[incident.alert]["expr"]), [incident.alert])
     finally:

@@ -57,7 +57,8 @@ def page() -> bytes:
         findings=lambda: dict.fromkeys(CODES, 0), servers=lambda: {"/Common/vs": True}, saved=lambda: True,
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
         request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
-        objects=lambda: {pool: None}, default_certificate=lambda: pair, statistics=lambda: statistics,
+        unreadable=lambda: {"secrets": 1}, objects=lambda: {pool: None},
+        default_certificate=lambda: pair, statistics=lambda: statistics,
         readings=lambda: {SUCCESS: 1},
         routes=lambda: {Key("shop", "a"): EvaluatedRoute(builders.route("a"), key_pair=ending)}),
         most_pools=1, most_members=1)

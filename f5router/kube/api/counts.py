@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from f5router.model.errors import KubeUnreachable
+from f5router.model.findings import API_ERRORS, API_UNREACHABLE, Finding, Link, finding
 
 log = logging.getLogger(__name__)
 
@@ -23,17 +24,27 @@ class Outages:
         self._cause_of: dict[str, int] = {}
         """The last HTTP status by user of the API server, 0 for no reply."""
         self._since: dict[int, float] = {}
+        self._texts: dict[int, str] = {}
+        """The newest message by cause."""
 
     def failed(self, user: str, exc: KubeUnreachable) -> None:
         """Record a failed request or watch. Args: user: the kind watched, or the sub-resource written."""
         with self._lock:
             begins = exc.status not in self._since
             self._since.setdefault(exc.status, self._clock())
+            self._texts[exc.status] = str(exc)
             before, self._cause_of[user] = self._cause_of.get(user, exc.status), exc.status
             lasted_s = self._end(before)
         _log_end(user, before, lasted_s)
         log.log(logging.WARNING if begins else logging.DEBUG, "API server unusable",
                 extra={"kind": user, "error": str(exc)})
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with the API server now, by cause."""
+        with self._lock:
+            causes = {cause: self._texts[cause] for cause in self._since}
+        return [finding(Link.CLUSTER, API_ERRORS if cause else API_UNREACHABLE, text, at=str(cause))
+                for cause, text in sorted(causes.items())]
 
     def answered(self, user: str) -> None:
         """Record that the API server answered a request, or refused it with a reason."""

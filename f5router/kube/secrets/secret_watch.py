@@ -155,6 +155,7 @@ class SecretWatch:
             connection, timing=timing, clock=clock, on_change=self.changed, on_watch=self.watched)
         self._named, self._limits = NamedSecrets(), limits
         self._secrets: frozenset[Key] = frozenset()
+        self._looks = 0
         self._incomplete: list[Key] = []
         """Secrets that complete() still has to check."""
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -203,6 +204,14 @@ class SecretWatch:
         """Read a Secret soon that has changed, unless no Route names it. For any thread."""
         if key in self._secrets:
             self._calls.put(partial(self._schedule.hasten, key))
+
+    def look(self) -> None:
+        """Read one of the Secrets soon, each in its turn: a right to it may be gone. For any thread."""
+        if self._stopped.is_set() or not self._secrets:
+            return
+        self._looks += 1
+        keys = sorted(self._secrets)
+        self._calls.put(partial(self._schedule.hasten, keys[self._looks % len(keys)]))
 
     def watched(self, namespace: str, runs: bool) -> None:
         """Record whether changed() is called for the Secrets of a namespace from now on. For any thread."""

@@ -27,6 +27,7 @@ from f5router.kube.watch.sources import (
     SLICES,
     Source,
 )
+from f5router.model.findings import KIND_NOT_READABLE
 from f5router.model.selection import EVERYTHING
 from f5router.sources.settings import ROUTE
 
@@ -55,6 +56,8 @@ class KindStates:
         self._dispensable = frozenset(dispensable)
         self._listed: set[Source] = set()
         self._problems: dict[Source, str] = {}
+        self._looked: dict[Source, str] = {}
+        """Why a look found that kinds are forbidden, though a watch of them may go on."""
         self._absent: dict[Source, int] = {}
         """Kinds that the API server does not serve, with the number of looks in a row that showed it."""
         self._refused_at: dict[Source, float] = {}
@@ -74,7 +77,7 @@ class KindStates:
     def record_problem(self, source: Source, problem: str) -> bool:
         """Record why a kind cannot be read, "" if it can; returns True if the kind is no longer awaited."""
         with self._lock:
-            known = self._problems.get(source, "")
+            known = self._problems.get(source) or self._looked.pop(source, "")
             if problem:
                 self._problems[source] = problem
                 self._refused_at.setdefault(source, self._clock())
@@ -84,12 +87,18 @@ class KindStates:
             given_up = bool(problem) and source in self._dispensable
             if given_up:
                 self._awaited.discard(source)
-        if problem and not known:
-            level = logging.INFO if source in OPTIONAL else logging.ERROR
-            log.log(level, "kind not readable", extra={"kind": source.resource, "error": problem})
-        elif known and not problem:
-            log.info("kind readable again", extra={"kind": source.resource})
+        _log_problem(source, known, problem)
         return given_up
+
+    def record_look(self, source: Source, problem: str) -> None:
+        """Record that a look found a kind forbidden, "" if it did not."""
+        with self._lock:
+            if source in self._problems:
+                return
+            known = self._looked.pop(source, "")
+            if problem:
+                self._looked[source] = problem
+        _log_problem(source, known, problem)
 
     def record_absence(self, source: Source) -> bool:
         """Record that the API server does not serve a kind, which is no problem and not awaited.
@@ -145,22 +154,27 @@ class KindStates:
     def unreadable(self) -> set[str]:
         """Return the resources that cannot be read, apart from optional ones."""
         with self._lock:
-            return {source.resource for source in self._problems if source not in OPTIONAL}
+            return {source.resource for source in self._current() if source not in OPTIONAL}
 
     def missing(self) -> tuple[str, ...]:
         """Return which kinds are not listed yet, and which cannot be read, apart from dispensable ones."""
         with self._lock:
             if self._absence:
                 return (self._absence,)
-            refused = [text for source, text in self._problems.items() if source not in self._dispensable]
+            refused = [f"{KIND_NOT_READABLE}: {text}" for source, text in self._current().items()
+                       if source not in self._dispensable]
             awaited = self._awaited - self._problems.keys()
         return (*(f"{source.resource} are not listed yet" for source in awaited), *refused)
 
     def degraded(self) -> tuple[str, ...]:
         """Return why dispensable kinds cannot be read, apart from optional ones."""
         with self._lock:
-            return tuple(text for source, text in self._problems.items()
+            return tuple(f"{KIND_NOT_READABLE}: {text}" for source, text in self._current().items()
                          if source in self._dispensable and source not in OPTIONAL)
+
+    def _current(self) -> dict[Source, str]:
+        """Return why kinds cannot be read, by their watches or by looks. Needs the lock."""
+        return {**self._looked, **self._problems}
 
     def required(self, sources: Iterable[Source]) -> list[Source]:
         """Return the readable kinds that Routes and their pools need."""
@@ -175,6 +189,15 @@ class KindStates:
                 return self._absent_at
             return min((at for source, at in self._refused_at.items() if source in self._awaited),
                        default=math.inf)
+
+
+def _log_problem(source: Source, known: str, problem: str) -> None:
+    """Log that a kind cannot be read, or can be again. Args: known: the problem before."""
+    if problem and not known:
+        level = logging.INFO if source in OPTIONAL else logging.ERROR
+        log.log(level, "kind not readable", extra={"kind": source.resource, "error": problem})
+    elif known and not problem:
+        log.info("kind readable again", extra={"kind": source.resource})
 
 
 def slices(settings: WatchSettings) -> Source:

@@ -56,3 +56,17 @@ def test_messages_are_logged_without_the_lock(unlocked):
     outages.failed("routes", BUSY)
     outages.answered("routes")
     assert logged == {"API server unusable": True, "API server usable again": True}
+
+
+def test_findings():
+    """One for each cause, with its newest message."""
+    outages = Outages(lambda: 0.0)
+    assert outages.findings() == []
+    outages.failed("a", DOWN)
+    outages.failed("b", KubeUnreachable("GET /c: reset"))
+    outages.failed("c", BUSY)
+    assert [(each.code, each.text) for each in outages.findings()] == [
+        ("APIServerUnreachable", "GET /c: reset"), ("APIServerErrors", "GET /b: 503 busy")]
+    for user in "abc":
+        outages.answered(user)
+    assert outages.findings() == []

@@ -45,7 +45,7 @@ def test_missing(kinds):
     assert set(kinds.missing()) == {"routes are not listed yet", "hostsubnets are not listed yet"}
     kinds.record_problem(ROUTES, WHY)
     kinds.record_problem(HOST_SUBNETS, "GET /apis/y: 403")
-    assert kinds.missing() == (WHY,)
+    assert kinds.missing() == (f"KindNotReadable: {WHY}",)
     assert kinds.problems() == (WHY,)
     assert kinds.problem(HOST_SUBNETS) == "GET /apis/y: 403"
     kinds.record_problem(ROUTES, "")
@@ -60,7 +60,7 @@ def test_without_its_namespace_nothing_else_is_missing(kinds, clock):
     assert kinds.missing() == ("no such namespace",)
     assert kinds.refused_since() == clock()
     kinds.record_namespace("shop", "")
-    assert WHY in kinds.missing()
+    assert f"KindNotReadable: {WHY}" in kinds.missing()
     assert kinds.refused_since() == clock() - 5
 
 
@@ -96,3 +96,26 @@ def test_each_problem_is_logged_when_it_begins_and_ends(kinds, caplog):
     assert [(record.levelname, record.message, record.kind) for record in caplog.records] == [
         ("ERROR", "kind not readable", "routes"), ("INFO", "kind not readable", "hostsubnets"),
         ("INFO", "kind readable again", "routes")]
+
+
+def test_looks(kinds, caplog):
+    """A look finds a kind forbidden while its watch goes on, and the watch may be refused later."""
+    caplog.set_level(logging.INFO)
+    for source in (ROUTES, NODES, HOST_SUBNETS):
+        kinds.record_list(source)
+    kinds.record_look(ROUTES, "")
+    assert (kinds.missing(), kinds.unreadable()) == ((), set())
+    kinds.record_look(ROUTES, WHY)
+    kinds.record_look(ROUTES, WHY)
+    kinds.record_look(NODES, WHY)
+    assert (kinds.missing(), kinds.degraded()) == ((f"KindNotReadable: {WHY}",), (f"KindNotReadable: {WHY}",))
+    assert kinds.unreadable() == {"routes", "nodes"}
+    kinds.record_look(NODES, "")
+    kinds.record_problem(ROUTES, "refused")
+    kinds.record_look(ROUTES, WHY)
+    assert kinds.missing() == ("KindNotReadable: refused",)
+    kinds.record_problem(ROUTES, "")
+    assert kinds.missing() == ()
+    assert [(record.message, record.kind) for record in caplog.records] == [
+        ("kind not readable", "routes"), ("kind not readable", "nodes"), ("kind readable again", "nodes"),
+        ("kind readable again", "routes")]
