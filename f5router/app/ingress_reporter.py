@@ -20,13 +20,13 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.findings import CAUSES_OF_EMPTY_POOLS, CLAIMED
+from f5router.model.findings import CAUSES_OF_EMPTY_POOLS, CLAIMED, INVALID_INGRESS_ROUTE
 from f5router.model.json_types import JSON
 from f5router.model.texts import SECRET_NOT_READ, WARNING, WARNINGS, Problem, printable
 from f5router.reconcile.report import Report
 from f5router.sources.contour_entries import KIND
 from f5router.sources.delegation_graph import INVALID, VALID, GraphStatus, StatusCounts
-from f5router.sources.ingress_routes import REASON, IngressRoutes
+from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS
 
 log = logging.getLogger(__name__)
@@ -361,7 +361,7 @@ class IngressRouteReporter:
     def _problems(self, key: Key, status: GraphStatus) -> Iterable[Problem]:
         """Return the subjects of Events: why it is invalid, what the BIG-IP refused, warnings."""
         if status.current == INVALID:
-            yield Problem(REASON, status.description)
+            yield Problem(INVALID_INGRESS_ROUTE, status.description)
         refused = (route for route in sorted(self._source.routes_of(key)) if route in self._refused)
         if (first := next(refused, None)) is not None:
             yield self._refused[first]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from f5router.config import cluster_settings, parsers
+from f5router.cli.invocation import object_key
+from f5router.config import cluster_settings
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
 from f5router.kube.api import decode, fields
@@ -45,18 +46,19 @@ class ExplainConfig:
     log_format: str
 
 
-def load(name: str, flags: Mapping[str, str | None], environ: Mapping[str, str]) -> ExplainConfig:
-    """ExplainConfig of the arguments and the environment. Raises: ConfigError: with all problems."""
-    reader = Reader(flags, environ, read_text)
-    namespace, slash, rest = name.partition("/")
+def load(name: str, namespace: str, flags: Mapping[str, str | None],
+         environ: Mapping[str, str]) -> ExplainConfig:
+    """ExplainConfig of the arguments and the environment. Raises: ConfigError: with all problems.
+
+    Args: namespace: of -n; "" for that of the name.
+    """
+    reader, key = Reader(flags, environ, read_text), Key("", "")
     try:
-        if not slash or not rest or "/" in rest:
-            raise ValueError(f"{name!r} must be NAMESPACE/NAME")
-        parsers.namespace(namespace)
-    except ValueError as exc:
-        reader.problems.append(str(exc))
+        key = object_key(name, namespace, reader.value("namespace"))
+    except ConfigError as exc:
+        reader.problems += exc.problems
     settings = ExplainConfig(
-        Key(namespace, rest), kube_settings(reader), cluster_settings.ingress_routes(
+        key, kube_settings(reader), cluster_settings.ingress_routes(
             reader, ownership=not reader.value("disable-namespace-ownership-check")),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"))
     if reader.problems:

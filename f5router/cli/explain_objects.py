@@ -11,11 +11,14 @@ from rich.text import Text
 
 from f5router.app.first_load import REFUSED_S
 from f5router.cli import not_selected, terminal
+from f5router.cli.invocation import object_key
 from f5router.cli.look import BROKEN, WELL, Chooses, Unreadable, Views, looked, refused
+from f5router.cli.pool_states import NOT_ASKED, PoolReader
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
 from f5router.model.cluster import Key
 from f5router.model.errors import ConfigError, KubeError
+from f5router.model.findings import Finding, loses, worst
 from f5router.model.texts import did_you_mean, hanging, printable
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 from f5router.views import chain, requests
@@ -27,33 +30,35 @@ from f5router.views.route_view import DISABLED, DOWN, Health, RouteView
 TEXT, DOT = "text", "dot"
 """Forms of a chain."""
 
-MOST_POOLS = 50
-"""Pools of which health of the members and connections are read, two calls for each."""
-
 Finds = Callable[[Views], list[RouteView]]
+OfObject = Callable[[Survey], Sequence[Finding]]
 Lacks = Callable[[Survey, Views], int]
 """Prints why there is no Route; returns the exit status."""
 
 
-def explain_routes(config: Config, finds: Finds, lacks: Lacks, *, output: str = TEXT,
-                   refused_s: float = REFUSED_S) -> int:
+def explain_routes(config: Config, finds: Finds, lacks: Lacks, *, of_object: OfObject = lambda survey: (),
+                   output: str = TEXT, refused_s: float = REFUSED_S) -> int:
     """Print the chain of each Route that is found; returns the exit status: BROKEN if a link is, or none is.
 
-    Args: output: TEXT or DOT.
+    Args:
+        of_object: finds what is wrong with the object of the Routes, outside of them.
+        output: TEXT or DOT.
     """
     try:
         with looked(config, refused_s) as survey:
-            views = Views(survey, pools_asked=MOST_POOLS)
+            views = Views(survey, PoolReader(survey.device))
             chosen = finds(views)
             if not chosen:
                 return lacks(survey, views)
+            problems = of_object(survey)
     except Unreadable as exc:
         return refused(exc)
     if output == DOT:
         print(chain.dot(chosen))
     else:
+        _print_object(chosen[0], problems)
         _print(chosen)
-    return WELL if all(view.is_served for view in chosen) else BROKEN
+    return WELL if all(view.is_served for view in chosen) and not loses(problems) else BROKEN
 
 
 def _print(chosen: Sequence[RouteView]) -> None:
@@ -68,9 +73,20 @@ def _print(chosen: Sequence[RouteView]) -> None:
             console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
 
 
-def explain_route(config: Config, name: str, *, output: str = TEXT) -> int:
+def _print_object(view: RouteView, problems: Sequence[Finding]) -> None:
+    """Print what is wrong with the object of a Route, outside of its Routes."""
+    if (first := worst(problems)) is None:
+        return
+    console = terminal.console()
+    to_do = first.to_do(namespace=view.namespace, name=view.name, host=view.host)
+    print_chain(console, f"{view.kind} {view.namespace}/{view.name}",
+                [Step("object", "its parts without a Route", tuple(problems))], f"{to_do} ({first.page})")
+    console.print()
+
+
+def explain_route(config: Config, name: str, namespace: str, *, output: str = TEXT) -> int:
     """Explain the Route of a name, also a virtual one; else what has this name and is no Route."""
-    key = _key(name)
+    key = object_key(name, namespace, config.watch.selection.namespace or "")
 
     def finds(views: Views) -> list[RouteView]:
         return views.routes(lambda view: (view.namespace, view.id) == key or (
@@ -79,12 +95,13 @@ def explain_route(config: Config, name: str, *, output: str = TEXT) -> int:
     return explain_routes(config, finds, partial(_no_route, ROUTE, key), output=output)
 
 
-def explain_ingress(config: Config, name: str) -> int:
+def explain_ingress(config: Config, name: str, namespace: str) -> int:
     """Explain the Routes of an Ingress."""
-    key = _key(name)
+    key = object_key(name, namespace, config.watch.selection.namespace or "")
     return explain_routes(config, lambda views: views.routes(
         lambda view: view.kind == INGRESS and (view.namespace, view.name) == key),
-        partial(_no_route, INGRESS, key))
+        partial(_no_route, INGRESS, key),
+        of_object=lambda survey: not_selected.of_parts(survey, INGRESS, key))
 
 
 def explain_ingress_route(config: Config, key: Key, chooses: Chooses) -> int:
@@ -92,9 +109,9 @@ def explain_ingress_route(config: Config, key: Key, chooses: Chooses) -> int:
     return explain_routes(config, lambda views: views.routes(chooses), partial(_no_route, INGRESS_ROUTE, key))
 
 
-def explain_service(config: Config, name: str) -> int:
+def explain_service(config: Config, name: str, namespace: str) -> int:
     """Explain the Routes that name a Service."""
-    key = _key(name)
+    key = object_key(name, namespace, config.watch.selection.namespace or "")
 
     def lacks(survey: Survey, views: Views) -> int:
         known = sorted(each.name for each in survey.reconciler.engine.cluster.services
@@ -143,14 +160,6 @@ def _print_lack(text: str) -> int:
     return BROKEN
 
 
-def _key(name: str) -> Key:
-    """Return namespace and name. Raises: ConfigError: the text has another form."""
-    namespace, slash, rest = name.partition("/")
-    if not namespace or not slash or not rest or "/" in rest:
-        raise ConfigError([f"{name!r} must be NAMESPACE/NAME"])
-    return Key(namespace, rest)
-
-
 def explain_node(config: Config, name: str, *, refused_s: float = REFUSED_S) -> int:
     """Print the way to the pods of a Node, and the Routes with members on it; returns the exit status."""
     try:
@@ -193,13 +202,13 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
             lookup = Lookup(survey.device.observed, survey.device.facts, config.folder)
             answer = lookup.answer(request)
             owners = _owners(survey, answer)
-            views = Views(survey, pools_asked=1)
+            views = Views(survey)
             shown = [view for key in owners if (view := views.route(key)) is not None]
-            pool = answer.pool.ref if answer.pool else None
-            health, unread = views.health(pool), views.health_problem(pool)
+            pools = PoolReader(survey.device, connections=False)
+            state = pools.state(answer.pool.ref) if answer.pool else NOT_ASKED
     except Unreadable as exc:
         return refused(exc)
-    return _show_answer(request, answer, health or {}, shown, unread)
+    return _show_answer(request, answer, state.health or {}, shown, state.problem)
 
 
 def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequence[RouteView],

@@ -19,7 +19,6 @@ from f5router.kube.watch.sources import (
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeError, KubeForbidden
 from f5router.model.findings import (
-    CATALOGUE,
     INVALID,
     NOT_SELECTED,
     NOT_YET_READ,
@@ -33,6 +32,7 @@ from f5router.model.json_types import JSON
 from f5router.model.texts import did_you_mean
 from f5router.sources.ingresses import Classes
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
+from f5router.views import findings
 
 SOURCES = {ROUTE: "routes", INGRESS: "ingress", INGRESS_ROUTE: "ingressroutes"}
 """Words of the setting --sources."""
@@ -107,6 +107,12 @@ def _reasons(survey: Survey, kind: str, source: Source, key: Key, obj: JSON) -> 
     yield from _of_content(survey, kind, key, source, obj)
 
 
+def of_parts(survey: Survey, kind: str, key: Key, *, effect: Effect | None = None) -> tuple[Finding, ...]:
+    """Return why parts of an object become no Route, or have no effect. Args: effect: see of_object."""
+    converter = survey.cluster.objects(kind)
+    return findings.of_object(converter.condition(key) if converter else (), effect=effect)
+
+
 def _labels(obj: JSON) -> str:
     labels = fields.mapping(fields.mapping(obj.get("metadata")).get("labels"))
     return ", ".join(f"{name}={fields.text(value)}" for name, value in sorted(labels.items())) or _NO_NAME
@@ -165,10 +171,7 @@ def _of_contour_class(survey: Survey, obj: JSON) -> Iterator[Finding]:
 
 def _of_content(survey: Survey, kind: str, key: Key, source: Source, obj: JSON) -> Iterator[Finding]:
     """Yield why an object that is selected becomes no Route, at least one text. Raises: DecodeError."""
-    converter = survey.cluster.objects(kind)
-    for problem in converter.condition(key) if converter else ():
-        yield finding(Link.ROUTE, problem.reason if problem.reason in CATALOGUE else INVALID, problem.message,
-                      effect=Effect.LOST)
+    yield from of_parts(survey, kind, key, effect=Effect.LOST)
     if kind == ROUTE:
         source.decode(obj)
         yield finding(Link.ROUTE, NOT_YET_READ,

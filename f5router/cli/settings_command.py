@@ -99,16 +99,20 @@ class SettingsGroup(click.Group):
 
 
 _KINDS = (("route", "routes", "rt"), ("ingress", "ingresses", "ing"), ("ingressroute", "ingressroutes"),
-          ("service", "services", "svc"), ("node", "nodes", "no"))
+          ("service", "services", "svc"), ("node", "nodes", "no"), ("pool", "pools"))
 """Names of each kind: singular, plural, and the short one of `oc api-resources`."""
 
 
 class KindGroup(click.Group):
-    """Group with a command for each kind, whose names and forms are those of kubectl: `rt`, `route/NAME`."""
+    """Group with a command for each kind, whose names and forms are those of kubectl.
+
+    Such as `rt`, `route/NAME`, `ingresses.networking.k8s.io`.
+    """
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by any name of its kind."""
-        alike = next((names for names in _KINDS if cmd_name.lower() in names), ())
+        kind = cmd_name.lower().partition(".")[0]  # as in routes.route.openshift.io
+        alike = next((names for names in _KINDS if kind in names), ())
         return next((self.commands[name] for name in (cmd_name, *alike) if name in self.commands), None)
 
     def resolve_command(self, ctx: click.Context,

@@ -24,6 +24,7 @@ from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
 from f5router.model import names
 from f5router.model.cluster import Key
+from f5router.model.delta import Delta
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.findings import CAUSES_OF_EMPTY_POOLS
@@ -59,8 +60,9 @@ class Survey:
         self.cluster = build_cluster(config, connection, lambda: None)
         self.cluster.start()
         stack.callback(self.cluster.stop)
-        self.reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic,
-                                     allow_mass_delete=True)
+        self._known = Delta()
+        """Everything that the cluster has shown."""
+        self.reconciler = self._new_reconciler()
         self.knows_cluster = self.knows_device = False
         """True if everything was listed, or read."""
         self.error: BigIPError | None = None
@@ -70,7 +72,18 @@ class Survey:
         """Wait for the cluster's lists. Args: refused_s: see ClusterWatcher.wait_synced."""
         self.knows_cluster = first_load.wait_synced(self.cluster, first_load.SYNC_S, refused_s=refused_s)
         if self.knows_cluster:
-            self.reconciler.apply(self.cluster.drain())
+            self._known = self.cluster.drain()
+            self.reconciler.apply(self._known)
+
+    def begin_again(self) -> None:
+        """Forget the BIG-IP, and take the cluster as its watches show it now: then read_device is due."""
+        self._known = self._known.then(self.cluster.drain())
+        self.reconciler, self.knows_device, self.error = self._new_reconciler(), False, None
+        self.reconciler.apply(self._known)
+
+    def _new_reconciler(self) -> Reconciler:
+        return Reconciler(Engine(self.config), self.device, folder=self.config.folder, clock=time.monotonic,
+                          allow_mass_delete=True)
 
     def read_device(self) -> None:
         """Read the BIG-IP."""

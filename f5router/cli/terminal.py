@@ -1,14 +1,12 @@
 """Output on a terminal, with colours, or into a pipe, without them."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.text import Text
 
-from f5router.config.config import Config
-from f5router.logs import log_output
-from f5router.model.texts import NARROWEST, WIDE, as_text, table
+from f5router.model.texts import NARROWEST, WIDE
 
 CONTINUED = 4
 """Blanks by which the rest of a broken line is indented more than its beginning."""
@@ -43,17 +41,54 @@ def _broken(line: Text, target: Console) -> Text:
     return Text(f"\n{' ' * indent}").join(pieces)
 
 
-def show_table(headers: Sequence[str], rows: Iterable[Iterable[RenderableType]]) -> None:
-    """Print a table: in colours where it fits a terminal, else as plain text with whole lines."""
-    target, result = console(), table(headers, rows)
-    plain = as_text(result)
-    if target.is_terminal and max(map(len, plain.splitlines()), default=0) <= target.width:
-        target.print(result)
-    else:
-        print(plain)
+LEAST = 10
+"""Columns that are left of a cell that is cut."""
+GAP = 2
 
 
-def quieten(config: Config) -> None:
-    """Disable the log except at level debug, because the output is complete."""
-    log_output.setup(config.log_level if config.log_level == "debug" else "critical", config.log_format,
-                     config.secrets)
+class TextTable:
+    """Rows below each other, now and later, in columns that are wide enough for the first ones."""
+
+    def __init__(self, headers: Sequence[str], elastic: Sequence[Sequence[str]] = ()):
+        """Args: elastic: groups of headers whose columns are cut with an ellipsis to fit a terminal.
+
+        The first group is cut first, and the widest column of a group.
+        """
+        self._headers = [Text(header, "bold") for header in headers]
+        self._elastic = [[headers.index(header) for header in group] for group in elastic]
+        self._widths: list[int] = []
+
+    def show(self, rows: Collection[Sequence[Text]]) -> None:
+        """Print rows, below the headers if they are the first ones."""
+        target, lines = console(), list(rows)
+        if not self._widths:
+            lines.insert(0, self._headers)
+            self._widths = [max(row[number].cell_len for row in lines)
+                            for number in range(len(self._headers))]
+            if target.is_terminal and self._elastic:
+                self._fit(target.width)
+        for row in lines:
+            target.print(self._line(row, is_cut=target.is_terminal), soft_wrap=True)
+
+    def _fit(self, width: int) -> None:
+        """Make columns narrower until a line fits, as far as their headers and LEAST allow."""
+        excess = sum(self._widths) + GAP * (len(self._widths) - 1) - width
+        for group in self._elastic:
+            while excess > 0:
+                widest = max(group, key=self._widths.__getitem__)
+                if self._widths[widest] <= max(LEAST, self._headers[widest].cell_len):
+                    break
+                self._widths[widest] -= 1
+                excess -= 1
+
+    def _line(self, row: Sequence[Text], *, is_cut: bool) -> Text:
+        line = Text()
+        for number, (given, width) in enumerate(zip(row, self._widths, strict=True)):
+            cell = given.copy()
+            if is_cut and any(number in group for group in self._elastic):
+                cell.truncate(width, overflow="ellipsis")
+            if number < len(row) - 1:
+                cell.pad_right(max(width - cell.cell_len, 0) + GAP)
+            line.append_text(cell)
+        line.rstrip()
+        return line

@@ -66,6 +66,9 @@ NOT_ADMITTED, INVALID, EXTERNAL = (
     "RouteNotAdmitted", "ExtendedValidationFailed", "ExternalCertificateValidationFailed")
 DEVICE_REJECTED, DEVICE_PENDING = "DeviceRejected", "DevicePending"
 NOT_SELECTED, OBJECT_NOT_FOUND, NOT_YET_READ = "NotSelected", "ObjectNotFound", "NotYetRead"
+RULE_WITHOUT_HOST, NOT_SUPPORTED, DUPLICATE_PATH, SERVED_BY_ROUTE = (
+    "NoHost", "NotSupported", "DuplicatePath", "ServedByRoute")
+INVALID_INGRESS, INVALID_INGRESS_ROUTE, ORPHANED = "InvalidIngress", "InvalidIngressRoute", "Orphaned"
 SERVER_MISSING, SERVER_DISABLED = "VirtualServerMissing", "VirtualServerDisabled"
 ADDRESS_DISABLED = "VirtualAddressDisabled"
 NODE_DISABLED, NO_MEMBER_UP, MONITOR_MISSING, NOT_A_BIGIP = (
@@ -113,6 +116,20 @@ CATALOGUE: Mapping[str, Meaning] = {
                               "correct the namespace or the name, or create the object"),
     NOT_YET_READ: Meaning("the object is newer than the lists of the cluster that were read", _L, _R,
                           "run the command again; a running router serves the object within seconds"),
+    # Ingresses and IngressRoutes.
+    RULE_WITHOUT_HOST: Meaning("a rule of the Ingress, or its default backend, has no host and is not served",
+                               _L, _T, "give the rule a host"),
+    NOT_SUPPORTED: Meaning("a part of the Ingress asks for what the BIG-IP cannot do, and is not served",
+                           _L, _T, "change what the message names"),
+    DUPLICATE_PATH: Meaning("an earlier path of the Ingress is the same", _N, _T, "remove one of them"),
+    SERVED_BY_ROUTE: Meaning("a Route that OpenShift has made of the Ingress serves it", _N, _T, "nothing"),
+    INVALID_INGRESS: Meaning("a field of the Ingress is wrong", _L, _T,
+                             "correct the field that the message names"),
+    INVALID_INGRESS_ROUTE: Meaning("the IngressRoute, or one that it delegates to, is invalid", _L, _T,
+                                   "correct what the message names; `f5router explain ingressroute` shows "
+                                   "the tree"),
+    ORPHANED: Meaning("no root IngressRoute delegates to the IngressRoute", _L, _T,
+                      "delegate to it from a root, or make it one with spec.virtualhost"),
     # The BIG-IP.
     SERVER_MISSING: Meaning("the virtual server is not there", _L, _B,
                             "create it, or name another with --f5-http-vserver and --f5-https-vserver"),
@@ -319,6 +336,12 @@ def finding(link: Link, code: str, text: str, *, at: str = "", effect: Effect | 
 def named(findings: Iterable[Finding]) -> str:
     """Return findings in one line, each with its code, as health checks and logs have them; "" for none."""
     return "; ".join(f"{each.code}: {each.text}" for each in findings)
+
+
+def worst(findings: Iterable[Finding]) -> Finding | None:
+    """Return the first finding that loses requests, else the first of all; None if there is none."""
+    listed = list(findings)
+    return next((each for each in listed if each.loses), next(iter(listed), None))
 
 
 def loses(findings: Iterable[Finding]) -> bool:

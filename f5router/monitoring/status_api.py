@@ -21,6 +21,7 @@ from importlib import resources
 from typing import Any, Protocol
 from urllib.parse import unquote
 
+from f5router.model import findings
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.monitoring.connections import Listeners
@@ -198,7 +199,7 @@ def _row(view: RouteView) -> dict[str, object]:
         "status": view.status.value, "reason": view.reason, "since": view.since,
         "services": [service.name for service in view.services],
         "members": len(members), "warnings": len(view.warnings),
-        "problem": plain(chain.worst(view)), "is_served": view.is_served,
+        "problem": plain(findings.worst(view.problems)), "is_served": view.is_served,
         "certificate_expires": certificate.not_after if certificate else "",
         "certificate_days_left": certificate.days_left if certificate else None,
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from f5router.model.cluster import Key
 from f5router.model.ingress import IngressRoute, RouteEntry, TCPProxy
+from f5router.model.texts import number_of
 from f5router.sources.contour_entries import CheckedEntry, quoted
 from f5router.sources.delegation_walk import PROXY, Graph, Visit
 from f5router.sources.ingress_routes import IngressRoutes
@@ -27,7 +28,8 @@ def explain(source: IngressRoutes, key: Key) -> list[str]:
                 return [*lines, f"... more than {MOST_LINES} lines"]
             lines.append(line)
     if not roots:
-        lines += ["", f"No root delegates to it. It has {len(source.objects[key].routes)} routes:"]
+        lines += ["", "No root delegates to it. It has "
+                  f"{number_of(len(source.objects[key].routes), 'route')}:"]
         lines += [f"  {_own(entry)}" for entry in source.objects[key].routes]
     return lines
 

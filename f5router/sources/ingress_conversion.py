@@ -14,6 +14,11 @@ from f5router.admission.foreign import translation
 from f5router.admission.foreign.translation import Translation
 from f5router.model import hostnames, names
 from f5router.model.cluster import TLS_CRT, Key, Origin, PathMatch, PodAuthority, Route, Service
+from f5router.model.findings import DUPLICATE_PATH as DUPLICATE
+from f5router.model.findings import INVALID_INGRESS as INVALID
+from f5router.model.findings import NOT_SUPPORTED as UNSUPPORTED
+from f5router.model.findings import RULE_WITHOUT_HOST as NO_HOST
+from f5router.model.findings import SERVED_BY_ROUTE as OWNED
 from f5router.model.hostnames import quote
 from f5router.model.ingress import (
     DESTINATION_CA,
@@ -26,6 +31,8 @@ from f5router.model.ingress import (
 from f5router.model.texts import (
     OPTION_WITHOUT_EFFECT,
     PATH_IS_TEXT,
+    PORT_NOT_FOUND,
+    SERVICE_NOT_FOUND,
     TRANSLATED,
     UNSUPPORTED_ANNOTATION,
     UNUSED_ANNOTATION,
@@ -62,14 +69,6 @@ def foreign_warnings(translation: Translation, encrypted: Mapping[str, str]) -> 
 
 
 KIND = "Ingress"
-
-NO_HOST = "NoHost"
-NO_SERVICE = "ServiceNotFound"
-NO_PORT = "ServicePortNotFound"
-UNSUPPORTED = "NotSupported"
-DUPLICATE = "DuplicatePath"
-INVALID = "InvalidIngress"
-OWNED = "ServedByRoute"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
 REDIRECT = 302
@@ -275,7 +274,7 @@ class _Conversion:
         name = f"{field}.service"
         service = self._services.get(Key(self._ingress.key.namespace, backend.service))
         if service is None:
-            self._problem(NO_SERVICE, f"{name}: Service {quote(backend.service)} does not exist")
+            self._problem(SERVICE_NOT_FOUND, f"{name}: Service {quote(backend.service)} does not exist")
             return None
         for port in service.ports:
             wanted = (port.name == backend.port_name if backend.port_name
@@ -283,7 +282,8 @@ class _Conversion:
             if wanted and port.protocol == "TCP":
                 return port.name
         shown = quote(backend.port_name) if backend.port_name else backend.port_number
-        self._problem(NO_PORT, f"{name}.port: Service {quote(backend.service)} has no TCP port {shown}")
+        self._problem(PORT_NOT_FOUND, (
+            f"{name}.port: Service {quote(backend.service)} has no TCP port {shown}"))
         return None
 
     def _pod_authority(self, service: str) -> PodAuthority | None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from f5router.model import names
 from f5router.model.cluster import Key, Route, Secret, Service
 from f5router.model.delta import Delta
+from f5router.model.findings import INVALID_INGRESS_ROUTE
 from f5router.model.ingress import CertificateDelegation, IngressRoute
 from f5router.model.texts import WARNING, Problem
 from f5router.sources import contour_entries, delegation_graph
@@ -21,7 +22,6 @@ from f5router.sources.settings import IngressRoutePolicy
 
 _T = TypeVar("_T")
 
-REASON = "InvalidIngressRoute"
 
 _Place = tuple[str, str]
 """The namespace that roots compete in, "" for all of them, and their host."""
@@ -112,10 +112,15 @@ class IngressRoutes:
             texts += graph.warnings.get(key, ())
         return tuple(dict.fromkeys(texts))
 
+    def own(self) -> Collection[Key]:
+        """Return the IngressRoutes of this router's class."""
+        return self.objects.keys()
+
     def condition(self, key: Key) -> tuple[Problem, ...]:
         """Return why an IngressRoute, or a part of it, is not served, and what has no effect in it."""
-        status = self.status(key)
-        invalid = (Problem(REASON, status.description),) if status and status.current == INVALID else ()
+        status, invalid = self.status(key), list[Problem]()
+        if status is not None and status.current == INVALID:
+            invalid.append(Problem(INVALID_INGRESS_ROUTE, status.description))
         return (*invalid, *(Problem(WARNING, text) for text in self.warnings(key)))
 
     def routes_of(self, key: Key) -> Collection[Key]:

@@ -91,6 +91,10 @@ class Ingresses:
         changed, self._changed = self._changed, set()
         return changed
 
+    def own(self) -> Collection[Key]:
+        """Return the Ingresses of this router's class."""
+        return [key for key, ingress in self._ingresses.items() if self._classes.is_own(ingress)]
+
     def condition(self, key: Key) -> tuple[Problem, ...]:
         """Return why an Ingress, or parts of it, are not served."""
         return self._problems.get(key, ())

@@ -44,14 +44,9 @@ def steps(route: RouteView) -> list[Step]:
             for name, text, at, links in _parts(route)]
 
 
-def worst(route: RouteView) -> Finding | None:
-    """Return the first finding that loses requests, else the first of all; None if nothing is wrong."""
-    return next((each for each in route.problems if each.loses), next(iter(route.problems), None))
-
-
 def to_do(route: RouteView) -> str:
     """Return how to fix what is wrong; "" if nothing is."""
-    first = worst(route)
+    first = findings.worst(route.problems)
     if first is None:
         return ""
     how = first.to_do(namespace=route.namespace, name=route.name, host=route.host)

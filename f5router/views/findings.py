@@ -70,6 +70,12 @@ def of_route(shown: RouteView, warnings: Iterable[Problem], waits_for: str = "")
     return tuple(broken)
 
 
+def of_object(problems: Iterable[Problem], *, effect: Effect | None = None) -> tuple[Finding, ...]:
+    """Return why parts of an Ingress or IngressRoute become no Route. Args: effect: that of all of them."""
+    return tuple(finding(Link.ROUTE, problem.reason if problem.reason in CATALOGUE else findings.INVALID,
+                         problem.message, effect=effect) for problem in problems)
+
+
 def _of_admission(shown: RouteView, waits_for: str) -> Iterator[Finding]:
     text = f"{shown.reason}: {shown.message}"
     if shown.status in (Status.REJECTED, Status.DEVICE_REJECTED):
@@ -119,7 +125,7 @@ def _why(state: State, problem: str) -> str:
 
 
 def _of_pool(pool: PoolView, warnings: Sequence[Problem]) -> Iterator[Finding]:
-    usable = [member for member in pool.members if _takes_requests(member)]
+    usable = [member for member in pool.members if takes_requests(member)]
     if pool.state in (State.MISSING, State.REFUSED):
         code = findings.MEMBER_LEFT_OUT if pool.left_out else _code(pool.state, findings.POOL_NOT_IN_PLACE)
         yield finding(Link.POOL, code, f"{pool.path}: {_why(pool.state, pool.problem)}", at=pool.path,
@@ -134,7 +140,8 @@ def _of_pool(pool: PoolView, warnings: Sequence[Problem]) -> Iterator[Finding]:
                       effect=Effect.LOST if is_cut_off else None)
 
 
-def _takes_requests(member: MemberView) -> bool:
+def takes_requests(member: MemberView) -> bool:
+    """True for a member that is on the device, and neither disabled nor down as far as that is known."""
     return (member.state is not State.MISSING and member.session == "enabled"
             and member.health not in (DOWN, DISABLED))
 

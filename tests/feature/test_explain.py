@@ -61,7 +61,7 @@ def test_tree(kubeconfig):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["bank/bad"], "IngressRoute bank/bad: invalid: Service [none:8080] is invalid or missing"),
-    (["shop/lost"], "No root delegates to it. It has 1 routes:\n  \"/x\" -> web:8080"),
+    (["shop/lost"], "No root delegates to it. It has 1 route:\n  \"/x\" -> web:8080"),
     (["shop/other"], 'Secret "none" is invalid: Secret not found\n  no part of it is served'),
     (["shop/root", "--root-namespaces=bank"], "root IngressRoute cannot be defined in this namespace"),
     (["shop/root", "--ingressroute-class=f5"], "shop/root: it does not exist, or has another class"),

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import pytest
 
 from f5router.admission.annotations import READ
-from f5router.cli import explain_objects, look, terminal
+from f5router.cli import explain_objects, terminal
 from f5router.config.parsers import Address
 from f5router.kube.api import decode, documents
 from f5router.kube.api.fields import DecodeError
@@ -33,7 +33,7 @@ from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.plan import changes
 from f5router.plan.changes import Preview, RejectedRoute
-from f5router.views import chain, route_view
+from f5router.views import chain, listings, route_view
 from f5router.views.certificates import CertificateView, OptionView
 from tests import manifests
 from tests.feature.browser import chromium
@@ -148,7 +148,9 @@ def test_on_a_terminal(monkeypatch):
     """A line for each Route of `get`, whole ones for `explain`, and all of it can be printed."""
     given, stream = iter(texts(3 * MANY)), io.StringIO()
     monkeypatch.setattr("sys.stdout", stream)
-    terminal.show_table(*look.route_table([filled(given) for _ in range(ROWS)], wide=True))
+    headers = (*listings.ROUTES.shown, *listings.ROUTES.more)
+    terminal.TextTable(headers).show([
+        (*row.cells, *row.more) for row in (listings.route(filled(given)) for _ in range(ROWS))])
     listed = stream.getvalue().splitlines()
     assert len(listed) == ROWS + 1
     assert all(line.count(MARK) > 7 for line in listed[1:])

@@ -67,8 +67,6 @@ def explain(site, kind: str, name: str, **flags: str) -> str:
     ("ingress", "shop/site", {"labels": "shard=a"}, "metadata.labels: none: the label selector"),
     ("route", "shop/web", {"fields": "spec.host=b.com", "sources": "routes"},
      "the field selector --fields 'spec.host=b.com' leaves it out"),
-    ("route", "shop/web", {"namespace": "bank"},
-     "metadata.namespace: shop: the router serves only the namespace of --namespace, bank"),
     ("route", "shop/web", {"namespace_labels": "team=b"},
      "--namespace-labels 'team=b' leaves the namespace shop out: it has the labels "
      "kubernetes.io/metadata.name=shop, team=a"),
@@ -111,6 +109,12 @@ def test_names_that_are_nearly_right(site, kind, name, text):
 def test_an_ingress_that_is_selected_and_becomes_no_route(site):
     output = explain(site, "ingress", "shop/empty")
     assert "spec: no rule or path of this Ingress can become a Route" in output
+
+
+def test_a_router_of_another_namespace(site, monkeypatch):
+    monkeypatch.setenv("ROUTER_NAMESPACE", "bank")
+    text = "metadata.namespace: shop: the router serves only the namespace of --namespace, bank"
+    assert text in explain(site, "route", "shop/web")
 
 
 def test_ingress_classes_that_may_not_be_read(site):

@@ -32,7 +32,7 @@ def test_every_option_is_in_it(pages):
 
 
 def test_arguments_are_in_the_synopsis_alone(pages):
-    assert pages["f5router-explain-route.1"].count("NAMESPACE/NAME") == 1
+    assert pages["f5router-explain-route.1"].count("NAMESPACE/]NAME") == 1
 
 
 def test_no_line_is_a_command_by_mistake(pages):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import build_device
-from f5router.cli import terminal
+from f5router.cli import invocation, terminal
 from f5router.cli.doctor import cluster, fixes, report, running, service, units
 from f5router.cli.doctor.report import FAILURE, Check, failure, ok, warning
 from f5router.cli.survey import Survey
@@ -32,7 +32,7 @@ def doctor(flags: Mapping[str, str | None], environ: Mapping[str, str], *, outpu
     except ConfigError as exc:
         checks = _wrong(exc)
     else:
-        terminal.quieten(config)
+        invocation.quieten(config)
         with ExitStack() as stack:
             checks = [*_settings(config), *_all(config, stack, refused_s, timing, now)]
     if output == "json":

@@ -23,6 +23,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote
@@ -176,6 +177,21 @@ def object_names(connection: Connection, source: Source, namespace: str) -> list
                          accept=METADATA_LIST).values()
     return [fields.text(fields.mapping(fields.mapping(obj).get("metadata")).get("name"))
             for obj in islice(objects, MOST_NAMES + 1)]
+
+
+def labelled(connection: Connection, source: Source, namespace: str, selector: str) -> set[Key]:
+    """Return the objects of a kind that a label selector chooses, as the API server applies it.
+
+    Args: namespace: "" for all.
+    Raises: KubeError.
+    """
+    objects = Collection(connection, source.path(namespace or None), {"labelSelector": selector},
+                         accept=METADATA_LIST).values()
+    keys = set()
+    for obj in objects:
+        with suppress(fields.DecodeError):  # its name is impossible: the router leaves it out, too
+            keys.add(fields.key(obj))
+    return keys
 
 
 def ingress_classes(connection: Connection) -> dict[Key, IngressClass]:

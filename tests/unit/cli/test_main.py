@@ -368,7 +368,7 @@ def test_help_of_groups(f5router, group):
 
 def test_arguments_are_no_options(f5router):
     """They are in the line of usage."""
-    assert f5router("explain", "route", "--help").output.count("NAMESPACE/NAME") == 1
+    assert f5router("explain", "route", "--help").output.count("[NAMESPACE/]NAME") == 1
 
 
 def test_help_needs_no_settings(f5router):
@@ -430,8 +430,8 @@ def test_controller_is_imported_late():
 @pytest.mark.parametrize("name", ["f5router.cli.explain", "f5router.cli.nothing"])
 def test_garbage_is_collected_once_a_command_is_loaded(name):
     """Also where that fails; the modules themselves are no garbage."""
-    code = ("import contextlib, gc, sys; from f5router.cli import main\n"
-            f"with contextlib.suppress(ImportError): main._loaded({name!r})\n"
+    code = ("import contextlib, gc, sys; from f5router.cli import invocation\n"
+            f"with contextlib.suppress(ImportError): invocation.loaded({name!r})\n"
             "sys.exit(not gc.isenabled() or gc.get_freeze_count() < 10_000\n"
             "         or gc.get_threshold()[0] < 10_000)")
     assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0

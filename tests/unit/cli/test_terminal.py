@@ -63,15 +63,33 @@ def test_lines_are_whole_in_a_pipe(shown):
     assert shown(lambda: terminal.show(LINE), tty=False) == f"{LINE.plain}\n"
 
 
-def table(width: int):
-    return lambda: terminal.show_table(("A", "B"), [[Text("x", "green"), Text("y" * width)]])
+def table(width: int, *elastic: tuple[str, ...]):
+    """Print a table of two rows, and later a third one."""
+    def show() -> None:
+        table = terminal.TextTable(("A", "B", "WHY"), elastic)
+        table.show([(Text("x", "green"), Text("y" * width), Text("Cause")),
+                    (Text("xx"), Text("y"), Text("-"))])
+        table.show([(Text("x"), Text("z" * (width + 2)), Text("-"))])
+
+    return show
 
 
-def test_a_table_that_does_not_fit_is_plain(shown):
-    """Each line is whole: a terminal that is made wider shows it right."""
-    assert "\x1b[32mx" in shown(table(10), tty=True)
-    for tty in (True, False):
-        assert shown(table(100), tty=tty) == f"A  B\nx  {'y' * 100}\n"
+def test_a_table_fits_a_terminal(shown):
+    """Columns are cut that may be; in a pipe, and without such columns, every cell is whole."""
+    lines = shown(table(60, ("B",)), tty=True, NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert lines.splitlines() == [
+        f"A   {'B':29}  WHY", f"x   {'y' * 28}…  Cause", f"xx  {'y':29}  -", f"x   {'z' * 28}…  -"]
+    for tty, elastic in ((False, [("B",)]), (True, [])):
+        assert f"{'y' * 60}  Cause" in shown(table(60, *elastic), tty=tty, NO_COLOR="1")
+    assert "\x1b[32mx" in shown(table(5), tty=True)
+    assert shown(table(5), tty=False).splitlines() == [
+        "A   B      WHY", "x   yyyyy  Cause", "xx  y      -", "x   zzzzzzz  -"]
+
+
+def test_groups_of_columns_are_cut_in_their_order(shown):
+    """Nothing is narrower than 10 columns; then lines are longer than the terminal."""
+    lines = shown(table(60, ("WHY",), ("B",)), tty=True, COLUMNS="20", NO_COLOR="1").splitlines()
+    assert lines[1].startswith(f"x   {'y' * 9}…  Cause")
 
 
 def test_markup_of_others_is_text(shown):
