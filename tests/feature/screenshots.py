@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.feature.browser import PHONE, chromium
-from tests.feature.status_site import LOGIN, StatusSite
+from tests.feature.status_site import LOGIN, TROUBLE, StatusSite
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 DESK = (1180, 660)
@@ -33,7 +33,7 @@ def main() -> None:
             browser.open(f"{site.url}#/{address}")
             browser.wait_text(text)
             browser.wait_text("Live", "#live")
-            browser.wait_text("all checks pass", "#summary")
+            browser.wait_text(TROUBLE, "#summary")
             browser.picture(IMAGES / f"{name}.png")
 
 

@@ -16,6 +16,8 @@ from tests.waiting import DEADLINE_S, until
 LOGIN = ("operator", "correct horse")
 MANY = 60
 """Plain Routes besides those with something special about them."""
+TROUBLE = "Route shop/old"
+"""In the header: the only check that does not pass is about the certificate of this Route."""
 
 
 def routes() -> list[dict]:
