@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from f5router.app.device_watch import DeviceWatch
+from f5router.app.route_troubles import RouteTroubles
 from f5router.app.server_watch import ServerWatch
 from f5router.app.settling import Settling
 from f5router.kube.api.counts import Outages
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 CODES = (
     findings.SERVER_MISSING, findings.SERVER_DISABLED, findings.BIGIP_SILENT, findings.NOT_SAVED,
     findings.API_UNREACHABLE, findings.API_ERRORS, findings.KIND_NOT_READABLE, SECRET_NOT_READ,
+    findings.ROUTES_WITHOUT_PODS, findings.REJECTIONS_RISE,
     findings.TOKEN_LIMIT, findings.LOGIN_REFUSED, findings.NODE_DISABLED, findings.LICENCE_EXPIRED,
     findings.LICENCE_ENDS, findings.CLOCK_DIFFERS, CERTIFICATE_EXPIRED, findings.CERTIFICATE_ENDS)
 """All codes that there may be."""
@@ -36,6 +38,7 @@ SUBJECTS = {
     "licence": "licence of the BIG-IP",
     "clocks": "clocks differ",
     "certificates": "certificates end",
+    "routes": "many Routes are not served",
 }
 """Messages of the log by check; other checks have a log of their own."""
 
@@ -67,11 +70,12 @@ class Incidents:
 
     def __init__(self, reconciler: Reconciler, settling: Settling, servers: ServerWatch, device: DeviceWatch,
                  *, api_clock: ClockOffset, cluster: ClusterWatcher, outages: Outages,
-                 wall: Callable[[], float] = time.time):
+                 clock: Callable[[], float], wall: Callable[[], float] = time.time):
         """Args:
         api_clock: of the API server.
         wall: seconds since the epoch.
         """
+        self.routes = RouteTroubles(reconciler.engine, clock)
         self._engine, self._units = reconciler.engine, reconciler.device.pair.units
         self._settling, self._servers, self._device = settling, servers, device
         self._api_clock, self._cluster, self._outages, self._wall = api_clock, cluster, outages, wall
@@ -92,6 +96,7 @@ class Incidents:
             "ltm-nodes": self._device.nodes(),
             "licence": _known(licence),
             "clocks": incidents.of_clocks(offsets),
+            "routes": self.routes.findings(),
             "certificates": incidents.of_certificates(
                 [*self._engine.routes().items()], ends, datetime.fromtimestamp(self._wall(), UTC)),
         }
@@ -109,8 +114,15 @@ class Incidents:
             counts[SECRET_NOT_READ if kind == SECRETS else findings.KIND_NOT_READABLE] += count
         return counts
 
-    def look(self, *, leads: bool) -> None:
-        """Begin to look at the BIG-IP, and log what was found so far. Args: leads: False for a follower."""
+    def look(self, *, leads: bool, rejected: int | None) -> None:
+        """Begin to look at the BIG-IP, and log what was found so far.
+
+        Args:
+            leads: False for a follower.
+            rejected: number of Routes that are rejected; None before the first load has ended.
+        """
+        if rejected is not None:
+            self.routes.record_rejections(rejected)
         for watch in (self._servers, self._device):
             if leads:
                 watch.look()

@@ -73,7 +73,7 @@ def build_controller(
     incidents = Incidents(
         reconciler, settling, servers, DeviceWatch(device, periods=timing.device, clock=clock),
         api_clock=connection.clock_offset,
-        cluster=cluster, outages=connection.outages)
+        cluster=cluster, outages=connection.outages, clock=clock)
     controller = Controller(
         config, cluster, reconciler, signal,
         build_monitor(config, cluster, reconciler, statuses, events, settling, servers, incidents,

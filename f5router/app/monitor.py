@@ -78,7 +78,12 @@ class Monitor:
     def record(self, report: Report) -> None:
         """Record what has settled."""
         self.metrics.record(report, self._reconciler.engine.routes())
+        self.incidents.routes.record(report.warnings)
         self.history.record(report, self._reconciler.engine.routes())
+
+    def rejected(self) -> int | None:
+        """Return the number of Routes that are rejected; None before the first load has ended."""
+        return self.metrics.rejected() if self.health.is_loaded else None
 
     def _calls(self) -> int:
         """Return the number of REST calls since the start that passes have a part in."""

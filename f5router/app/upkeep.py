@@ -76,7 +76,7 @@ class Upkeep:
     def _look_at_incidents(self) -> None:
         """Look at what may go wrong with the installation, and do so again after a while."""
         self._timers.at(self._clock() + self._timing.servers_s, "incidents", self._look_at_incidents)
-        self._monitor.incidents.look(leads=self._leads())
+        self._monitor.incidents.look(leads=self._leads(), rejected=self._monitor.rejected())
 
     def _read_files(self) -> None:
         """Read the administrator's files again."""

@@ -79,6 +79,7 @@ TOKEN_LIMIT, LOGIN_REFUSED = "TokenLimitReached", "LoginRefused"
 LICENCE_EXPIRED, LICENCE_ENDS = "LicenceExpired", "LicenceEndsSoon"
 API_UNREACHABLE, API_ERRORS = "APIServerUnreachable", "APIServerErrors"
 KIND_NOT_READABLE = "KindNotReadable"
+ROUTES_WITHOUT_PODS, REJECTIONS_RISE = "RoutesWithoutPods", "RejectionsRise"
 CLOCK_DIFFERS, CERTIFICATE_ENDS = "ClockDiffers", "CertificateEndsSoon"
 RULE_NOT_IN_PLACE, POOL_NOT_IN_PLACE, OBJECT_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE = (
     "RuleNotInPlace", "PoolNotInPlace", "ObjectNotInPlace", "MemberNotInPlace")
@@ -189,6 +190,11 @@ CATALOGUE: Mapping[str, Meaning] = {
                         "check the API server and its storage", "kubectl get --raw /readyz?verbose"),
     KIND_NOT_READABLE: Meaning("the router may not read a kind of the cluster, or it is not served; what was "
                                "read stays", _N, _C, "grant the right that the message names"),
+    ROUTES_WITHOUT_PODS: Meaning("Routes have no pod that takes requests; the code behind each name is the "
+                                 "cause", _L, _T, "see their causes", "f5router get routes -A"),
+    REJECTIONS_RISE: Meaning("more Routes are rejected than at some time within the last hour", _L, _C,
+                             "see why; correct a setting or a certificate of the router that has changed",
+                             "f5router get routes -A"),
     CERTIFICATE_ENDS: Meaning("certificates end within a week", _N, _T, "renew them; see where each is",
                               "f5router get routes -o wide"),
     RULE_NOT_IN_PLACE: Meaning("a rule that leads the requests is not on the BIG-IP as it should be", _L, _R,

@@ -101,7 +101,7 @@ class Health:
         self._unreached = "not reached yet"
         self.error: Exception | None = None
         """Error that cut the last pass short; None if the device has answered since."""
-        self._loaded = False
+        self.is_loaded = False
         self.follows = False
         """True while another replica leads."""
         self.warmed_up = False
@@ -113,7 +113,7 @@ class Health:
 
     def loaded(self) -> None:
         """Record that the first load is complete."""
-        self._loaded = True
+        self.is_loaded = True
 
     def is_reached(self) -> bool:
         """True if the device answered, and no pass has ended early since."""
@@ -132,7 +132,7 @@ class Health:
         """Return the checks of /readyz."""
         election = self._election()
         unread = "the BIG-IP has not been read" if self.follows and not self.warmed_up else ""
-        unloaded = "" if self._loaded or self.follows else "the first load is not complete"
+        unloaded = "" if self.is_loaded or self.follows else "the first load is not complete"
         return [
             CheckResult("process-running", "the router is stopping" if self.stopping() else ""),
             _check("cluster-listed", "; ".join(self._missing()), "; ".join(self._degraded())),

@@ -172,6 +172,10 @@ class Metrics:
             self._set_verdict(key, PENDING)
         self._forget(routes)
 
+    def rejected(self) -> int:
+        """Return the number of Routes that are not admitted."""
+        return self._counted.routes[REJECTED] + self._counted.routes[REFUSED]
+
     def cut_short(self, routes: Mapping[Key, object]) -> None:
         """Record a pass that ended early."""
         self._forget(routes)

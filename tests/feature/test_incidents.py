@@ -26,6 +26,8 @@ from f5router.model.findings import (
     CLOCK_DIFFERS,
     LICENCE_EXPIRED,
     NODE_DISABLED,
+    REJECTIONS_RISE,
+    ROUTES_WITHOUT_PODS,
     SERVER_DISABLED,
     SERVER_MISSING,
     TOKEN_LIMIT,
@@ -152,6 +154,10 @@ def set_clock(lab: Lab) -> None:
     lab.bigip.ahead_s = 3600
 
 
+def reject_routes(lab: Lab) -> None:
+    lab.apply(*(manifests.route(f"r{number}", host="a b") for number in range(5)))
+
+
 def take_rights_on_secrets(lab: Lab) -> None:
     lab.kube.forbid("secrets", verbs=("get", "list", "watch"))
 
@@ -194,6 +200,14 @@ INCIDENTS = {
     "LTM nodes forced offline": Incident(
         force_nodes_offline, "ltm-nodes", f"{NODE_DISABLED}: 2 LTM nodes of pool members",
         finding(NODE_DISABLED), 1, "LTM nodes of pool members are disabled", "F5RouterLTMNodesDisabled"),
+    "all pods of a Service gone": Incident(
+        lambda lab: lab.apply(*manifests.service("shop", "web")), "routes",
+        f"{ROUTES_WITHOUT_PODS}: 2 Routes have no pod that takes requests: shop/a (NoEndpoints), shop/c",
+        finding(ROUTES_WITHOUT_PODS), 1, "many Routes are not served", "F5RouterRoutesWithoutPods"),
+    "rejections that rise": Incident(
+        reject_routes, "routes", f"{REJECTIONS_RISE}: 5 Routes are rejected, 5 more",
+        finding(REJECTIONS_RISE), 1,
+        "many Routes are not served", "F5RouterRejectionsRise"),
     # The end of a licence that was read before is known to the day; another one within a minute.
     "a licence that has expired": Incident(
         end_licence, "licence", f"{LICENCE_EXPIRED}: the licence of the BIG-IP ended on 2026-01-31",

@@ -97,6 +97,8 @@ def test_each_alert_has_its_entry():
     ({'f5router_findings{code="LicenceEndsSoon"}': f"1{HOUR}"}, {"F5RouterLicenceEndsSoon"}),
     ({'f5router_findings{code="ClockDiffers"}': f"1{HOUR}"}, {"F5RouterClocksDiffer"}),
     ({'f5router_findings{code="LTMNodeDisabled"}': f"1{HOUR}"}, {"F5RouterLTMNodesDisabled"}),
+    ({'f5router_findings{code="RoutesWithoutPods"}': f"1{HOUR}"}, {"F5RouterRoutesWithoutPods"}),
+    ({'f5router_findings{code="RejectionsRise"}': f"1{HOUR}"}, {"F5RouterRejectionsRise"}),
     ({'f5router_findings{code="APIServerErrors"}': f"1{HOUR}"}, {"F5RouterAPIServerUnusable"}),
     ({'f5router_unreadable{kind="routes"}': f"1{HOUR}"}, {"F5RouterKindsNotReadable"}),
     ({'f5router_unreadable{kind="secrets"}': f"1{HOUR}"}, {"F5RouterSecretsNotReadable"}),
