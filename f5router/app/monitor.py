@@ -19,7 +19,7 @@ from f5router.model.ltm import Pool
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.health import Health, Heartbeat
 from f5router.monitoring.metrics import Metrics
-from f5router.monitoring.statistics import StatisticsReader
+from f5router.monitoring.statistics import Statistics, StatisticsReader
 from f5router.plan.change import AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
@@ -35,10 +35,12 @@ class Monitor:
     """Health and Metrics of one controller; only its thread calls its methods."""
 
     def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, incidents: Incidents, *,
-                 queues: Mapping[str, Callable[[], int]], clock: Callable[[], float] = time.monotonic):
-        """Args: queues: length of each queue by name."""
+                 queues: Mapping[str, Callable[[], int]],
+                 statistics: Callable[[], Statistics | None] = lambda: None,
+                 clock: Callable[[], float] = time.monotonic):
+        """Args: queues: length of each queue by name; statistics: the newest, from any thread."""
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
-        self.incidents = incidents
+        self.incidents, self.statistics = incidents, statistics
         self.history, self.queues = History(time.time), queues
         self._refused = self._calls_before = 0
         """Objects that the device refused in the rollout that goes on; REST calls before it."""
@@ -126,7 +128,8 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         watches=cluster.watch_counts,
         leader=(lambda: (campaign.leads(), campaign.transitions)) if campaign else lambda: None)
     metrics = Metrics(sources, most_pools=config.statistics_pools, most_members=config.statistics_members)
-    return Monitor(health, metrics, reconciler, incidents, queues=sources.queues)
+    return Monitor(health, metrics, reconciler, incidents, queues=sources.queues,
+                   statistics=statistics.newest)
 
 
 def _held(guard: DeleteGuard) -> str:

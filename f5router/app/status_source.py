@@ -10,40 +10,39 @@ import ipaddress
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import f5router
-from f5router.admission.admission import EvaluatedRoute
 from f5router.app.controller import Controller
+from f5router.app.route_list import FRESH_S, Input, RouteList
 from f5router.config.config import Config
 from f5router.icontrol import statistics
 from f5router.model.cluster import Key
+from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError
+from f5router.model.findings import SERVER_DISABLED, SERVER_MISSING
 from f5router.model.limits import Steps
 from f5router.monitoring.connections import Contexts, Listeners
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.views import nodes, routes, snapshots
 from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
-from f5router.views.records import ChangeView, Known, NodeRecord, RouteRecord
+from f5router.views.records import ChangeView, NodeRecord, RouteRecord
 from f5router.views.route_view import Health, RouteSummary, RouteView
 
 log = logging.getLogger(__name__)
 
 ANSWER_S = 5.0
 """Longest wait for the control loop."""
-FRESH_S = 2.0
-"""Age up to which a list of all Routes or Nodes is shown again while nothing is known to have changed."""
 HEALTH_S = 5.0
 """Age up to which the health of the members of a pool is shown again."""
 PATIENCE_S = 2.0
 """Longest wait for the BIG-IP to report it; what comes later is shown the next time."""
 MOST_POOLS = 100
 """Pools whose health is kept."""
-UNKNOWN = Known(None)
 
 
 @dataclass(slots=True)
@@ -90,30 +89,6 @@ class MemberHealth:
             self._turn.release()
 
 
-class _RouteList:
-    """The summaries of all Routes; one is made anew when its Route or verdict has changed. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made: dict[Key, tuple[EvaluatedRoute, Known, RouteSummary]] = {}
-        self._order: list[Key] = []
-
-    def update(self, known: Mapping[Key, Known],
-               evaluated: Mapping[Key, EvaluatedRoute]) -> tuple[RouteSummary, ...]:
-        """Return the summaries in the order of namespaces and names."""
-        with self._lock:
-            if evaluated.keys() != self._made.keys():
-                self._order = sorted(evaluated, key=lambda key: routes.place(evaluated[key].route))
-            before, self._made = self._made, {}
-            for key in self._order:
-                route, reported = evaluated[key], known.get(key, UNKNOWN)
-                old = before.get(key)
-                if old is None or old[0] is not route or old[1] is not reported:
-                    old = (route, reported, routes.summary(key, route, reported))
-                self._made[key] = old
-            return tuple(summary for _, _, summary in self._made.values())
-
-
 class StatusSource:
     """Answers for the status page. Thread-safe."""
 
@@ -125,7 +100,7 @@ class StatusSource:
         self._health = MemberHealth(
             lambda pool: statistics.read_health(device.client.for_reading(), pool), clock)
         self._kept: dict[str, _Kept] = {}
-        self._list = _RouteList()
+        self._list = RouteList(self._everything, clock=clock, wall=self._now)
 
     @property
     def revision(self) -> int:
@@ -134,15 +109,7 @@ class StatusSource:
 
     def summaries(self) -> tuple[RouteSummary, ...]:
         """Return all Routes in the order of their namespaces and names. Raises: Unanswered."""
-        value: tuple[RouteSummary, ...] = self._keep(
-            "routes", lambda: self._list.update(*self._ask(self._all)))
-        return value
-
-    def routes(self, keys: Collection[Key]) -> list[RouteView]:
-        """Return the views of a page of Routes, without health. Raises: Unanswered."""
-        taken: tuple[RouteRecord, ...] = self._ask(
-            lambda: snapshots.routes(self._controller.reconciler, keys, self._history.known))
-        return [routes.view(record, self._now()) for record in taken]
+        return self._list.get(self.revision)
 
     def route(self, key: Key) -> RouteView | None:
         """Return a Route with the health of its members and their Nodes. Raises: Unanswered."""
@@ -150,7 +117,7 @@ class StatusSource:
             lambda: snapshots.routes(self._controller.reconciler, [key], self._history.known))
         if not taken:
             return None
-        (record,) = taken
+        (record,) = map(self._with_servers, taken)
         health = self._health.of(record.pool.path) if record.pool is not None else {}
         return routes.view(record, self._now(), self._locator(), health)
 
@@ -184,11 +151,25 @@ class StatusSource:
             checks=tuple(CheckView(check.name, check.problem, check.note, check.warns)
                          for check in controller.monitor.health.ready()))
 
-    def _all(self) -> Steps[tuple[dict[Key, Known], dict[Key, Any]]]:
-        """Copy the records of all Routes, in two steps: references only."""
-        known = dict(self._history.known)
-        yield
-        return known, dict(self._controller.reconciler.engine.routes())
+    def _everything(self) -> Input:
+        """Collect what the list of all Routes is made of. Raises: Unanswered."""
+        reconciler, known = self._controller.reconciler, self._history.known
+        taken: tuple[RouteRecord, ...] = self._ask(
+            lambda: snapshots.routes(reconciler, list(reconciler.engine.routes()), known))
+        statistics = self._controller.monitor.statistics()
+        return Input(tuple(map(self._with_servers, taken)), self.nodes(),
+                     statistics.pools if statistics else {})
+
+    def _with_servers(self, record: RouteRecord) -> RouteRecord:
+        """Return a record with the state of the virtual servers at the last look at them."""
+        return replace(record, http=self._seen(record.http), https=self._seen(record.https))
+
+    def _seen(self, facts: VirtualFacts | None) -> VirtualFacts | None:
+        servers = self._controller.monitor.incidents.servers
+        if facts is None or facts.path not in servers.up():
+            return facts
+        codes = {trouble.code for trouble in servers.findings() if trouble.at == facts.path}
+        return replace(facts, exists=SERVER_MISSING not in codes, enabled=SERVER_DISABLED not in codes)
 
     def _ask(self, begin: Callable[[], Steps[Any]]) -> Any:
         return self._controller.inquiries.ask(begin, timeout_s=ANSWER_S)

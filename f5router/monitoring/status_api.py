@@ -15,24 +15,21 @@ has.
 import dataclasses
 import datetime
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any, Protocol
 from urllib.parse import unquote
 
-from f5router.model import findings
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
+from f5router.monitoring import selection
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Response
+from f5router.monitoring.selection import BadQuery, Query
 from f5router.views import chain
 from f5router.views.nodes import DeviceView, NodeView
 from f5router.views.records import ChangeView
-from f5router.views.route_view import RouteSummary, RouteView, Status
-
-MOST_PER_PAGE, PER_PAGE = 200, 50
-LONGEST_SEARCH = 253
+from f5router.views.route_view import RouteState, RouteSummary, RouteView, Status
 
 SECURITY = (
     ("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -48,8 +45,6 @@ FILES = {
     "page.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 }
 
-Query = Mapping[str, list[str]]
-
 
 class ViewSource(Protocol):
     """Source of the answers; any thread may ask. Each raises Unanswered."""
@@ -59,8 +54,6 @@ class ViewSource(Protocol):
 
     def summaries(self) -> Sequence[RouteSummary]: ...
 
-    def routes(self, keys: Collection[Key]) -> Sequence[RouteView]: ...
-
     def route(self, key: Key) -> RouteView | None: ...
 
     def nodes(self) -> Sequence[NodeView]: ...
@@ -68,10 +61,6 @@ class ViewSource(Protocol):
     def changes(self) -> Sequence[ChangeView]: ...
 
     def device(self) -> DeviceView: ...
-
-
-class BadQuery(ValueError):
-    """A parameter has no valid value; its text is the reason."""
 
 
 class StatusAPI:
@@ -120,36 +109,19 @@ class StatusAPI:
         return None
 
     def _routes(self, query: Query) -> object:
-        search, namespace = _text(query, "search").lower(), _text(query, "namespace")
-        status = _text(query, "status")
-        if status and status not in list(Status):
-            raise BadQuery(f"status must be one of {', '.join(Status)}")
-        only_warned = _text(query, "warned")
-        if only_warned not in ("", "true"):
-            raise BadQuery("warned must be true, or left out")
-        number, size = _pages(query)
-        matching = [route for route in self._source.summaries()
-                    if (not namespace or route.key.namespace == namespace) and search in route.text]
-        counts = Counter(route.status for route in matching)
-        chosen = [route for route in matching if (not status or route.status == status)
-                  and (route.is_warned or not only_warned)]
-        page = _page(chosen, number, size)
-        views = {(view.namespace, view.id): view
-                 for view in self._source.routes([route.key for route in page])}
+        listed = selection.choose(self._source.summaries(), query)
         return {
-            "total": len(chosen), "page": number, "per_page": size,
-            "counts": {each.value: counts[each] for each in Status},
-            "warned": sum(route.is_warned for route in matching), "revision": self._source.revision,
-            "items": [_row(views[route.key]) for route in page if route.key in views],
+            "total": listed.total, "page": listed.page, "per_page": listed.per_page,
+            "counts": {each.value: listed.statuses[each] for each in Status},
+            "states": {each.value: listed.states[each] for each in RouteState},
+            "warned": listed.warned, "revision": self._source.revision,
+            "items": [_row(route) for route in listed.items],
         }
 
     def _nodes(self, query: Query) -> object:
-        search = _text(query, "search").lower()
-        number, size = _pages(query)
-        chosen = [node for node in self._source.nodes()
-                  if search in node.name.lower() or any(search in address for address in node.addresses)]
-        return {"total": len(chosen), "page": number, "per_page": size,
-                "items": [plain(node) for node in _page(chosen, number, size)]}
+        listed = selection.choose_nodes(self._source.nodes(), query)
+        return {"total": listed.total, "page": listed.page, "per_page": listed.per_page,
+                "items": [plain(node) for node in listed.items]}
 
     def _device(self) -> object:
         device = self._source.device()
@@ -157,51 +129,20 @@ class StatusAPI:
                 "queues": dict(device.queues), "requests": dict(device.requests)}
 
 
-# --- parameters --------------------------------------------------------------------------
-
-
-def _text(query: Query, name: str) -> str:
-    """Return a parameter, "" without one. Raises: BadQuery: it is too long."""
-    value = query.get(name, [""])[-1].strip()
-    if len(value) > LONGEST_SEARCH:
-        raise BadQuery(f"{name} must have at most {LONGEST_SEARCH} characters")
-    return value
-
-
-def _number(query: Query, name: str, default: int, most: int) -> int:
-    """Return a parameter from 1 to `most`. Raises: BadQuery."""
-    text = _text(query, name)
-    if not text:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
-        raise BadQuery(f"{name} must be a whole number from 1 to {most}")
-    return int(text)
-
-
-def _pages(query: Query) -> tuple[int, int]:
-    """Return number and size of the page. Raises: BadQuery."""
-    return _number(query, "page", 1, 10**8), _number(query, "per_page", PER_PAGE, MOST_PER_PAGE)
-
-
-def _page(items: list[Any], number: int, size: int) -> list[Any]:
-    return items[(number - 1) * size:number * size]
-
-
 # --- bodies ------------------------------------------------------------------------------
 
 
-def _row(view: RouteView) -> dict[str, object]:
+def _row(route: RouteSummary) -> dict[str, object]:
     """Return the line of a Route in a list."""
-    certificate, members = view.certificate, view.pool.members if view.pool else ()
     return {
-        "namespace": view.namespace, "id": view.id, "kind": view.kind, "name": view.name,
-        "host": view.host, "path": view.path, "termination": view.termination,
-        "status": view.status.value, "reason": view.reason, "since": view.since,
-        "services": [service.name for service in view.services],
-        "members": len(members), "warnings": len(view.warnings),
-        "problem": plain(findings.worst(view.problems)), "is_served": view.is_served,
-        "certificate_expires": certificate.not_after if certificate else "",
-        "certificate_days_left": certificate.days_left if certificate else None,
+        "namespace": route.key.namespace, "id": route.key.name, "kind": route.kind, "name": route.name,
+        "host": route.host, "path": route.path, "termination": route.termination,
+        "status": route.status.value, "state": route.state.value, "reason": route.reason,
+        "since": route.since, "services": list(route.services),
+        "members": route.members, "warnings": route.warnings,
+        "problem": plain(route.problem), "is_served": route.state in (RouteState.SERVED, RouteState.WARNED),
+        "certificate_expires": route.certificate_expires,
+        "certificate_days_left": route.certificate_days_left,
     }
 
 

@@ -132,6 +132,9 @@ def _of_pool(pool: PoolView, warnings: Sequence[Problem]) -> Iterator[Finding]:
                       effect=None if usable else Effect.LOST)
     elif not usable:
         yield from _of_empty(pool, warnings)
+    elif pool.active == 0:
+        yield finding(Link.POOL, findings.NO_MEMBER_UP, f"{pool.path}: the BIG-IP sends requests to none of "
+                      f"its {len(usable)} members: they are down, or disabled", at=pool.path)
     yield from _of_members(pool.members, is_lost=not usable)
     nodes = {member.node: member for member in pool.members if member.node_problem}
     is_cut_off = bool(usable) and not any(member.is_reached for member in usable)

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from f5router.model.cluster import Key
-from f5router.model.findings import Finding, loses
+from f5router.model.findings import (
+    DEVICE_REJECTED,
+    MEMBER_NOT_IN_PLACE,
+    POOL_NOT_IN_PLACE,
+    Finding,
+    Link,
+    loses,
+    worst,
+)
 from f5router.views.certificates import CertificateView, OptionView
 from f5router.views.requests import State
 
@@ -26,6 +34,25 @@ class Status(StrEnum):
     """For what is in it, or because another object holds its host."""
     DEVICE_REJECTED = "device_rejected"
     PENDING = "pending"
+
+
+class RouteState(StrEnum):
+    """Fate of the requests for a Route; the worst first, which is the order of a list."""
+
+    UNANSWERED = "unanswered"
+    """It is served, and no pod answers: no member takes requests, or the virtual server is disabled."""
+    FAILING = "failing"
+    """It is served, and requests are lost for another cause, as with an expired certificate."""
+    DEVICE_REJECTED = "device_rejected"
+    REJECTED = "rejected"
+    PENDING = "pending"
+    WARNED = "warned"
+    """Its requests are answered, and there are warnings."""
+    SERVED = "served"
+
+
+FAILED = (RouteState.UNANSWERED, RouteState.FAILING, RouteState.DEVICE_REJECTED, RouteState.REJECTED)
+"""States of Routes whose requests fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +119,8 @@ class PoolView:
     """True if the BIG-IP refuses some of its members alone."""
     health_problem: str = ""
     """Why the health of its members is not known; "" if it is, or nobody has asked."""
+    active: int | None = None
+    """Members that take connections, as the BIG-IP counts them; None if that is not known."""
     connections: int | None = None
     """Open connections to its members; None if nobody has asked the BIG-IP."""
     opened: int | None = None
@@ -175,21 +204,46 @@ class RouteView:
         """True if nothing is known to lose requests, and the Route is admitted."""
         return self.status is Status.ADMITTED and not loses(self.problems)
 
+    @property
+    def state(self) -> RouteState:
+        """Its status and its findings as one word."""
+        if self.status is not Status.ADMITTED:
+            return RouteState(self.status.value)
+        first = worst(self.problems)
+        if first is not None and first.loses:
+            return RouteState.UNANSWERED if _is_behind_rules(first) else RouteState.FAILING
+        return RouteState.WARNED if self.problems or self.warnings else RouteState.SERVED
+
+
+def _is_behind_rules(lost: Finding) -> bool:
+    """True if requests are lost although all that the router writes is in place."""
+    return (lost.link in (Link.VIRTUAL_SERVER, Link.POOL, Link.MEMBER, Link.NODE)
+            and lost.code not in (POOL_NOT_IN_PLACE, MEMBER_NOT_IN_PLACE, DEVICE_REJECTED))
+
 
 @dataclass(frozen=True, slots=True)
 class RouteSummary:
-    """A line of a list of all Routes, and what it is searched by."""
+    """A line of a list of all Routes, and what it is searched and sorted by."""
 
     key: Key
     kind: str
     name: str
     host: str
     path: str
-    service: str
     termination: str
     status: Status
+    state: RouteState
     reason: str
-    is_warned: bool
-    """True if there are warnings about it."""
+    since: str
+    """As that of RouteView."""
+    services: tuple[str, ...]
+    members: int
+    warnings: int
+    """Number of them."""
+    problem: Finding | None
+    """The worst finding."""
+    certificate_expires: str
+    """RFC 3339 in UTC; "" without a certificate of its own."""
+    certificate_days_left: int | None
     text: str
     """Text that a search looks in, in lower case."""

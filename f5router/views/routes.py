@@ -6,13 +6,12 @@
 import datetime
 from dataclasses import replace
 
-from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.condition import PENDING, Verdict
 from f5router.desired import pools
 from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import VirtualFacts
-from f5router.model.findings import DEVICE_REJECTED
+from f5router.model.findings import DEVICE_REJECTED, worst
 from f5router.model.ltm import (
     Pool,
     PoolMember,
@@ -22,7 +21,7 @@ from f5router.model.ltm import (
 from f5router.views import certificates, findings, requests
 from f5router.views.certificates import options_in_force
 from f5router.views.nodes import Locator, NodeView
-from f5router.views.records import Known, RouteRecord
+from f5router.views.records import RouteRecord
 from f5router.views.requests import NeededObject, State
 from f5router.views.route_view import (
     DISABLED,
@@ -50,19 +49,23 @@ def status_of(verdict: Verdict | None) -> Status:
     return Status.DEVICE_REJECTED if verdict.reason == DEVICE_REJECTED else Status.REJECTED
 
 
-def summary(key: Key, evaluated: EvaluatedRoute, known: Known) -> RouteSummary:
+def summary(shown: RouteView) -> RouteSummary:
     """Build the summary of a Route."""
-    (kind, name), route, host = _source(evaluated.route), evaluated.route, evaluated.host
-    verdict = known.verdict
-    reason = verdict.reason if verdict else ""
-    text = f"{key.namespace}/{name}\n{host}{route.path}\n{route.service}\n{kind}\n{reason}".lower()
-    return RouteSummary(key, kind, name, host, route.path, route.service, evaluated.termination,
-                        status_of(verdict), reason, known.is_warned, text)
+    problem, certificate = worst(shown.problems), shown.certificate
+    services = tuple(service.name for service in shown.services)
+    text = "\n".join((f"{shown.namespace}/{shown.name}", f"{shown.host}{shown.path}", *services, shown.kind,
+                      shown.reason, problem.code if problem else "")).lower()
+    return RouteSummary(
+        Key(shown.namespace, shown.id), shown.kind, shown.name, shown.host, shown.path, shown.termination,
+        shown.status, shown.state, shown.reason, shown.since, services,
+        len(shown.pool.members) if shown.pool else 0, len(shown.warnings), problem,
+        certificate.not_after if certificate else "", certificate.days_left if certificate else None, text)
 
 
 def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = None,
          health: Health | None = None, connections: Connections | None = None,
-         looked_up: tuple[RequestView, ...] = (), health_problem: str = "") -> RouteView:
+         looked_up: tuple[RequestView, ...] = (), health_problem: str = "",
+         active: int | None = None) -> RouteView:
     """Build the view of a Route.
 
     Args:
@@ -71,6 +74,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         connections: of its pool; None if they were not asked for.
         looked_up: requests for it; () if nobody asks.
         health_problem: why the health of its members is not known; "" if it is, or nobody asks.
+        active: members of its pool that take connections, as the BIG-IP counts them; None if nobody asks.
     """
     evaluated, known = record.evaluated, record.known
     route = evaluated.route
@@ -78,7 +82,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
     verdict = known.verdict or replace(PENDING, message=record.waits_for or "waiting for the BIG-IP")
     pool = _pool(record, locator or Locator(()), health or {})
     if pool is not None:
-        pool = replace(pool, health_problem=health_problem)
+        pool = replace(pool, health_problem=health_problem, active=active)
         if connections is not None:
             pool = replace(pool, connections=connections[0], opened=connections[1])
     shown = RouteView(

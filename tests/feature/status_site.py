@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import requests
@@ -54,7 +55,8 @@ class StatusSite:
                        *manifests.service("teams", "web", pods=("10.128.0.31",)), *routes())
         config = self.lab.config(listen_addr="127.0.0.1:0", stats_user=LOGIN[0], stats_password=LOGIN[1],
                                  **sdn.FLAGS, **flags)
-        self.controller = launch.build_controller(config, stack, timing=self.lab.timing)
+        self.controller = launch.build_controller(
+            config, stack, timing=replace(self.lab.timing, servers_s=0.5))
         stop = threading.Event()
         loop = threading.Thread(target=self.controller.run, args=(stop,))
         self.server = stack.enter_context(status_source.serve(config, self.controller, stop))

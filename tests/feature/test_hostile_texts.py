@@ -33,7 +33,7 @@ from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.plan import changes
 from f5router.plan.changes import Preview, RejectedRoute
-from f5router.views import chain, listings, route_view
+from f5router.views import chain, listings, route_view, routes
 from f5router.views.certificates import CertificateView, OptionView
 from tests import manifests
 from tests.feature.browser import chromium
@@ -193,12 +193,8 @@ class Hostile(Stub):
         given = whole(5 * MANY)
         self._views = [filled(given) for _ in range(ROWS)]
         self._details = [filled(given, MANY // DETAILS) for _ in range(DETAILS)]
-        self._routes = [dataclasses.replace(SUMMARY, key=Key(f"n{number}", view.id), text=view.name)
+        self._routes = [dataclasses.replace(routes.summary(view), key=Key(f"n{number}", view.id))
                         for number, view in enumerate(self._views)]
-
-    def routes(self, keys):
-        return [dataclasses.replace(self._views[int(key.namespace[1:])], namespace=key.namespace)
-                for key in keys]
 
     def route(self, key):
         return self._details[int(key.name)]
@@ -208,9 +204,6 @@ class Hostile(Stub):
 
 
 DETAILS = 20
-SUMMARY = route_view.RouteSummary(
-    Key("", ""), "Route", "a", "a.com", "/", "web", "", route_view.Status.PENDING, "", is_warned=False,
-    text="")
 FOREIGN = """
 return [...document.querySelectorAll('#view *')].map((each) => each.localName)
     .filter((name) => !arguments[0].includes(name))"""

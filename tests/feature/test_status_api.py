@@ -13,7 +13,7 @@ from tests.waiting import DEADLINE_S, until
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     with ExitStack() as stack:
-        yield StatusSite(stack, tmp_path_factory.mktemp("status"))
+        yield StatusSite(stack, tmp_path_factory.mktemp("status"), f5_statistics_interval="1s")
 
 
 def test_routes_in_pages(site):
@@ -21,7 +21,7 @@ def test_routes_in_pages(site):
     assert first["total"] == second["total"] == MANY + 7
     assert [len(page["items"]) for page in (first, second)] == [40, MANY + 7 - 40]
     names = [(item["namespace"], item["id"]) for page in (first, second) for item in page["items"]]
-    assert names == sorted(set(names))
+    assert len(set(names)) == MANY + 7
     assert site.json("routes", page=99)["items"] == []
 
 
@@ -31,7 +31,14 @@ def test_routes_by_search_status_and_namespace(site):
     rejected = site.json("routes", status="rejected")
     assert [(item["name"], item["reason"]) for item in rejected["items"]] == [("thief", "HostAlreadyClaimed")]
     warned = site.json("routes", warned="true")
-    assert [item["name"] for item in warned["items"]] == ["thief", "empty", "old", "wrong-name"]
+    assert [(item["name"], item["state"]) for item in warned["items"]] == [
+        ("empty", "unanswered"), ("old", "failing"), ("wrong-name", "failing"), ("thief", "rejected")]
+    assert [item["name"] for item in site.json("routes", per_page=4)["items"]] == [
+        "empty", "old", "wrong-name", "thief"], "trouble first"
+    assert site.json("routes", state="failed")["total"] == 4
+    assert site.json("routes")["states"] == {
+        "unanswered": 1, "failing": 2, "rejected": 1, "device_rejected": 0, "pending": 0, "warned": 0,
+        "served": MANY + 3}
     assert (warned["total"], warned["warned"], rejected["warned"]) == (4, 4, 4)
     assert rejected["counts"] == {
         "admitted": MANY + 6, "rejected": 1, "device_rejected": 0, "pending": 0}
@@ -41,7 +48,8 @@ def test_routes_by_search_status_and_namespace(site):
 
 @pytest.mark.parametrize("parameters", [
     {"page": "0"}, {"page": "x"}, {"per_page": "201"}, {"per_page": "-1"}, {"status": "good"},
-    {"search": "x" * 300}, {"page": "9" * 20}, {"warned": "yes"}, {"page": "\u0663"}])
+    {"search": "x" * 300}, {"page": "9" * 20}, {"warned": "yes"}, {"page": "\u0663"}, {"sort": "size"},
+    {"state": "odd"}])
 def test_wrong_parameters_have_a_reason(site, parameters):
     reply = site.get("api/v1/routes", params=parameters)
     assert reply.status_code == 400
@@ -66,6 +74,31 @@ def test_a_route_from_its_host_to_the_nodes(site):
     ("other/thief", "route")])
 def test_broken_routes_have_their_first_problem(site, name, link):
     assert site.json(f"routes/{name}")["problems"][0]["link"] == link
+
+
+def test_served_and_nothing_answers(site):
+    """An administrator forces the only pod's LTM node offline: its Routes are on top, and come back."""
+    def states(name: str) -> dict[str, str]:
+        return {item["id"]: item["state"] for item in site.json("routes", search=name)["items"]}
+
+    (node,) = (node["name"] for node in site.lab.bigip.get("ltm/node")["items"]
+               if node["address"] == "10.128.2.21")
+    path = f"ltm/node/~Common~{node}"
+    assert site.lab.bigip.request("PATCH", path, {}, {"session": "user-disabled", "state": "user-down"})
+    until(lambda: states("shop/api") == {"api": "unanswered"})
+    first = site.json("routes")["items"][0]
+    assert (first["id"], first["problem"]["code"]) == ("api", "NoMemberUp")
+    assert site.lab.bigip.request("PATCH", path, {}, {"session": "user-enabled", "state": "user-up"})
+    until(lambda: states("shop/api") == {"api": "served"})
+
+
+def test_a_virtual_server_that_somebody_disables(site):
+    path = "ltm/virtual/~Common~ose-vserver"
+    assert site.lab.bigip.request("PATCH", path, {}, {"disabled": True})
+    until(lambda: site.json("routes")["states"]["unanswered"] > MANY)
+    assert site.json("routes/teams/team-001")["problems"][0]["code"] == "VirtualServerDisabled"
+    assert site.lab.bigip.request("PATCH", path, {}, {"enabled": True})
+    until(lambda: site.json("routes")["states"]["unanswered"] == 1)
 
 
 def test_nodes_device_and_changes(site):

@@ -7,12 +7,13 @@ import pytest
 
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
+from f5router.model.findings import NO_MEMBERS, Link, finding
 from f5router.monitoring import connections
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages
 from f5router.monitoring.status_api import StatusAPI
 from f5router.views.records import ChangeView
-from f5router.views.route_view import RouteSummary, Status
+from f5router.views.route_view import RouteState, RouteSummary, Status
 from tests.hostile import TEXTS
 from tests.rows import rows
 
@@ -26,14 +27,12 @@ class Stub:
 
     def __init__(self, texts: list[str]):
         self._changes = tuple(ChangeView(0.0, (text,), False, (text,), 1, problem=text) for text in texts)
-        self._routes = [RouteSummary(Key(text, text), *[text] * 6, Status.PENDING, text, False, text)
-                        for text in texts]
+        self._routes = [RouteSummary(
+            Key(text, text), *[text] * 5, Status.PENDING, RouteState.PENDING, text, text, (text,), 1, 0,
+            finding(Link.POOL, NO_MEMBERS, text), text, 1, text) for text in texts]
 
     def summaries(self):
         return self._routes
-
-    def routes(self, keys):
-        return []
 
     def route(self, key):
         return None

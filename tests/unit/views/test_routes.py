@@ -11,7 +11,7 @@ from f5router.model.cluster import Key, Origin
 from f5router.model.errors import Refused
 from f5router.model.findings import Link
 from f5router.model.limits import finish
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Pool, Rule
 from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
@@ -20,7 +20,7 @@ from f5router.views import certificates, nodes, records, routes, snapshots
 from f5router.views.nodes import Locator
 from f5router.views.records import Known
 from f5router.views.requests import State
-from f5router.views.route_view import DOWN, UP, Status
+from f5router.views.route_view import DISABLED, DOWN, UP, RouteState, Status
 from tests import builders
 from tests.builders import Settings, endpoints, host_subnet, identity, node, route, service
 from tests.unit.views.bench import Bench
@@ -172,3 +172,31 @@ def test_addresses_are_found_in_their_networks():
     nodes_of = [locator.node_of(address) for address in (
         "10.1.0.9", "10.1.1.255", "10.1.2.0", "fd00::9", "fd01::", "192.168.1.2", "text", "0.0.0.0")]
     assert [each.name if each else "" for each in nodes_of] == ["n1", "n2", "", "n1", "", "n2", "", ""]
+
+
+@pytest.mark.parametrize(("given", "state"), [
+    pytest.param({}, RouteState.SERVED, id="all is well"),
+    pytest.param({"health": {("10.129.0.5", 8080): DOWN}}, RouteState.WARNED, id="one of two is down"),
+    pytest.param({"health": {("10.129.0.5", 8080): DOWN, ("10.129.0.6", 8080): DISABLED}},
+                 RouteState.UNANSWERED, id="one is down, the other disabled"),
+    pytest.param({"active": 0}, RouteState.UNANSWERED, id="none is active"),
+    pytest.param({"active": 1}, RouteState.SERVED, id="one is active"),
+    pytest.param({"server": {"enabled": False}}, RouteState.UNANSWERED, id="disabled virtual server"),
+    pytest.param({"server": {"exists": False}}, RouteState.UNANSWERED, id="no virtual server"),
+    pytest.param({"without": Rule.KIND}, RouteState.FAILING, id="a rule is missing"),
+    pytest.param({"without": Pool.KIND}, RouteState.FAILING, id="the pool is missing"),
+    pytest.param({"verdict": Verdict(False, "HostAlreadyClaimed", "x")}, RouteState.REJECTED, id="rejected"),
+    pytest.param({"verdict": Verdict(False, "DeviceRejected", "x")}, RouteState.DEVICE_REJECTED,
+                 id="refused"),
+    pytest.param({"verdict": Verdict(None, "DevicePending", "x")}, RouteState.PENDING, id="pending")])
+def test_the_state_of_a_route(given, state):
+    """Served, and nothing answers, is a state of its own: everything that the router writes is in place."""
+    bench = Bench(route("a"), *PODS)
+    bench.device.observed = {ref: obj for ref, obj in bench.device.observed.items()
+                             if ref.kind != given.get("without")}
+    record = snapshots.route(bench, A, Known(given.get("verdict", Verdict(True)), 0.0))
+    record = replace(record, http=replace(record.http, **given.get("server", {})))
+    shown = routes.view(record, NOW, health=given.get("health"), active=given.get("active"))
+    assert shown.state is state
+    assert routes.summary(shown).state is state
+    assert shown.is_served == (state in (RouteState.SERVED, RouteState.WARNED))
