@@ -1,6 +1,7 @@
 """Progress of what takes long after the start: the lists of the cluster, and the first load."""
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 
@@ -16,12 +17,12 @@ SYNC_S, REFUSED_S = 60.0, 5.0
 """How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
 
 
-def wait_synced(cluster: ClusterWatcher, timeout_s: float, *, refused_s: float,
+def wait_synced(cluster: ClusterWatcher, timeout_s: float, *, refused_s: float, silent_s: float = math.inf,
                 stop: threading.Event | None = None) -> bool:
     """Wait for the cluster's lists, and show it. Args: see ClusterWatcher.wait_synced."""
     with Progress.logged(log, "reading the cluster") as progress:
         return cluster.wait_synced(
-            timeout_s, refused_s=refused_s, stop=stop, look=lambda: progress.update(
+            timeout_s, refused_s=refused_s, silent_s=silent_s, stop=stop, look=lambda: progress.update(
                 lambda: Figures(fields={"missing": "; ".join(cluster.missing())})))
 
 

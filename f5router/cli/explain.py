@@ -79,7 +79,7 @@ def ingress_route(settings: ExplainConfig, follow: Callable[[Chooses], int] | No
                            delegations=_listed(connection, DELEGATIONS)))
         source.apply(Delta(secrets={key: _secret(connection, key) for key in _secrets(source, settings.key)}))
     except KubeError as exc:
-        print(printable(f"the cluster cannot be read: {exc}"))
+        print(printable(f"API server {connection.server} ({settings.kube.source}): {exc}"))
         return 1
     lines = explanation.explain(source, settings.key)
     if not lines:

@@ -66,9 +66,8 @@ def _read_device(survey: Survey) -> None:
     if problem := survey.read_addresses():
         log.warning(problem)
     if not survey.is_complete:
-        missing = () if survey.knows_cluster else survey.cluster.missing()
         device = () if survey.error is None else (f"BIG-IP {survey.config.bigip_names}: {survey.error}",)
-        raise Unreadable([*missing, *device])
+        raise Unreadable([*survey.unread_cluster(), *device])
     survey.plan()
 
 

@@ -53,7 +53,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
         problems += _status_problem(config, survey.connection, survey.cluster)
         problems += survey.cluster.unread_secrets()
     else:
-        problems += survey.cluster.missing()
+        problems += survey.unread_cluster()
     if survey.error is not None:
         problems.append(f"BIG-IP {config.bigip_names}: {survey.error}")
     reconciler, device = survey.reconciler, survey.device

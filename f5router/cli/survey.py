@@ -69,11 +69,23 @@ class Survey:
         """Why the BIG-IP could not be read; None if it could, or was not asked."""
 
     def read_cluster(self, refused_s: float = first_load.REFUSED_S) -> None:
-        """Wait for the cluster's lists. Args: refused_s: see ClusterWatcher.wait_synced."""
-        self.knows_cluster = first_load.wait_synced(self.cluster, first_load.SYNC_S, refused_s=refused_s)
+        """Wait for the cluster's lists.
+
+        Args: refused_s: how long the API server may refuse them, or give no reply.
+        """
+        self.knows_cluster = first_load.wait_synced(self.cluster, first_load.SYNC_S, refused_s=refused_s,
+                                                    silent_s=refused_s)
         if self.knows_cluster:
             self._known = self.cluster.drain()
             self.reconciler.apply(self._known)
+
+    def unread_cluster(self) -> tuple[str, ...]:
+        """Return why the cluster is not known: the API server does not answer, or a kind is not listed."""
+        if self.knows_cluster:
+            return ()
+        server = f"API server {self.connection.server} ({self.config.kube.source})"
+        outages = tuple(f"{server}: {each.code}: {each.text}" for each in self.connection.outages.findings())
+        return (*outages, *self.cluster.problems()) if outages else self.cluster.missing()
 
     def begin_again(self) -> None:
         """Forget the BIG-IP, and take the cluster as its watches show it now: then read_device is due."""

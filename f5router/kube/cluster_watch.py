@@ -137,19 +137,21 @@ class ClusterWatcher:
         """
         return self._synced.is_set()
 
-    def wait_synced(self, timeout_s: float, *, refused_s: float = math.inf,
+    def wait_synced(self, timeout_s: float, *, refused_s: float = math.inf, silent_s: float = math.inf,
                     stop: threading.Event | None = None, look: Callable[[], object] = lambda: None) -> bool:
         """Wait for synced(), at most timeout_s seconds; missing() then has the reasons.
 
         Args:
             refused_s: how long an awaited kind may be forbidden or not served: long enough for a
                 right that was granted a moment ago; after that only an administrator can help.
+            silent_s: how long the API server may give no reply, or errors.
             stop: ends the wait.
             look: called now and then while it waits.
         """
         end = time.monotonic() + timeout_s
         while not self._synced.wait(POLL_S):
-            given_up = time.monotonic() >= min(end, self._kinds.refused_since() + refused_s)
+            given_up = time.monotonic() >= min(end, self._kinds.refused_since() + refused_s,
+                                               self._connection.outages.since() + silent_s)
             if given_up or (stop is not None and stop.is_set()):
                 return self.synced()
             look()

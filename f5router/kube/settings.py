@@ -35,6 +35,16 @@ class KubeSettings:
     sdn: bool = True
     """True if openshift-sdn is expected, one of whose roles may then grant a missing right."""
 
+    @property
+    def source(self) -> str:
+        """Return where the address of the API server comes from, for messages."""
+        if self.master:
+            return "--master"
+        context = f", --context {self.context}" if self.context else ""
+        if self.kubeconfig:
+            return f"--config {self.kubeconfig}{context}"
+        return f"KUBECONFIG, the service account of the pod, or ~/.kube/config{context}"
+
 
 @dataclass(frozen=True, slots=True)
 class ElectionTiming:

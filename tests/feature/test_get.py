@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 import yaml
 
-from f5router.cli import get
+from f5router.cli import get, preflight
 from f5router.cli.get import ChosenObjects
 from tests import manifests
 from tests.feature.conftest import Lab
@@ -235,3 +235,17 @@ def test_watch_goes_on_when_the_device_answers_again(lab, capsys):
     stop.set()
     assert ends_elsewhere(thread.join)
     assert "".join(err).count("out of order") == 1
+
+
+def test_an_api_server_that_is_down(lab, capsys):
+    """Its address, where that comes from, and the error; each command ends with 1, soon."""
+    url = lab.kube.url
+    lab.kube.stop()
+    assert get.get(lab.config(), "routes", ChosenObjects(), output="table", refused_s=0.1) == 1
+    assert preflight.plan(lab.config(), output="table", refused_s=0.1) == 1
+    listed, _, planned = capsys.readouterr().out.partition("`f5router doctor` checks everything")
+    cause = f"API server {url} (--config {lab.kubeconfig}): APIServerUnreachable: GET /"
+    for printed in (listed, planned):
+        assert printed.count(cause) == 1
+        assert ": Connection refused" in printed
+        assert "not listed yet" not in printed

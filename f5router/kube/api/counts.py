@@ -5,6 +5,7 @@ debug.
 """
 
 import logging
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -45,6 +46,11 @@ class Outages:
             causes = {cause: self._texts[cause] for cause in self._since}
         return [finding(Link.CLUSTER, API_ERRORS if cause else API_UNREACHABLE, text, at=str(cause))
                 for cause, text in sorted(causes.items())]
+
+    def since(self) -> float:
+        """Return since when the API server is unusable for somebody; infinite if it is not."""
+        with self._lock:
+            return min(self._since.values(), default=math.inf)
 
     def answered(self, user: str) -> None:
         """Record that the API server answered a request, or refused it with a reason."""

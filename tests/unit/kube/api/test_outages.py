@@ -1,6 +1,7 @@
 """Outages: one message for a cause, whoever meets it and however often."""
 
 import logging
+import math
 
 import pytest
 
@@ -60,11 +61,12 @@ def test_messages_are_logged_without_the_lock(unlocked):
 
 def test_findings():
     """One for each cause, with its newest message."""
-    outages = Outages(lambda: 0.0)
-    assert outages.findings() == []
+    outages = Outages(lambda: 3.0)
+    assert (outages.findings(), outages.since()) == ([], math.inf)
     outages.failed("a", DOWN)
     outages.failed("b", KubeUnreachable("GET /c: reset"))
     outages.failed("c", BUSY)
+    assert outages.since() == 3.0
     assert [(each.code, each.text) for each in outages.findings()] == [
         ("APIServerUnreachable", "GET /c: reset"), ("APIServerErrors", "GET /b: 503 busy")]
     for user in "abc":
