@@ -7,9 +7,22 @@ import pytest
 import yaml
 
 from f5router.app.incidents import CODES
+from f5router.config.options import OPTIONS
+from f5router.model.clock_offset import MOST_S
+from f5router.model.findings import (
+    BIGIP_SILENT,
+    CERTIFICATE_ENDING,
+    CERTIFICATE_ENDS,
+    KIND_NOT_READABLE,
+    NOT_SAVED,
+    SERVER_DISABLED,
+    SERVER_MISSING,
+)
+from f5router.model.texts import CERTIFICATE_EXPIRED, SECRET_NOT_READ
 from tests.alerts import ALERTS, GROUPS, MINUTES, RULES, assert_fire, promtool
 from tests.project.scraped import page
 
+ROOT = ALERTS.parents[3]
 PAGE = ALERTS.parents[2] / "alerts.md"
 HOUR = f"x{MINUTES}"
 
@@ -68,6 +81,50 @@ def test_each_alert_has_its_entry():
     for name, rule in RULES.items():
         assert rule["annotations"]["runbook_url"] == f"docs/alerts.md#{name.lower()}"
         assert rule["labels"]["severity"] in ("critical", "warning")
+
+
+def test_the_page_names_what_there_is():
+    """Metrics, lines of /readyz, settings and messages of the log are those of the code."""
+    text = " ".join(PAGE.read_text().split())
+    code = "\n".join(path.read_text() for path in (ROOT / "f5router").rglob("*.py"))
+    served = set(re.findall(r"^(f5router_\w+)", page().decode(), re.MULTILINE))
+    served |= {name.removesuffix("_bucket") for name in served}
+    assert set(re.findall(r"f5router_\w+", text)) - served == set()
+    assert {name for name in re.findall(r"lines? `([a-z-]+)`", text) if f'"{name}"' not in code} == set()
+    flags = set(re.findall(r"--(f5-[\w-]+|max-[\w-]+|name)\b", text))
+    assert flags - OPTIONS.keys() == set()
+    messages = re.findall(r"[Ll]og (?:at level `\w+` )?has ((?:`[^`]+`[^`.]*)+)", text)
+    quoted = [each for group in messages for each in re.findall(r"`([^`]+)`", group)]
+    assert len(quoted) >= 5
+    assert {each for each in quoted if each != "debug" and f'"{each}' not in code} == set()
+
+
+def test_times_fit_the_defaults():
+    """The settings decide how soon a metric changes."""
+    assert "--f5-resync-interval (5m)" in ALERTS.read_text()
+    assert OPTIONS["f5-resync-interval"].default == "5m"
+    resync_s, stale_s = 300, 900
+    assert f"> {stale_s}" in RULES["F5RouterStale"]["expr"]
+    assert stale_s >= 2 * resync_s
+    assert f"{stale_s // 60} minutes" in RULES["F5RouterStale"]["annotations"]["summary"]
+    assert CERTIFICATE_ENDING.total_seconds() == 604800
+    assert "< 604800" in RULES["F5RouterCertificatesExpiring"]["expr"]
+    assert f"more than {MOST_S:.0f} s" in RULES["F5RouterClocksDiffer"]["annotations"]["summary"]
+
+
+def test_each_finding_has_an_alert():
+    """Or its own metric has."""
+    named = " ".join(rule["expr"] for rule in RULES.values())
+    by_metric = {SERVER_MISSING, SERVER_DISABLED, BIGIP_SILENT, NOT_SAVED, KIND_NOT_READABLE, SECRET_NOT_READ,
+                 CERTIFICATE_EXPIRED, CERTIFICATE_ENDS}
+    assert {code for code in CODES if code not in named} == by_metric
+
+
+def test_runbooks_are_a_setting():
+    """The address that stands for the page is the chart's default, and each link begins with it."""
+    default = yaml.safe_load((ROOT / "docs/helm/f5router/values.yaml").read_text())["runbooks"]
+    assert default == "docs/alerts.md"
+    assert {rule["annotations"]["runbook_url"].partition("#")[0] for rule in RULES.values()} == {default}
 
 
 @pytest.mark.parametrize(("changes", "fires"), [
