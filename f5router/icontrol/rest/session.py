@@ -9,18 +9,15 @@ User name and password may change while the router runs, on the device before or
 are tried with the next request; while the device refuses them, the last ones that it accepted are used.
 """
 
-import base64
-import html
 import json
 import logging
 import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
+from f5router.icontrol.rest.credentials import Basic, Token, spellings, token_life_s
 from f5router.icontrol.rest.transport import Transport, hide_token
 from f5router.icontrol.rest.wire import Reply
 from f5router.icontrol.settings import ClientSettings, Fixed, Login, Renewable
@@ -45,8 +42,6 @@ TOKENS = "/mgmt/shared/authz/tokens"
 JSON_HEADERS = {"Content-Type": "application/json"}
 """Exactly this: with a charset, or octet-stream from an upload, some versions answer 415."""
 
-DEFAULT_LIFE_S = 1200
-LONGEST_LIFE_S = 36000
 RENEW_BEFORE_S = 60
 REFUSED_S = 30
 """After a refused password nothing is sent for this long: repeated refusals lock the account."""
@@ -62,37 +57,6 @@ NO_RIGHT = "Authorization failed: user="
 _SPORADIC = "no user authentication header or token detected"
 _TOKEN_LIMIT = "maximum active login tokens"
 _TOKEN = re.compile(r"[A-Za-z0-9_.-]+")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Token:
-    """A login token."""
-
-    value: str = field(repr=False)
-    renew_at: float
-    """Second of the clock from which on it is replaced."""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers that authenticate a request."""
-        return {"X-F5-Auth-Token": self.value}
-
-
-@dataclass(frozen=True, slots=True)
-class Basic:
-    """User name and password with every request."""
-
-    login: Login
-
-    @property
-    def value(self) -> str:
-        """User name and password as they are sent."""
-        return base64.b64encode(f"{self.login.username}:{self.login.password}".encode()).decode()
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers that authenticate a request."""
-        return {"Authorization": f"Basic {self.value}"}
 
 
 class Session:
@@ -112,7 +76,7 @@ class Session:
         self._newest = self._logins.get()
         self._accepted: Login | None = None  # the last that the device accepted
         self._basic = Basic(self._newest)
-        self._secrets = _spellings(self._newest)
+        self._secrets = spellings(self._newest)
         self._by_token = self._wants_token
         self._token: Token | None = None
         self._dropped: Token | None = None
@@ -230,7 +194,7 @@ class Session:
         """Use another login from the next request on, whatever was refused before. Needs the lock."""
         if login == self._newest:
             return
-        self._secrets = _spellings(login, self._newest, self._accepted)
+        self._secrets = spellings(login, self._newest, self._accepted)
         for secret in self._secrets:
             hide(secret)
         self._newest, self._basic = login, Basic(login)
@@ -365,24 +329,6 @@ class Session:
             log.debug("BIG-IP token not deleted", extra={"error": str(exc)})
 
 
-def token_life_s(item: JSON) -> float:
-    """Return the lifetime of a token from the token object of a login's reply.
-
-    The device's clock may be wrong, so only the difference of its two times counts. If that is not possible
-    as a lifetime, "timeout" (seconds; string or number) counts, then 1200.
-    """
-    lives: tuple[Callable[[], float], ...] = (
-        lambda: (int(item["expirationMicros"]) - int(item["lastUpdateMicros"])) / 1e6,
-        lambda: float(item["timeout"]))
-    for life in lives:
-        try:
-            if 0 < (life_s := life()) <= LONGEST_LIFE_S:
-                return life_s
-        except (KeyError, TypeError, ValueError, OverflowError):
-            continue
-    return DEFAULT_LIFE_S
-
-
 def _no_such_worker(content: JSON) -> bool:
     """True if restjavad lacks the worker, as on 11.5; "not registered" is a later version at start."""
     stack = content.get("errorStack")
@@ -393,16 +339,3 @@ def _no_such_worker(content: JSON) -> bool:
 def _again(error: BigIPError) -> BigIPError:
     """Return an equal exception: one instance must not be raised in several threads."""
     return type(error)(error.method, error.path, error.text, status=error.status)
-
-
-def _spellings(*logins: Login | None) -> tuple[str, ...]:
-    """Return the passwords as a device may echo them, longest first.
-
-    That is plain, in JSON, in HTML, in a URL, and as basic authentication.
-    """
-    forms: set[str] = set()
-    for login in filter(None, logins):
-        password = login.password
-        escaped = (json.dumps(password)[1:-1], json.dumps(password, ensure_ascii=False)[1:-1])
-        forms |= {Basic(login).value, password, *escaped, html.escape(password), quote(password, safe="")}
-    return tuple(sorted((form for form in forms if form), key=len, reverse=True))

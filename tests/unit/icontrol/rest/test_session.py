@@ -10,8 +10,16 @@ import threading
 import pytest
 
 from f5router.icontrol.rest import session
-from f5router.icontrol.rest.session import token_life_s
-from f5router.model.errors import AuthFailed, LoginRefused, NotReady, Stopped, Unreachable, Unsupported
+from f5router.icontrol.rest.credentials import DEFAULT_LIFE_S, token_life_s
+from f5router.model.errors import (
+    AuthFailed,
+    LoginRefused,
+    NotReady,
+    Stopped,
+    TokenLimit,
+    Unreachable,
+    Unsupported,
+)
 from tests.unit.icontrol.scripted import PASSWORD, USER, Answer, connected, login
 
 LOGIN = "/mgmt/shared/authn/login"
@@ -229,11 +237,11 @@ def test_a_login_that_is_refused_for_another_reason(refusal):
                     clock.now += wait_s
                     with pytest.raises(AuthFailed) as caught:
                         client.get("ltm/pool")
-                    assert type(caught.value) is AuthFailed
+                        assert type(caught.value) is (TokenLimit if refusal is TOKEN_LIMIT else AuthFailed)
                 assert device.logins == before + 1
                 clock.now += 0.1
             client.get("ltm/pool")
-            clock.now += session.DEFAULT_LIFE_S
+            clock.now += DEFAULT_LIFE_S
 
 
 @pytest.mark.parametrize(("auth", "path", "refusal", "words"), [
