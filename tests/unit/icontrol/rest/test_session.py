@@ -237,7 +237,7 @@ def test_a_login_that_is_refused_for_another_reason(refusal):
                     clock.now += wait_s
                     with pytest.raises(AuthFailed) as caught:
                         client.get("ltm/pool")
-                        assert type(caught.value) is (TokenLimit if refusal is TOKEN_LIMIT else AuthFailed)
+                    assert type(caught.value) is (TokenLimit if refusal is TOKEN_LIMIT else AuthFailed)
                 assert device.logins == before + 1
                 clock.now += 0.1
             client.get("ltm/pool")
