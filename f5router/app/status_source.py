@@ -202,7 +202,7 @@ def serve(config: Config, controller: Controller, stop: threading.Event) -> Iter
         yield None
         return
     health, monitor = controller.monitor.health, controller.monitor
-    health.stopping = stop.is_set
+    health.stopping, health.loading = stop.is_set, controller.first_load.text
     source = StatusSource(controller)
     listeners = Listeners(lambda: source.revision)
     monitor.history.on_change = listeners.wake

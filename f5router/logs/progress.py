@@ -39,6 +39,21 @@ def counted(done: int, total: int) -> str:
     return f"{done:,} of {max(total, done):,}"
 
 
+def pace(done: int, total: int, elapsed_s: float) -> str:
+    """Return how far writes are, how long they took, and how long the others will: minutes and seconds."""
+    text = f"{counted(done, total)} writes, {_clock(elapsed_s, hours=True)}"
+    if not 0 < done < total:
+        return text
+    return f"{text}, about {_clock(elapsed_s * (total - done) / done)} left"
+
+
+def _clock(seconds: float, *, hours: bool = False) -> str:
+    """Return a duration as 0:12, or as 0:00:12 with hours, which long ones have in any case."""
+    minutes, second = divmod(round(seconds), 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour}:{minute:02}:{second:02}" if hours or hour else f"{minute}:{second:02}"
+
+
 class Progress:
     """Shows figures now and then. As a context manager it draws a bar where there is a terminal for it.
 

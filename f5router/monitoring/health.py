@@ -102,6 +102,8 @@ class Health:
         self.error: Exception | None = None
         """Error that cut the last pass short; None if the device has answered since."""
         self.is_loaded = False
+        self.loading: Callable[[], str] = lambda: ""
+        """Returns how far the first load is; "" before it begins."""
         self.follows = False
         """True while another replica leads."""
         self.warmed_up = False
@@ -132,7 +134,8 @@ class Health:
         """Return the checks of /readyz."""
         election = self._election()
         unread = "the BIG-IP has not been read" if self.follows and not self.warmed_up else ""
-        unloaded = "" if self.is_loaded or self.follows else "the first load is not complete"
+        unloaded = "" if self.is_loaded or self.follows else ": ".join(filter(None, (
+            "the first load is not complete", self.loading())))
         return [
             CheckResult("process-running", "the router is stopping" if self.stopping() else ""),
             _check("cluster-listed", "; ".join(self._missing()), "; ".join(self._degraded())),

@@ -99,7 +99,8 @@ class StatusAPI:
             case ["routes", namespace, name]:
                 route = self._source.route(Key(namespace, name))
                 return None if route is None else {
-                    **_object(route), "is_served": route.is_served, "to_do": chain.to_do(route)}
+                    **_object(route), "is_served": route.is_served, "state": route.state.value,
+                    "to_do": chain.to_do(route)}
             case ["nodes"]:
                 return self._nodes(query)
             case ["changes"]:

@@ -96,7 +96,7 @@ def test_a_right_that_is_missing_on_many_objects(lab, caplog):
 
 
 def test_a_first_load_shows_how_far_it_is(lab, caplog):
-    """A line every five seconds of writes, and none where nothing is to be written."""
+    """A line every ten seconds of writes, and none where nothing is to be written."""
     caplog.set_level("INFO")
     lab.apply(*(manifests.route(name, host=f"{name}.example.com") for name in "abc"))
     lab.bigip.on_write = lambda entry: lab.later(10)
@@ -105,6 +105,7 @@ def test_a_first_load_shows_how_far_it_is(lab, caplog):
     lab.bigip.on_write = None
     lines = [record for record in caplog.records if record.message == "first load"]
     assert lines[0].changes.endswith(f" of {router.reconciler.first_load}")
+    assert f" of {router.reconciler.first_load} writes, 0:00:" in lines[0].pace
     assert not hasattr(lines[0], "routes")  # there is one portion
     caplog.clear()
     assert lab.converge() == []

@@ -54,9 +54,23 @@ def test_routes_with_warnings(opened):
     browser = go(opened, "routes")
     browser.click(".chips button", "With warnings")
     browser.wait_text("4 Routes, page 1 of 1")
-    assert [badge.text for badge in browser.find("tbody .badge.bad")].count("Requests fail") == 3
+    assert [badge.text for badge in browser.find("tbody .badge.bad")] == [
+        "Served, but nothing answers", "Requests fail", "Requests fail", "Rejected"]
     browser.click(".chips button", "Served")
     browser.wait_text("page 1 of 2")
+    assert browser.problems() == []
+
+
+def test_trouble_first_and_another_order(opened):
+    browser = go(opened, "routes")
+    browser.wait_text("page 1 of 2")
+    assert "empty.example.com" in browser.text("tbody tr")
+    browser.click("th .sort", "Source object")
+    browser.wait(lambda: "www.example.com" in browser.text("tbody tr") or "thief" in browser.text("tbody tr"))
+    browser.click("th .sort", "Source object")
+    browser.wait(lambda: "team-059" in browser.text("tbody tr"))
+    browser.click(".chips button", "Requests fail")
+    browser.wait_text("4 Routes, page 1 of 1")
     assert browser.problems() == []
 
 

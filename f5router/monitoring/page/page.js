@@ -33,11 +33,8 @@ const svg = (name, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
 const badge = (text, kind) => el("span", {class: `badge ${kind || ""}`}, text);
-function statusBadge(route, problem) {
-  const [text, kind] = STATUSES[route.status] || [route.status, ""];
-  if (kind === "good" && !route.is_served) return badge("Requests fail", "bad");
-  return badge(text, problem && kind === "good" ? "wait" : kind);
-}
+const STATES = {unanswered: ["Served, but nothing answers", "bad"], failing: ["Requests fail", "bad"], warned: ["Served", "wait"], served: ["Served", "good"]};
+const stateOf = (route) => STATES[route.state] || STATUSES[route.status] || [route.status, ""];
 function stateBadge(state) {
   return state === "in place" ? badge("in place", "good") : badge(state, state === "differs" ? "wait" : "bad");
 }
@@ -127,16 +124,21 @@ function searchField(path, query, label) {
 }
 
 function showRoutes(answer, query) {
-  const chosen = query.get("warned") ? "warned" : query.get("status") || "", counts = answer.counts;
+  const chosen = query.get("warned") ? "warned" : query.get("state") || query.get("status") || "", counts = answer.counts, states = answer.states;
+  const failed = states.unanswered + states.failing + states.device_rejected + states.rejected;
+  const sorted = query.get("sort") || "trouble";
+  const by = (order, title) => el("button", {type: "button", class: "sort", "data-key": `sort ${order}`, "aria-pressed": String(sorted.replace("-", "") === order),
+    onclick: () => go("routes", changed(query, {sort: sorted === order ? `-${order}` : order}))}, title,
+    sorted === order ? " ↓" : sorted === `-${order}` ? " ↑" : "");
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const chip = (status, text, count) => el("button", {
     type: "button", "data-key": `status ${status}`, "aria-pressed": String(chosen === status),
-    onclick: () => go("routes", changed(query, status === "warned" ? {status: "", warned: "true"} : {status, warned: ""}))}, text, el("span", {class: "count"}, count.toLocaleString()));
+    onclick: () => go("routes", changed(query, {status: "", state: "", warned: "", ...(status === "warned" ? {warned: "true"} : status === "failed" ? {state: status} : {status})}))}, text, el("span", {class: "count"}, count.toLocaleString()));
   const rows = answer.items.map((route) => [
     [el("a", {class: "strong", href: routeAddress(route), "data-key": `${route.namespace}/${route.id}`},
       `${route.host || "(no host)"}${route.path}`),
       el("span", {class: "under"}, route.termination || "http")],
-    statusBadge(route, route.problem),
+    badge(...stateOf(route)),
     [`${route.namespace}/${route.name}`, el("span", {class: "under"}, route.kind)],
     [route.services.join(", "), el("span", {class: "under keep"}, plural(route.members, "member"))],
     expiry(route),
@@ -151,12 +153,12 @@ function showRoutes(answer, query) {
         type: "text", id: "namespace", "data-key": "namespace", placeholder: "Namespace", autocomplete: "off",
         spellcheck: "false", maxlength: 253, value: query.get("namespace") || "",
         oninput: (event) => typed("routes", {namespace: event.target.value.trim()})})),
-      el("div", {class: "chips", role: "group", "aria-label": "Status"}, chip("", "All", all),
+      el("div", {class: "chips", role: "group", "aria-label": "Status"}, chip("", "All", all), chip("failed", "Requests fail", failed),
         Object.entries(STATUSES).map(([status, [text]]) => chip(status, text, counts[status] || 0)),
         chip("warned", "With warnings", answer.warned))),
     el("div", {class: "card"}, table(
-      [["Host and path", "host any"], ["Status", "keep"], ["Source object", "source wide any"], ["Service", "wide any"],
-        ["Certificate", "wide keep", "Certificate"], ["Problem", "wide any"]],
+      [[by("host", "Host and path"), "host any"], [by("trouble", "Status"), "keep"], [by("object", "Source object"), "source wide any"], [by("service", "Service"), "wide any"],
+        [by("certificate", "Certificate"), "wide keep", "Certificate"], ["Problem", "wide any"]],
       rows, !all ? "No Route matches." : chosen === "warned" ? "No Route has warnings." : "No Route has this status.")),
     pager(answer, "Route", (page) => go("routes", changed(query, {page}))),
   ];
@@ -178,7 +180,7 @@ function showRoute(route) {
     el("a", {class: "back", href: "#/routes", "data-key": "back", onclick: (event) => {
       if (history.length > 1 && cameFromList) { event.preventDefault(); history.back(); }
     }}, "← All Routes"),
-    el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), statusBadge(route, route.problems.length)),
+    el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), badge(...stateOf(route))),
     el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
       el("li", {}, el("strong", {}, `${problem.link}: `), `${problem.text} (${problem.code})`))) : "",

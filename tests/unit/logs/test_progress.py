@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from f5router.logs import log_output
-from f5router.logs.progress import Figures, Progress, counted
+from f5router.logs.progress import Figures, Progress, counted, pace
+from tests.rows import rows
 from tests.terminal import own_log, pseudo_terminal
 
 LOG = logging.getLogger("work")
@@ -116,3 +117,13 @@ def test_texts_of_others(monkeypatch, columns):
     assert "y" * 90 not in screen.text
     assert not any(screen.rows[1:])
     assert r"[red]\x1b[2J\nlist" in screen.text or columns == "20"
+
+
+@rows(("done", "total", "elapsed_s", "text"), [
+    (500, 3200, 12.0, "500 of 3,200 writes, 0:00:12, about 1:05 left"),
+    (3000, 3200, 12.0, "3,000 of 3,200 writes, 0:00:12, about 0:01 left"),
+    (1, 40_000, 0.4, "1 of 40,000 writes, 0:00:00, about 4:26:40 left"),
+    (3200, 3200, 75.0, "3,200 of 3,200 writes, 0:01:15"),
+    (7, 5, 3661.0, "7 of 7 writes, 1:01:01")])
+def test_the_pace_of_writes(done, total, elapsed_s, text):
+    assert pace(done, total, elapsed_s) == text

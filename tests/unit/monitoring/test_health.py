@@ -97,6 +97,9 @@ def test_readiness_lists_what_is_missing(clock):
     }
     state.reached()
     assert problems(state.ready()) == {"has-synced": "the first load is not complete"}
+    state.loading = lambda: "500 of 3,200 writes, 0:00:12, about 1:05 left"
+    assert problems(state.ready()) == {
+        "has-synced": "the first load is not complete: 500 of 3,200 writes, 0:00:12, about 1:05 left"}
     state.loaded()
     assert problems(state.ready()) == {}
     state.failed(Unreachable(text="gone"))
