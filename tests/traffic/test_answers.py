@@ -17,6 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from f5router.cli.look import Views, looked
+from f5router.cli.pool_states import PoolReader
 from f5router.model.cluster import Key
 from f5router.model.limits import finish
 from f5router.views import nodes, routes, snapshots
@@ -201,7 +202,7 @@ class World:
 def views(site: Site, **flags: str) -> dict[str, routes.RouteView]:
     """Return what `explain` shows, by name of the Route."""
     with looked(site.config(**flags), DEADLINE_S) as survey:
-        return {view.name: view for view in Views(survey, pools_asked=CASES).routes(
+        return {view.name: view for view in Views(survey, PoolReader(survey.device)).routes(
             lambda route: route.namespace == "shop")}
 
 
