@@ -98,7 +98,7 @@ def turn(router: Controller) -> None:
 def is_under_way(router: Controller) -> bool:
     """True if a computation goes on, or a request is in flight."""
     units = router.device.pair.units
-    return bool(router.reconciler.work) or any(
+    return bool(router.reconciler.work or router.reconciler.background) or any(
         unit.dispatcher.in_flight(lane) for unit in units for lane in Lane)
 
 

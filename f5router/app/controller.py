@@ -59,8 +59,7 @@ class Controller:
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s,
                                      of_nodes=config.nodeport is not None)
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
-                               Takeover(cluster, reconciler, of_pods=not config.watch.nodeport,
-                                        wake=self.inbox.wake),
+                               Takeover(cluster, reconciler, of_pods=not config.watch.nodeport),
                                observe_interval_s=config.observe_interval_s, take=self._guarded,
                                clock=clock)
         self.pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
@@ -96,11 +95,6 @@ class Controller:
         reconciler.on_begin, reconciler.on_end = self._pass_began, self._pass_ended
         reconciler.rollouts.portion, reconciler.rollouts.others_wait = self._portion, self._others_wait
         device.on_switch, device.pair.on_change = self._unit_switched, self._unit_found
-
-    @property
-    def observed_at(self) -> float | None:
-        """When the last reading of the whole device began, in monotonic seconds; None before the first."""
-        return self.upkeep.observed_at
 
     @property
     def device(self) -> Device:
@@ -148,7 +142,8 @@ class Controller:
         self._take_changes(now)
         self._guarded(lambda: self.reconciler.work.step(STEP_S))
         if self.replica.leads:
-            self.upkeep.check_drift(now)
+            if not self.reconciler.work:
+                self._guarded(lambda: self.reconciler.background.step(STEP_S))
             self._guarded(self.reconciler.dispatch)
         else:
             self.replica.follow()
@@ -171,7 +166,8 @@ class Controller:
     def _is_busy(self) -> bool:
         """True if there is something to do that needs no message."""
         reconciler = self.reconciler
-        return bool(reconciler.work) or (self.replica.leads and reconciler.can_go_on)
+        return bool(reconciler.work) or (
+            self.replica.leads and (bool(reconciler.background) or reconciler.can_go_on))
 
     def _guarded(self, action: Callable[[], None]) -> None:
         """Do something; an error of it makes the loop back off, and read the device again."""

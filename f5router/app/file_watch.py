@@ -30,27 +30,19 @@ log = logging.getLogger(__name__)
 
 
 class FileWatch(Generic[Content]):
-    """Reads files periodically; what was read before stays while they cannot be used. One thread uses it."""
+    """Reads files again; what was read before stays while they cannot be used. One thread uses it."""
 
-    def __init__(self, subject: str, read: Read[Content] | None, content: Content, *, period_s: float,
-                 clock: Callable[[], float]):
+    def __init__(self, subject: str, read: Read[Content] | None, content: Content):
         """Args: subject: a constant, the log's message; read: None without files; content: as read at start.
         """
-        self._read, self._period_s, self._clock, self.content = read, period_s, clock, content
+        self._read, self.content = read, content
         self._log = PersistentLog(subject)
         self._subject = subject
-        self.due_at = clock() + period_s if read else math.inf
-        """When the files are to be read again."""
 
-    def is_due(self) -> bool:
-        """True if a re-read of the files is due."""
-        return self._clock() >= self.due_at
-
-    def has_changed(self, *, now: bool = False) -> bool:
-        """Read the files if that is due, or now; returns True if they hold something else."""
-        if self._read is None or not (now or self.is_due()):
+    def read(self) -> bool:
+        """Read the files; returns True if they hold something else."""
+        if self._read is None:
             return False
-        self.due_at = self._clock() + self._period_s
         try:
             content = self._read(self.content)
         except (OSError, ValueError) as exc:
@@ -77,14 +69,18 @@ class SharedFiles(Generic[Content]):
             content = read(content) if read else content
         except (OSError, ValueError) as exc:
             raise ConfigError([f"{subject}: {tls_files.reason(exc)}"]) from None
-        self._watch = FileWatch(subject, read, content, period_s=period_s, clock=clock)
+        self._watch, self._period_s, self._clock = FileWatch(subject, read, content), period_s, clock
         self._lock = threading.Lock()
+        self._again_at = clock() + period_s if read else math.inf
+        """When the files are to be read again."""
 
     def get(self, *, now: bool = False) -> Content:
         """Return the newest usable content. Args: now: read the files even if that is not due."""
-        if now or self._watch.is_due():
+        if now or self._clock() >= self._again_at:
             with self._lock:
-                self._watch.has_changed(now=now)
+                if now or self._clock() >= self._again_at:  # else another thread has read them meanwhile
+                    self._again_at = self._clock() + self._period_s
+                    self._watch.read()
         return self._watch.content
 
 

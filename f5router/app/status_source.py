@@ -138,7 +138,7 @@ class StatusSource:
         """Return the summary of router and device."""
         controller = self._controller
         device, campaign = controller.device, controller.replica.campaign
-        observed_at = controller.observed_at
+        observed_at = controller.upkeep.observed_at
         return DeviceView(
             router=controller.config.status.router_name, version=f5router.__version__,
             addresses=tuple(unit.name for unit in device.pair.units), unit=device.unit.name,

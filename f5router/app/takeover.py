@@ -6,12 +6,12 @@ if the API server has what this router knows.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TypeVar
 
-from f5router.icontrol import beside, statistics
+from f5router.icontrol import statistics
+from f5router.icontrol.dispatcher import Job, Lane
 from f5router.icontrol.unit import Unit
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.watch.single_reads import ServiceReading
@@ -34,25 +34,21 @@ MOST_POOLS = 50
 K = TypeVar("K")
 V = TypeVar("V")
 
-Reading = tuple[Mapping[Key, ServiceReading], Mapping[Ref, Pool]]
-
 
 class Takeover:
     """The thread of the loop calls its methods."""
 
-    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, *, of_pods: bool,
-                 wake: Callable[[], None]):
+    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, *, of_pods: bool):
         """Args:
         of_pods: False if members follow Nodes, all of which would have to be read: nothing is written then.
-        wake: lets the loop look at what was read; from any thread.
         """
-        self._of_pods, self._cluster, self._reconciler, self._wake = of_pods, cluster, reconciler, wake
+        self._of_pods, self._cluster, self._reconciler = of_pods, cluster, reconciler
         self._changed: dict[str, dict[Key, None]] = {}
         """Services that have changed, by namespace; the latest last."""
         self._followed: dict[Ref, set[Key]] = {}
         """Pools that are being read to be written, with the Services that they follow."""
-        self._reading: tuple[Unit, Future[Reading]] | None = None
-        """The last reading, until it has ended: there is never more than one."""
+        self._is_reading = False
+        """True until the last reading has ended: there is never more than one."""
         self._read: set[Ref] = set()
         """Pools that were read, and whose members may be written."""
 
@@ -76,12 +72,11 @@ class Takeover:
         reconciler = self._reconciler
         if reconciler.engine.has_changed_pools:
             return
-        self._take_reading()
         changes, self._read = reconciler.members.take_read(
             self._read, reconciler.device.dispatcher.member_room())
         for change in changes:
             reconciler.rollouts.send_members(change)
-        if self._reading is None:
+        if not self._is_reading:
             self._begin_reading()
 
     def _begin_reading(self) -> None:
@@ -101,29 +96,29 @@ class Takeover:
             return
         services, refs, unit = sorted(set().union(*self._followed.values())), [*self._followed], device.unit
 
-        def read() -> Reading:
+        def read() -> tuple[dict[Key, ServiceReading], dict[Ref, Pool]]:
             return ({service: self._cluster.read_service(service) for service in services},
                     statistics.read_pools(unit, refs))
 
-        self._reading = unit, beside.begin(read, self._wake)
+        self._is_reading = True
+        unit.dispatcher.send(read, lambda job: self._take(unit, job), Lane.BESIDE)
 
     def _newest(self) -> list[Key]:
         """Return the Services that have changed, the newest first; namespaces take turns."""
         columns = [reversed(services) for services in reversed(self._changed.values())]
         return [service for row in zip_longest(*columns) for service in row if service is not None]
 
-    def _take_reading(self) -> None:
+    def _take(self, unit: Unit, job: Job) -> None:
         """Take the pools of a reading that has ended, if the Services are as this router knows them."""
-        if self._reading is None or not self._reading[1].done():
+        self._is_reading = False
+        if isinstance(job.error, BigIPError | KubeError):
+            log.debug("pools not read at the takeover", extra={"error": str(job.error)})
             return
-        (unit, future), self._reading = self._reading, None
-        try:
-            services, pools = future.result()
-        except (BigIPError, KubeError) as exc:
-            log.debug("pools not read at the takeover", extra={"error": str(exc)})
-            return
-        if unit is not self._reconciler.device.unit:
-            return
+        if job.error is not None:
+            raise job.error
+        if unit is not self._reconciler.device.unit or self._reconciler.has_read:
+            return  # what is known is newer
+        services, pools = job.result
         known = {service for service, reading in services.items() if self._is_known(service, reading)}
         for ref, followed in self._followed.items():
             if ref in pools and followed <= known:

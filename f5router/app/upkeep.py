@@ -10,7 +10,8 @@ from f5router.app.monitor import Monitor
 from f5router.app.timing import Timing
 from f5router.config.config import Config
 from f5router.icontrol import generations
-from f5router.icontrol.generations import Place
+from f5router.icontrol.dispatcher import Job, Lane
+from f5router.icontrol.generations import Extent, Place
 from f5router.icontrol.observation import Observation
 from f5router.reconcile.drift import DriftCheck
 from f5router.reconcile.drift_hint import DriftHint
@@ -28,44 +29,44 @@ class Upkeep:
     def __init__(self, config: Config, reconciler: Reconciler, monitor: Monitor, *, leads: Callable[[], bool],
                  timing: Timing, clock: Callable[[], float]):
         """Args: leads: True for a router that writes."""
-        device, inbox = reconciler.device, reconciler.inbox
+        device = reconciler.device
         self._reconciler, self._device, self._timers = reconciler, device, reconciler.timers
         self._monitor, self._leads, self._timing, self._clock = monitor, leads, timing, clock
         self.failover = FailoverWatch(device, reconciler.reader)
         self.client_tls_files = FileWatch(
-            "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files,
-            period_s=timing.files_s, clock=clock)
+            "changed file for TLS towards clients", file_watch.client_tls(config.tls_paths), config.tls_files)
         self.destination_ca_file = FileWatch(
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
-            config.default_destination_ca, period_s=timing.files_s, clock=clock)
-        self._observed_at = float("-inf")
-        """When the last reading of the whole device began."""
-        self.drift = DriftCheck(reconciler, wake=inbox.wake, pace=ReadingPace(
+            config.default_destination_ca)
+        self.observed_at: float | None = None
+        """When the last reading of the whole device began, in monotonic seconds; None before the first."""
+        self.drift = DriftCheck(reconciler, pace=ReadingPace(
             "all", config.observe_interval_s, READINGS if config.observe_interval_adapts else math.inf))
+        self._place = Place(config.folder, (config.http_virtual, config.https_virtual))
         self.hint = DriftHint(
-            lambda extent: generations.begin(device.client, Place(config.folder, (
-                config.http_virtual, config.https_virtual)), extent, inbox.wake),
+            self._look,
             Explained(reconciler.rollouts.is_writing, lambda: device.observed, lambda: device.unit.replies),
             pace=ReadingPace("names and generations", config.drift_interval_s,
                              HINTS if config.drift_interval_adapts else math.inf),
-            limit_s=config.observe_interval_s, clock=clock)
+            limit_s=config.observe_interval_s, timers=reconciler.timers, clock=clock)
+        self._hinted = self._hint_waits = False
+        """True if a hint was the reason for the last reading; and if one has come since it began."""
+        self._is_started = False
+        """True for a router whose loop runs; others read the device when they are told to."""
+        self.hint.may_look, self.hint.on_hint = self._may_read, self._hint_given
+        self.drift.on_compared = self._compared
         device.on_reading, device.on_read = self._begin_reading, self._take_reading
-        self._hinted = False
-        """True if a hint was the reason for the last reading."""
 
     def start(self) -> None:
-        """Set the timers."""
-        now = self._clock()
+        """Set the timers: the loop runs, and will take the ends of what they begin."""
+        self._is_started, now = True, self._clock()
+        self._set_timer()
         self._timers.at(now, "failover", self._check_failover)
         self._timers.at(now + self._timing.servers_s, "incidents", self._look_at_incidents)
         self._timers.at(now + self._timing.files_s, "files", self._read_files)
         self._timers.at(now + CERTIFICATES_S, "certificates", self._look_at_certificates)
 
-    @property
-    def observed_at(self) -> float | None:
-        """When the last reading of the whole device began, in monotonic seconds; None before the first."""
-        at = max(self._observed_at, self._reconciler.reader.read_at)
-        return at if math.isfinite(at) else None
+    # --- failover state, virtual servers, files, certificates --------------------------------
 
     def _check_failover(self) -> None:
         """Read the failover state, and do so again after a while."""
@@ -81,9 +82,9 @@ class Upkeep:
     def _read_files(self) -> None:
         """Read the administrator's files again."""
         self._timers.at(self._clock() + self._timing.files_s, "files", self._read_files)
-        if self.client_tls_files.has_changed(now=True):
+        if self.client_tls_files.read():
             self._reconciler.set_tls_files(self.client_tls_files.content)
-        if self.destination_ca_file.has_changed(now=True):
+        if self.destination_ca_file.read():
             self._reconciler.work.add(
                 self._reconciler.set_default_destination_ca(self.destination_ca_file.content))
 
@@ -91,40 +92,55 @@ class Upkeep:
         self._timers.at(self._clock() + CERTIFICATES_S, "certificates", self._look_at_certificates)
         self._reconciler.reports.reevaluate(self._reconciler.certificates.take_changed())
 
+    # --- readings that look for drift --------------------------------------------------------
+
+    def _may_read(self) -> bool:
+        """True if readings beside the loop are of use: no reading of everything is due or under way."""
+        reader = self._reconciler.reader
+        return self._is_started and self._leads() and not reader.reason and reader.reading is None
+
     def _begin_reading(self) -> None:
+        """Take the beginning of any reading of the whole device."""
+        self.observed_at, self._hint_waits = self._clock(), False
+        self._set_timer()
         self.hint.begin_reading()
         self._reconciler.drift.others.begin_reading()
+
+    def _set_timer(self) -> None:
+        if self._is_started and self.observed_at is not None:
+            self._timers.at(self.observed_at + self.drift.pace.interval_s, "reading", self._read_again)
+
+    def _read_again(self) -> None:
+        """Read the device beside the loop, unless it is to be read as a whole."""
+        self._timers.at(self._clock() + self.drift.pace.interval_s, "reading", self._read_again)
+        if self._may_read() and not self.drift.is_active:
+            self._hinted = False
+            self.drift.begin()
 
     def _take_reading(self, observation: Observation) -> None:
         self.hint.take_reading(observation.generations)
         self._reconciler.drift.others.compare(
             self._device.observed, observation.objects, self._reconciler.engine.objects)
 
-    def check_drift(self, now: float) -> None:
-        """Read the device again beside the loop if that is due, and compare some of what was read."""
-        if self._reconciler.reader.reason or self._reconciler.reader.reading is not None:
-            return
-        try:
-            hinted = self.hint.check(now)
-            if hinted or now >= self._due_at():
-                self._observed_at, self._hinted = now, hinted
-                self.drift.begin()
-            if self.drift.step():
-                if self._hinted:
-                    self.hint.record_reading(right=self.drift.found_drift,
-                                             cost_s=self.drift.pace.cpu_s)
-                self._monitor.health.reached()
-                self._reconciler.leftovers.is_due = True
-        except Exception as exc:
-            self._reconciler.rollouts.suspend(exc)
+    def _compared(self, differs: bool) -> None:
+        """Take the end of a reading beside the loop."""
+        if self._hinted:
+            self.hint.record_reading(right=differs, cost_s=self.drift.pace.cpu_s)
         self._set_timer()
+        self._monitor.health.reached()
+        self._reconciler.leftovers.is_due = True
+        if self._hint_waits:
+            self._hint_given()
 
-    def _due_at(self) -> float:
-        """Return when the whole device is read again."""
-        return max(self._observed_at, self._reconciler.reader.read_at) + self.drift.pace.interval_s
+    def _look(self, extent: Extent, then: Callable[[Job], None]) -> None:
+        """Begin to read names and generations."""
+        client = self._device.client.for_reading()
+        self._device.dispatcher.send(lambda: generations.read(client, self._place, extent), then, Lane.BESIDE)
 
-    def _set_timer(self) -> None:
-        """Let the loop make a turn when the next reading is due."""
-        at = min(self.hint.due_at(), self.drift.due_at(), self._due_at())
-        if -math.inf < at < math.inf and at != self._timers.when("drift"):
-            self._timers.at(at, "drift", lambda: None)
+    def _hint_given(self) -> None:
+        """Read the device because somebody else has changed it; a reading under way may be older."""
+        if self.drift.is_active:
+            self._hint_waits = True
+        elif self._may_read():
+            self._hinted = True
+            self.drift.begin()

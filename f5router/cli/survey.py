@@ -6,7 +6,6 @@ are found for `plan` and `doctor`, with the Routes that answer 503 therefore.
 
 import logging
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -18,8 +17,9 @@ from f5router.app import first_load
 from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
-from f5router.icontrol import beside, surroundings
+from f5router.icontrol import surroundings
 from f5router.icontrol.device import Device
+from f5router.icontrol.dispatcher import Job, Lane
 from f5router.kube.api.connection import Connection, connect
 from f5router.logs.progress import Figures, Progress
 from f5router.model import names
@@ -124,13 +124,16 @@ class Survey:
 
     def _observe(self) -> None:
         """Read the BIG-IP, and show what is being read. Raises: BigIPError."""
-        ended = threading.Event()
-        reading = beside.begin(lambda: self.device.observe(create_folder=False), ended.set)
+        ended: list[Job] = []
+        self.device.dispatcher.send(
+            lambda: self.device.observe(create_folder=False), ended.append, Lane.BESIDE)
         with Progress.logged(log, "reading the BIG-IP") as progress:
-            while not ended.wait(POLL_S):
+            while not ended:
+                for message in self.reconciler.inbox.take(POLL_S):
+                    message()
                 progress.update(self._reading)
-            progress.update(self._reading)
-        reading.result()
+        if (error := ended[0].error) is not None:
+            raise error
 
     def _reading(self) -> Figures:
         return Figures(fields={"calls": self.device.counts.total(),

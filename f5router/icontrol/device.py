@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from f5router.icontrol import beside, surroundings, write_log
-from f5router.icontrol.beside import Reading
+from f5router.icontrol import surroundings, write_log
 from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation, expect
@@ -74,7 +73,7 @@ class Device:
         self.written: dict[Ref, Object | None] | None = None
         """Objects whose write was confirmed since the reading under way began, which may be older; None for
         deleted ones. None while nothing is read."""
-        self.beside: Reading[Observation] | None = None
+        self.beside: Job | None = None
         """The reading beside the loop that is under way."""
         self.observed: dict[Ref, Object] = {}
         self.facts, self.ordinals, self._log = DeviceFacts(), Ordinals(), write_log.WriteLog()
@@ -165,11 +164,12 @@ class Device:
             observer.update_from(observation)
         self.unit.nodes.forget(before - addresses(self.observed))
 
-    def begin_reading(self, ended: Callable[[], None]) -> None:
-        """Read the device beside the loop, into `beside`. Args: ended: called from its thread."""
+    def begin_reading(self, then: Callable[[Job], None]) -> None:
+        """Read the device beside the loop. Args: then: see Dispatcher.send; a Job that counts is `beside`."""
         reading = self._reading(self.client.for_reading())
         self.on_reading()
-        self.written, self.beside = {}, beside.begin(reading.read, ended)
+        self.written = {}
+        self.beside = self.dispatcher.send(reading.read, then, Lane.BESIDE)
 
     def end_reading(self) -> None:
         """Take no more of the reading beside the loop."""

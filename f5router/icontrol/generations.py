@@ -10,12 +10,11 @@ recorded nowhere: it may show the generation that the policy had before.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from f5router.icontrol import beside, pages
-from f5router.icontrol.beside import Reading
+from f5router.icontrol import pages
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.wire import item_path
@@ -99,12 +98,6 @@ def read(client: Client, place: Place, extent: Extent) -> Look:
             if path in place.virtuals if kind == VIRTUAL else ownership.owns_path(place.folder, kind, path):
                 generations[Ref(kind, path)] = generation
     return Look(generations, {holder: _parts(client, holder) for holder in extent.holders})
-
-
-def begin(client: Client, place: Place, extent: Extent, ended: Callable[[], None]) -> Reading[Look]:
-    """Read them beside the loop. Args: ended: called from the thread that reads."""
-    reader = client.for_reading()
-    return beside.begin(lambda: read(reader, place, extent), ended)
 
 
 def _decoded(item: JSON) -> tuple[str, int]:

@@ -10,13 +10,14 @@ import logging
 import math
 from collections.abc import Callable
 
-from f5router.icontrol.beside import Reading
-from f5router.icontrol.generations import Extent, Generations, Look, NotSelected
+from f5router.icontrol.dispatcher import Job
+from f5router.icontrol.generations import Extent, Generations, NotSelected
 from f5router.model.errors import BigIPError
 from f5router.model.objects import Ref
 from f5router.plan.change import AnyChange
 from f5router.reconcile.explained import Explained
 from f5router.reconcile.reading_pace import ReadingPace
+from f5router.reconcile.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -32,18 +33,21 @@ REPAIRS = 0.05
 NAMED = 5
 """Objects that a line of the log names."""
 
+HINT = "hint"
+"""Timer of the next look, or of a hint that replies have given."""
+
 
 class DriftHint:
     """The loop's thread calls its methods."""
 
-    def __init__(self, begin: Callable[[Extent], Reading[Look]], explained: Explained, *,
-                 pace: ReadingPace, limit_s: float, clock: Callable[[], float]):
+    def __init__(self, begin: Callable[[Extent, Callable[[Job], None]], object], explained: Explained, *,
+                 pace: ReadingPace, limit_s: float, timers: Timers, clock: Callable[[], float]):
         """Args:
-            begin: begins to read names and generations.
+            begin: begins to read names and generations; the loop calls its second argument at the end.
             pace: of the readings of names and generations.
             limit_s: period of readings of everything; with no shorter one there are no hints.
         """
-        self._begin, self.explained, self._clock = begin, explained, clock
+        self._begin, self.explained, self._timers, self._clock = begin, explained, timers, clock
         self.pace, self._limit_s = pace, limit_s
         self._is_useful = pace.interval_s < limit_s
         """False if there are no hints."""
@@ -56,19 +60,23 @@ class DriftHint:
         """When the look begins that learns the generations of own writes, and how far others put it off."""
         self._not_before = self._learned_at = -math.inf
         """When a look may begin, and when the last one of that sort did."""
-        self._extent = Extent()
-        self._future: Reading[Look] | None = None
-        self._is_void = False
-        """True if the look under way began before the end of a reading, which is newer."""
+        self.is_looking = self._is_void = False
+        """True during a look, and if it began before the end of a reading, which is newer."""
         self._by_replies = False
         """True if nothing but generations in replies was the reason for the last hint."""
+        self.may_look: Callable[[], bool] = lambda: True
+        """False while a reading of everything is due, or another router writes."""
+        self.on_hint: Callable[[], None] = lambda: None
+        """Called when somebody else has changed something."""
 
     # --- the router's own readings and writes ------------------------------------------------
 
     def start_over(self) -> None:
         """Forget all generations: another unit of a pair has generations of its own."""
-        self._future, self._next = None, math.inf
+        self._is_void, self._next = self.is_looking, math.inf
+        self._settled_at = self._latest_at = math.inf
         self.explained.start_over()
+        self._set_timer()
 
     def begin_reading(self) -> None:
         """Record that a reading of the whole device begins."""
@@ -79,9 +87,10 @@ class DriftHint:
         if not self._is_useful:
             return
         self.explained.take_reading(read)
-        self._is_void = self._future is not None
+        self._is_void = self.is_looking
         if math.isinf(self._next):
             self._next = self._clock() + min(FIRST_S, self._wait_s())
+        self._set_timer()
 
     def record(self, change: AnyChange) -> None:
         """Record a confirmed write."""
@@ -90,6 +99,7 @@ class DriftHint:
         self.explained.record(change)
         if self.explained.has_unknown:
             self._learn()
+        self._set_timer()
 
     def _learn(self) -> None:
         """Put the look that learns generations some seconds off, but not for long."""
@@ -100,32 +110,28 @@ class DriftHint:
 
     # --- looks ------------------------------------------------------------------------------
 
-    def due_at(self) -> float:
-        """Return when `check` has something to do."""
+    def _set_timer(self) -> None:
+        """Let `_act` be called when it has something to do."""
         if self.explained.has_opened_changed:
-            return self._not_before
-        if self._future is None:
-            return max(min(self._next, self._settled_at), self._not_before)
-        return -math.inf if self._future.done() else math.inf
+            at = self._not_before
+        else:
+            at = math.inf if self.is_looking else max(min(self._next, self._settled_at), self._not_before)
+        if at == math.inf:
+            self._timers.cancel(HINT)
+        elif self._timers.when(HINT) != (at := max(at, self._clock())):
+            self._timers.at(at, HINT, self._act)
 
-    def check(self, now: float) -> bool:
-        """Begin to read, or compare what was read; returns True if somebody else has changed something."""
-        if now >= self._not_before and (changed := self.explained.take_opened_changed()):
-            self._by_replies = True
-            return _named(changed)
-        if self._future is None:
-            if now >= self.due_at():
-                self._look(now)
-            return False
-        if not self._future.done():
-            return False
-        future, self._future = self._future, None
-        is_void, self._is_void = self._is_void, False
-        try:
-            return self._compare(future, is_void=is_void)
-        finally:
-            if self.explained.has_unknown and self._is_useful:
-                self._learn()
+    def _act(self) -> None:
+        """Give the hint of replies, or begin to look."""
+        now = self._clock()
+        if not self.may_look():  # the reading that follows sets the timer, if not another router writes
+            self._timers.at(now + FIRST_S, HINT, self._act)
+            return
+        if changed := self.explained.take_opened_changed():
+            self._hint(changed, by_replies=True)
+        elif not self.is_looking:
+            self._look(now)
+        self._set_timer()
 
     def _look(self, now: float) -> None:
         whole = now + SETTLED_S >= self._next
@@ -135,26 +141,39 @@ class DriftHint:
                 self._next = now + self._wait_s()
             else:
                 self._learned_at = now
-            self._extent = self.explained.begin_look(whole=whole)
-            self._future = self._begin(self._extent)
+            extent = self.explained.begin_look(whole=whole)
+            self.is_looking, self._is_void = True, False
+            self._begin(extent, lambda job: self._looked(extent, job))
 
-    def _compare(self, future: Reading[Look], *, is_void: bool) -> bool:
-        if self._extent.is_whole:
-            self.pace.record(future.cpu_s)
-            self._next = self._clock() + self._wait_s()
-        try:
-            look = future.result()
-        except NotSelected as exc:
-            log.info("no generations to compare: only full readings find drift", extra={"reason": str(exc)})
+    def _looked(self, extent: Extent, job: Job) -> None:
+        """Take what a look has read."""
+        is_void, self.is_looking = self._is_void, False
+        if extent.is_whole:
+            self.pace.record(job.cpu_s)
+            if math.isfinite(self._next):
+                self._next = self._clock() + self._wait_s()
+        if isinstance(job.error, NotSelected):
+            log.info("no generations to compare: only full readings find drift",
+                     extra={"reason": str(job.error)})
             self._is_useful, self._next = False, math.inf
-            return False
-        except BigIPError as exc:
-            log.debug("generations not read", extra={"error": str(exc)})
-            return False
-        if is_void:
-            return False
-        differing, self._by_replies = self.explained.compare(self._extent, look)
-        return _named(differing)
+        elif isinstance(job.error, BigIPError):
+            log.debug("generations not read", extra={"error": str(job.error)})
+        elif job.error is None and not is_void:
+            differing, by_replies = self.explained.compare(extent, job.result)
+            self._hint(differing, by_replies=by_replies)
+        if self.explained.has_unknown and self._is_useful:
+            self._learn()
+        self._set_timer()
+        if job.error is not None and not isinstance(job.error, BigIPError | NotSelected):
+            raise job.error
+
+    def _hint(self, differing: set[Ref], *, by_replies: bool) -> None:
+        """Log which REST objects differ, if any do, and tell it."""
+        self._by_replies = by_replies
+        if differing:
+            log.info("somebody else may have changed objects", extra={
+                "objects": [str(ref) for ref in sorted(differing)[:NAMED]], "count": len(differing)})
+            self.on_hint()
 
     def record_reading(self, *, right: bool, cost_s: float = 0.0) -> None:
         """Record whether the reading that followed a hint found a difference.
@@ -176,14 +195,7 @@ class DriftHint:
             self._period_s = min(2 * self._period_s, self._limit_s)
             self._next = now + self._wait_s()
             self._not_before = now + self._wait_s() / LOOKS
+        self._set_timer()
 
     def _wait_s(self) -> float:
         return max(self._period_s, self.pace.interval_s)
-
-
-def _named(differing: set[Ref]) -> bool:
-    """Log which REST objects differ; returns True if any does."""
-    if differing:
-        log.info("somebody else may have changed objects", extra={
-            "objects": [str(ref) for ref in sorted(differing)[:NAMED]], "count": len(differing)})
-    return bool(differing)

@@ -58,7 +58,9 @@ class Reconciler:
             slice_s: a rollout that others wait for ends after this long.
         """
         self.engine, self.device, self._clock = engine, device, clock
-        self.inbox, self.work, self.timers = inbox or Inbox(), Work(), Timers()
+        self.inbox, self.timers = inbox or Inbox(), Timers()
+        self.work, self.background = Work(), Work()
+        """Computations that rollouts wait for, and those that disturb nothing."""
         for unit in device.pair.units:
             unit.dispatcher.deliver = self.inbox.put
         reference = weakref.ref(engine)  # else the device, with cycles of its own, would keep it
@@ -85,8 +87,8 @@ class Reconciler:
         self.reports = reports = RouteReports(engine, device, self.table, self.verdicts, self.certificates)
         self.rollouts.on_settled = weakly(reports.note_settled)
         self.rollouts.must_wait = lambda: reports.are_left
-        self.has_read = self._has_started = False
-        """True once the device was read by a router that writes."""
+        self.has_read = self._has_started = self.is_passing = False
+        """True once the device was read by a router that writes; the last: from `on_begin` to `on_end`."""
         self.patience_s = PATIENCE_S
         """How long whoever waits until nothing is under way waits for a write without a reply."""
         self.first_load = 0
@@ -97,7 +99,6 @@ class Reconciler:
         """Called when a reading or a rollout begins,"""
         self.on_end: Callable[[Exception | None], None] = lambda error: None
         """and when the last of those that follow each other has ended, with the error that ended it."""
-        self.is_passing = False  # between these two
         self._event_at: float | None = None
 
     # --- events --------------------------------------------------------------------------

@@ -120,7 +120,8 @@ class DeviceReader:
         self.reason, self._later_reason = self._later_reason or doubt, ""
 
     def drop(self) -> None:
-        """Ignore the reading under way."""
+        """Ignore the readings under way, also that beside the loop."""
+        self._device.end_reading()
         self.number += 1
         self.reading = None
 

@@ -93,7 +93,7 @@ def test_renewed_while_the_router_runs(lab, file, running):
     lab.clear()
     file.write_text("half a fi")
     loop.later()
-    until(lambda: loop.router.upkeep.destination_ca_file.due_at > lab.clock())
+    until(lambda: loop.router.timers.when("files") > lab.clock())
     assert lab.writes() == []
 
 

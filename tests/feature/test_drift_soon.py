@@ -1,6 +1,5 @@
 """Changes of others are found within a minute, also where the router itself writes."""
 
-import math
 from functools import partial
 
 import pytest
@@ -34,7 +33,7 @@ class Site:
     def _is_idle(self) -> bool:
         router = self.router
         return (router.next_turn_at() > self.lab.clock() and not router.upkeep.drift.is_active
-                and router.upkeep.hint.due_at() < math.inf and not router.reconciler.reader.reason)
+                and not router.upkeep.hint.is_looking and not router.reconciler.reader.reason)
 
     def add(self, name: str, **kind) -> None:
         self.lab.apply(manifests.route(name, host=f"{name}.example.com", **kind))

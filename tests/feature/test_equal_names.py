@@ -1,6 +1,5 @@
 """Two routers of one name and partition, for Routes of their own: each says what is wrong."""
 
-import math
 import re
 from functools import partial
 
@@ -45,7 +44,7 @@ def pass_time(lab, routers, seconds: float) -> None:
 def is_idle(lab, running) -> bool:
     router = running.router
     return (router.next_turn_at() > lab.clock() and not router.upkeep.drift.is_active
-            and router.upkeep.hint.due_at() < math.inf and not router.reconciler.reader.reason)
+            and not router.upkeep.hint.is_looking and not router.reconciler.reader.reason)
 
 
 def ready(running) -> str:

@@ -1,7 +1,6 @@
 """The administrator's files for TLS that change while the router runs."""
 
 import logging
-import math
 import os
 
 import pytest
@@ -25,42 +24,23 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def watch(path, clock):
+def watch(path):
     paths = TLSPaths(str(path))
-    return FileWatch("clients", client_tls(paths), paths.read(lambda name: path.read_text(), TLSFiles()),
-                     period_s=10, clock=clock)
+    return FileWatch("clients", client_tls(paths), paths.read(lambda name: path.read_text(), TLSFiles()))
 
 
-def changed(watch, clock) -> bool:
-    """Return if the files have changed when they are due again."""
-    clock.now = watch.due_at
-    return watch.has_changed()
+def test_no_files_never_change():
+    for watch in (FileWatch("clients", client_tls(TLSPaths()), TLSFiles()),
+                  FileWatch("pods", destination_ca(""), "")):
+        assert not watch.read()
 
 
-def test_due(watch, path, clock):
+def test_a_change_comes_once(watch, path):
+    assert not watch.read()
     path.write_text(NEW.certificate + NEW.key)
-    assert watch.due_at == clock.now + 10
-    clock.now += 9
-    assert not watch.has_changed()
-    clock.now += 6
-    assert watch.has_changed()
-    assert watch.due_at == clock.now + 10
-
-
-def test_no_files_are_never_due(clock):
-    for watch in (FileWatch("clients", client_tls(TLSPaths()), TLSFiles(), period_s=10, clock=clock),
-                  FileWatch("pods", destination_ca(""), "", period_s=10, clock=clock)):
-        assert watch.due_at == math.inf
-        clock.now += 1e9
-        assert not watch.has_changed()
-
-
-def test_a_change_comes_once(watch, path, clock):
-    assert not changed(watch, clock)
-    path.write_text(NEW.certificate + NEW.key)
-    assert changed(watch, clock)
+    assert watch.read()
     assert watch.content.default_certificate.certificate == NEW.certificate
-    assert not changed(watch, clock)
+    assert not watch.read()
 
 
 @pytest.mark.parametrize("spoil", [
@@ -72,10 +52,10 @@ def test_a_change_comes_once(watch, path, clock):
     pytest.param(lambda path: (path.unlink(), os.mkfifo(path)), id="a pipe, which would never end"),
     pytest.param(lambda path: (path.unlink(), path.mkdir()), id="a directory"),
 ])
-def test_what_cannot_be_used_leaves_what_was_read_before(watch, path, clock, spoil, caplog):
+def test_what_cannot_be_used_leaves_what_was_read_before(watch, path, spoil, caplog):
     caplog.set_level(logging.INFO)
     spoil(path)
-    assert (changed(watch, clock), changed(watch, clock)) == (False, False)
+    assert (watch.read(), watch.read()) == (False, False)
     assert watch.content.default_certificate.certificate == OLD.certificate
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
@@ -85,7 +65,7 @@ def test_what_cannot_be_used_leaves_what_was_read_before(watch, path, clock, spo
         path.rmdir()
     path.unlink(missing_ok=True)
     path.write_text(NEW.certificate + NEW.key)
-    assert changed(watch, clock)
+    assert watch.read()
     assert watch.content.default_certificate.certificate == NEW.certificate
     assert "problem resolved" in caplog.text
 
@@ -97,17 +77,17 @@ def authorities(tmp_path):
     return file
 
 
-def of_pods(path, content, clock):
-    return FileWatch("pods", destination_ca(str(path)), content, period_s=10, clock=clock)
+def of_pods(path, content):
+    return FileWatch("pods", destination_ca(str(path)), content)
 
 
-def test_renewed_authorities(authorities, clock):
+def test_renewed_authorities(authorities):
     """Only other certificates count, not the text around them."""
-    watch = of_pods(authorities, OLD_CA, clock)
+    watch = of_pods(authorities, OLD_CA)
     authorities.write_text(NEW_CA + OLD_CA)
-    assert (changed(watch, clock), watch.content) == (True, NEW_CA + OLD_CA)
+    assert (watch.read(), watch.content) == (True, NEW_CA + OLD_CA)
     authorities.write_text(f"# renewed\n{NEW_CA}\n{OLD_CA}")
-    assert not changed(watch, clock)
+    assert not watch.read()
 
 
 @pytest.mark.parametrize("spoil", [
@@ -115,29 +95,29 @@ def test_renewed_authorities(authorities, clock):
     lambda path: path.write_text(NEW_CA[:-40]), lambda path: path.write_bytes(b"\xff"),
     lambda path: (path.unlink(), path.mkdir()),
 ], ids=["gone", "empty", "no PEM", "half written", "binary", "a directory"])
-def test_the_old_authorities_stay(authorities, clock, spoil, caplog):
+def test_the_old_authorities_stay(authorities, spoil, caplog):
     """A file that cannot be used is logged once, and its end too; it is read again all the same."""
     caplog.set_level(logging.INFO)
-    watch = of_pods(authorities, OLD_CA, clock)
+    watch = of_pods(authorities, OLD_CA)
     spoil(authorities)
-    assert [(changed(watch, clock), watch.content) for _ in "ab"] == [(False, OLD_CA)] * 2
+    assert [(watch.read(), watch.content) for _ in "ab"] == [(False, OLD_CA)] * 2
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert str(authorities) in caplog.records[0].problem
     if authorities.is_dir():
         authorities.rmdir()
     authorities.write_text(NEW_CA)
-    assert (changed(watch, clock), watch.content) == (True, NEW_CA)
+    assert (watch.read(), watch.content) == (True, NEW_CA)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "INFO"]
 
 
-def test_authorities_that_come_later(authorities, clock, caplog):
+def test_authorities_that_come_later(authorities, caplog):
     """A file that was never there is no problem, and is used as soon as it is there."""
     authorities.unlink()
-    watch = of_pods(authorities, "", clock)
-    assert not changed(watch, clock)
+    watch = of_pods(authorities, "")
+    assert not watch.read()
     assert not caplog.records
     authorities.write_text(OLD_CA)
-    assert (changed(watch, clock), watch.content) == (True, OLD_CA)
+    assert (watch.read(), watch.content) == (True, OLD_CA)
 
 
 def test_half_written_files_keep_what_was_read_before(tmp_path, clock, caplog):
@@ -161,3 +141,18 @@ def test_half_written_files_keep_what_was_read_before(tmp_path, clock, caplog):
     assert watches[0].get(now=True).count("BEGIN") == 2
     with pytest.raises(ConfigError, match="not a private key"):
         SharedFiles("key", ssh_key(str(bundle)), "", period_s=10, clock=clock)
+
+
+def test_shared_files_are_read_when_they_are_due(path, clock):
+    """By whoever asks then, or asks for the newest."""
+    shared = SharedFiles("login", lambda before: path.read_text(), "", period_s=10, clock=clock)
+    first = shared.get()
+    path.write_text("new")
+    clock.now += 9
+    assert shared.get() == first
+    assert shared.get(now=True) == "new"
+    path.write_text("newer")
+    clock.now += 9
+    assert shared.get() == "new"
+    clock.now += 1
+    assert shared.get() == "newer"

@@ -4,15 +4,16 @@ import math
 
 import pytest
 
-from f5router.icontrol.beside import Reading
+from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
 from f5router.icontrol.generations import KINDS, Look, NotSelected, Replies
 from f5router.model.errors import Unreachable
 from f5router.model.ltm import Policy, Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import UPDATE, Change
-from f5router.reconcile.drift_hint import FIRST_S, SETTLED_S, DriftHint
+from f5router.reconcile.drift_hint import FIRST_S, HINT, SETTLED_S, DriftHint
 from f5router.reconcile.explained import Explained
 from f5router.reconcile.reading_pace import ReadingPace
+from f5router.reconcile.timers import Timers
 
 A, POLICY = Pool("/P/a"), Policy("/P/openshift_insecure_routes")
 
@@ -25,17 +26,32 @@ class Looks:
     """A DriftHint, and what it reads."""
 
     def __init__(self, clock, *, period_s: float = 45, limit_s: float = 300, share=math.inf, read=True):
-        self.clock, self.begun, self.replies = clock, [], Replies()
+        self.clock, self.begun, self.replies, self.timers = clock, [], Replies(), Timers()
+        self.hints = 0
         explained = Explained(lambda ref: False, tuple, lambda: self.replies)
-        self.hint = DriftHint(self._begin, explained, limit_s=limit_s, clock=clock,
+        self.hint = DriftHint(self._begin, explained, limit_s=limit_s, clock=clock, timers=self.timers,
                               pace=ReadingPace("names", period_s, share))
+        self.hint.on_hint = self._count
         if read:
             self.read(generations(a=1))
 
-    def _begin(self, extent) -> Reading:
+    def _count(self) -> None:
+        self.hints += 1
+
+    def _begin(self, extent, then) -> None:
         self.begun.append(extent)
-        self.future = Reading()
-        return self.future
+        self.job = Job(Dispatcher(1), lambda: None, then, Lane.BESIDE)
+
+    @property
+    def due_at(self) -> float:
+        at = self.timers.when(HINT)
+        return math.inf if at is None else at
+
+    def act(self) -> bool:
+        """Let the time come for what is due; True if that gives a hint."""
+        before, self.clock.now = self.hints, max(self.clock.now, self.due_at)
+        self.timers.fire(self.clock.now)
+        return self.hints > before
 
     def read(self, answer: dict) -> None:
         self.hint.begin_reading()
@@ -43,18 +59,16 @@ class Looks:
 
     def look(self, answer, *, meanwhile=lambda: None, cpu_s: float = 0.0) -> bool:
         """Return what a reading with this answer leads to."""
-        self.clock.now = max(self.clock.now, self.hint.due_at())
-        assert not self.hint.check(self.clock.now)
-        assert not self.hint.check(self.clock.now), "nothing was read yet"
-        assert self.hint.due_at() == math.inf
+        assert not self.act()
+        assert (self.hint.is_looking, self.due_at) == (True, math.inf)
         meanwhile()
-        self.future.cpu_s = cpu_s
+        before, self.job.cpu_s = self.hints, cpu_s
         if isinstance(answer, Exception):
-            self.future.set_exception(answer)
+            self.job.error = answer
         else:
-            self.future.set_result(Look(answer))
-        assert self.hint.due_at() == -math.inf
-        return self.hint.check(self.clock.now)
+            self.job.result = Look(answer)
+        self.job.end()
+        return self.hints > before
 
     def write(self, obj=A, generation: int | None = None) -> None:
         self.replies.note("PATCH", f"{obj.KIND}/{obj.path.replace('/', '~')}", {"generation": generation})
@@ -62,7 +76,7 @@ class Looks:
 
     @property
     def wait_s(self) -> float:
-        return self.hint.due_at() - self.clock.now
+        return self.due_at - self.clock.now
 
 
 @pytest.mark.parametrize(("after", "hint"), [
@@ -103,7 +117,7 @@ def test_times_after_own_writes(clock):
         waits.append(looks.wait_s)
         clock.now += 1
     assert waits[:18] == [2] * 18
-    assert looks.hint.due_at() < clock.now
+    assert looks.due_at <= clock.now
     assert not looks.look(generations(a=9))
     assert looks.begun[-1].kinds == {Pool.KIND}
     assert looks.wait_s <= 60
@@ -174,9 +188,9 @@ def test_a_policy_that_was_changed_before_a_draft(clock):
         looks.write(POLICY)
         if number == 1:
             looks.look({POLICY.ref: 2})
-    assert looks.hint.due_at() <= clock.now
-    assert looks.hint.check(clock.now)
-    assert not looks.hint.check(clock.now)
+    assert looks.due_at <= clock.now
+    assert looks.act()
+    assert looks.due_at > clock.now
 
 
 def test_costly_looks_are_rare(clock):
@@ -198,4 +212,4 @@ def test_no_hints(clock, stop):
         assert not looks.look(NotSelected("no"))
     looks.write()
     looks.read(generations(a=1))
-    assert looks.hint.due_at() == math.inf
+    assert looks.due_at == math.inf

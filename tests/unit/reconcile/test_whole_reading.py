@@ -40,6 +40,9 @@ class Device:
     def fail_reading(self) -> None:
         self.calls.append("failed")
 
+    def end_reading(self) -> None:
+        pass
+
     def active_unit(self) -> None:
         pass
 
