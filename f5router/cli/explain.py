@@ -22,8 +22,9 @@ from f5router.kube.watch.sources import DELEGATIONS, INGRESS_ROUTES, SERVICES, S
 from f5router.model.cluster import Key, Secret, Service
 from f5router.model.delta import Delta
 from f5router.model.errors import ConfigError, KubeError, KubeForbidden, KubeNotFound, ResourceExpired
+from f5router.model.findings import INVALID_INGRESS_ROUTE, ORPHANED, Link, finding
 from f5router.model.texts import printable
-from f5router.sources import explanation
+from f5router.sources import delegation_graph, explanation
 from f5router.sources.delegation_graph import VALID
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import IngressRoutePolicy
@@ -88,7 +89,10 @@ def ingress_route(settings: ExplainConfig, follow: Callable[[Chooses], int] | No
     for line in lines:
         print(printable(line))
     status = source.status(settings.key)
-    if status is None or status.current != VALID:
+    if status is not None and status.current != VALID:
+        code = ORPHANED if status.current == delegation_graph.ORPHANED else INVALID_INGRESS_ROUTE
+        why, (namespace, name) = finding(Link.ROUTE, code, status.description), settings.key
+        print(printable(f"to do: {why.to_do(namespace=namespace, name=name, host='')} ({why.page})"))
         return 1
     if follow is None:
         return 0

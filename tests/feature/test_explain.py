@@ -61,6 +61,9 @@ def test_tree(kubeconfig):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["bank/bad"], "IngressRoute bank/bad: invalid: Service [none:8080] is invalid or missing"),
+    (["shop/lost"], "to do: delegate to it from a root, or make it one with spec.virtualhost "
+     "(docs/findings.md#orphaned)\n"),
+    (["bank/bad"], "(docs/findings.md#invalidingressroute)\n"),
     (["shop/lost"], "No root delegates to it. It has 1 route:\n  \"/x\" -> web:8080"),
     (["shop/other"], 'Secret "none" is invalid: Secret not found\n  no part of it is served'),
     (["shop/root", "--root-namespaces=bank"], "root IngressRoute cannot be defined in this namespace"),
