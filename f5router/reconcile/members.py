@@ -5,6 +5,7 @@ between any two writes of a rollout, or reads. A write that hangs holds up its o
 a namespace has only a few writes under way at once.
 """
 
+import ipaddress
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import replace
@@ -14,7 +15,8 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Object, Pool
+from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.route_options import MONITOR_TYPES
 from f5router.plan import diff
@@ -146,16 +148,34 @@ class Members:
         return change.verb == UPDATE and change.ref.kind == Pool.KIND
 
     def user_of(self, change: AnyChange) -> Ref | None:
-        """Return a pool that has a monitor which is to be deleted, and is still to be written.
+        """Return a pool that needs what is to be deleted, and is still to be written.
 
-        Also one that waits for the monitor which takes its place.
+        It has the monitor, also while it waits for the one that takes its place, or loses members: these get
+        requests until then, and a static route, a tunnel or an FDB record may be the way to them.
         """
         ref, table, observed = change.ref, self._table, self._device.observed
-        if change.verb != DELETE or ref.kind not in MONITOR_TYPES:
+        if change.verb != DELETE:
+            return None
+        if change.stage.is_network:
+            return next((pool for pool in chain(table.sent, table.members)
+                         if self._loses(pool, change.obj)), None)
+        if ref.kind not in MONITOR_TYPES:
             return None
         waiting = chain(table.sent, table.members, *table.waiting.values())
         return next((pool for pool in waiting if pool.kind == Pool.KIND and pool in observed
                      and ref in observed[pool].dependencies), None)
+
+    def _loses(self, ref: Ref, way: Object) -> bool:
+        """True for a pool of the device that loses members, for a static route those to which it leads."""
+        old = self._device.observed.get(ref)
+        if not isinstance(old, Pool) or self._is_held(ref):
+            return False
+        staying = {member.address for member in self._desired(ref, old).members}
+        leaving = {member.address for member in old.members} - staying
+        if not isinstance(way, StaticRoute):
+            return bool(leaving)
+        network = ipaddress.ip_network(way.network)
+        return any(ipaddress.ip_address(address) in network for address in leaving)
 
     def _desired(self, ref: Ref, old: Pool) -> Pool:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""

@@ -169,7 +169,7 @@ def test_a_node_that_left_while_no_router_ran(near):
 
 
 def test_pools_lose_their_members_before_the_route_goes(running):
-    """A Node that leaves takes its pods along."""
+    """A Node that leaves takes its pods along; they get requests until the write of the pool has ended."""
     lab, router = running
     lab.apply(*manifests.service("shop", "web", pods=("10.128.0.5", "10.128.2.5")), manifests.route("plain"))
     lab.settle(router)
@@ -183,6 +183,7 @@ def test_pools_lose_their_members_before_the_route_goes(running):
         return len(pods) == 1 and Key("", "n1") not in known.nodes
 
     take(router, seen)
+    lab.bigip.inject("delay", method="PATCH", path="ltm/pool/~Common~openshift_shop_web", seconds=0.2)
     router.reconcile_once()
     assert lab.writes() == [
         ("PATCH", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web"), ("DELETE", "/mgmt/tm/" + URL.format(0))]
