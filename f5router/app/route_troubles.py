@@ -66,7 +66,7 @@ class RouteTroubles:
         return known
 
     def _is_empty(self, key: Key) -> bool:
-        """True if the pool of a Route has no member."""
+        """True if a Route has a pool without members; a rejected one has none."""
         ref = self._engine.pool_of(key)
         pool = None if ref is None else self._engine.objects.get(ref)
-        return not (isinstance(pool, Pool) and pool.members)
+        return isinstance(pool, Pool) and not pool.members

@@ -1,21 +1,29 @@
 """Filters, orders and pages of lists, by the parameters of a request."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from f5router.model.texts import number_of
 from f5router.views.nodes import NodeView
-from f5router.views.route_view import FAILED, RouteState, RouteSummary, Status
+from f5router.views.route_view import ANSWERED, FAILED, RouteState, RouteSummary, Status
 
 MOST_PER_PAGE, PER_PAGE = 200, 50
 LONGEST_SEARCH = 253
 
 Query = Mapping[str, list[str]]
 
-FAIL = "failed"
-"""Value of `state` for all Routes whose requests fail."""
+STATES: Mapping[str, Collection[RouteState]] = {
+    "failed": FAILED, "answered": ANSWERED, **{state.value: (state,) for state in RouteState}}
+"""States by value of the parameter `state`."""
+
+FAILURES = {
+    RouteState.UNANSWERED: "served, but nothing answers", RouteState.FAILING: "served, but not as asked for",
+    RouteState.DEVICE_REJECTED: "refused by the BIG-IP", RouteState.REJECTED: "rejected",
+}
+"""Words for the states of FAILED."""
 
 
 class BadQuery(ValueError):
@@ -40,6 +48,21 @@ class Chosen:
     def failed(self) -> int:
         """Return the number of Routes whose requests fail."""
         return sum(self.states[state] for state in FAILED)
+
+    @property
+    def summary(self) -> str:
+        """Return the state of all Routes that match in a sentence; "" if none does."""
+        all_routes, waiting = number_of(sum(self.states.values()), "Route"), self.states[RouteState.PENDING]
+        if not self.states:
+            return ""
+        if self.failed:
+            failures = [f"{self.states[state]} {words}" for state, words in FAILURES.items()
+                        if self.states[state]]
+            return (f"Requests fail for {self.failed} of {all_routes}: {', '.join(failures)}"
+                    f"{f'; {waiting} waiting for the BIG-IP' if waiting else ''}")
+        if waiting:
+            return f"{waiting} of {all_routes} waiting for the BIG-IP; the others are served"
+        return f"{all_routes} served"
 
 
 class Order(StrEnum):
@@ -72,7 +95,7 @@ def choose(routes: Sequence[RouteSummary], query: Query) -> Chosen:
     Raises: BadQuery.
     """
     search, namespace = text(query, "search").lower(), text(query, "namespace")
-    status, state = _word(query, "status", Status), _word(query, "state", (*RouteState, FAIL))
+    status, state = _word(query, "status", Status), _word(query, "state", tuple(STATES))
     only_warned = _word(query, "warned", ("true",))
     order = text(query, "sort") or Order.TROUBLE
     if order.removeprefix("-") not in list(Order):
@@ -80,9 +103,8 @@ def choose(routes: Sequence[RouteSummary], query: Query) -> Chosen:
     number, size = pages(query)
     matching = [route for route in routes
                 if (not namespace or route.key.namespace == namespace) and search in route.text]
-    wanted = FAILED if state == FAIL else (state,)
     chosen = [route for route in matching if (not status or route.status == status)
-              and (not state or route.state in wanted) and (route.warnings or not only_warned)]
+              and (not state or route.state in STATES[state]) and (route.warnings or not only_warned)]
     ordered = sort(chosen, Order(order.removeprefix("-")), reverse=order.startswith("-"))
     return Chosen(
         ordered[(number - 1) * size:number * size], len(chosen), number, size,

@@ -115,7 +115,7 @@ class StatusAPI:
             "total": listed.total, "page": listed.page, "per_page": listed.per_page,
             "counts": {each.value: listed.statuses[each] for each in Status},
             "states": {each.value: listed.states[each] for each in RouteState},
-            "warned": listed.warned, "revision": self._source.revision,
+            "summary": listed.summary, "warned": listed.warned, "revision": self._source.revision,
             "items": [_row(route) for route in listed.items],
         }
 

@@ -54,6 +54,9 @@ class RouteState(StrEnum):
 FAILED = (RouteState.UNANSWERED, RouteState.FAILING, RouteState.DEVICE_REJECTED, RouteState.REJECTED)
 """States of Routes whose requests fail."""
 
+ANSWERED = (RouteState.WARNED, RouteState.SERVED)
+"""States of Routes whose requests are answered."""
+
 
 @dataclass(frozen=True, slots=True)
 class VirtualServerView:

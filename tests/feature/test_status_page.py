@@ -71,6 +71,8 @@ def test_trouble_first_and_another_order(opened):
     browser.wait(lambda: "team-059" in browser.text("tbody tr"))
     browser.click(".chips button", "Requests fail")
     browser.wait_text("4 Routes, page 1 of 1")
+    assert browser.text("h2").startswith("Requests fail for 4 of ")
+    assert "other/thief" not in browser.text("#summary"), "it is rejected: its Service does not matter"
     assert browser.problems() == []
 
 

@@ -111,7 +111,7 @@ def test_a_right_that_is_lost(site, run, restarted, namespace):
     until(lambda: all("may not get, list and watch Secret" in events(site, name) for name in unread),
           lambda: str({name: events(site, name) for name in unread}))
     (text,) = cluster.degraded()
-    assert text.startswith(f"{len(unread)} of the Secrets that Routes name cannot be read")
+    assert text.startswith(f"SecretNotRead: {len(unread)} of the Secrets that Routes name cannot be read")
     until(lambda: "may not get, list and watch Secret" in site.admitted("shop", "route").get("message", ""))
     assert site.admitted("shop", "route")["status"] == "True"
     site.kube.delete("Secret", "shop", "ingress")

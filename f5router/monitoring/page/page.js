@@ -133,7 +133,7 @@ function showRoutes(answer, query) {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const chip = (status, text, count) => el("button", {
     type: "button", "data-key": `status ${status}`, "aria-pressed": String(chosen === status),
-    onclick: () => go("routes", changed(query, {status: "", state: "", warned: "", ...(status === "warned" ? {warned: "true"} : status === "failed" ? {state: status} : {status})}))}, text, el("span", {class: "count"}, count.toLocaleString()));
+    onclick: () => go("routes", changed(query, {status: "", state: "", warned: "", ...(status === "warned" ? {warned: "true"} : ["failed", "answered"].includes(status) ? {state: status} : {status})}))}, text, el("span", {class: "count"}, count.toLocaleString()));
   const rows = answer.items.map((route) => [
     [el("a", {class: "strong", href: routeAddress(route), "data-key": `${route.namespace}/${route.id}`},
       `${route.host || "(no host)"}${route.path}`),
@@ -146,7 +146,7 @@ function showRoutes(answer, query) {
       : route.warnings ? plural(route.warnings, "warning") : "",
   ]);
   return [
-    el("h2", {class: "hidden"}, "Routes"),
+    el("h2", {class: `sentence ${failed ? "wrong" : ""}`}, answer.summary || "Routes"),
     el("div", {class: "filters", role: "search"},
       searchField("routes", query, "Search host, path, name or Service"),
       el("label", {class: "narrow"}, el("span", {class: "hidden"}, "Namespace"), el("input", {
@@ -154,11 +154,12 @@ function showRoutes(answer, query) {
         spellcheck: "false", maxlength: 253, value: query.get("namespace") || "",
         oninput: (event) => typed("routes", {namespace: event.target.value.trim()})})),
       el("div", {class: "chips", role: "group", "aria-label": "Status"}, chip("", "All", all), chip("failed", "Requests fail", failed),
-        Object.entries(STATUSES).map(([status, [text]]) => chip(status, text, counts[status] || 0)),
+        chip("answered", "Served", states.served + states.warned),
+        Object.entries(STATUSES).slice(1).map(([status, [text]]) => chip(status, text, counts[status] || 0)),
         chip("warned", "With warnings", answer.warned))),
     el("div", {class: "card"}, table(
       [[by("host", "Host and path"), "host any"], [by("trouble", "Status"), "keep"], [by("object", "Source object"), "source wide any"], [by("service", "Service"), "wide any"],
-        [by("certificate", "Certificate"), "wide keep", "Certificate"], ["Problem", "wide any"]],
+        [by("certificate", "Certificate"), "wide keep", "Certificate"], ["Problem", "wide any problem"]],
       rows, !all ? "No Route matches." : chosen === "warned" ? "No Route has warnings." : "No Route has this status.")),
     pager(answer, "Route", (page) => go("routes", changed(query, {page}))),
   ];

@@ -1,9 +1,11 @@
 """Filters, orders and pages of the lists of the status page."""
 
+from collections import Counter
+
 import pytest
 
 from f5router.model.cluster import Key
-from f5router.monitoring.selection import BadQuery, choose
+from f5router.monitoring.selection import BadQuery, Chosen, choose
 from f5router.views.route_view import RouteState, RouteSummary, Status
 from tests.rows import rows
 
@@ -41,6 +43,7 @@ LIST = [
     ({"sort": "-certificate"}, "acfbdeghi"),
     ({"state": "failed"}, "chfid"),
     ({"state": "served"}, "ae"),
+    ({"state": "answered"}, "bae"),
     ({"status": "admitted", "sort": "object"}, "abcefh"),
     ({"warned": "true"}, "b"),
     ({"search": "A.COM"}, "a"),
@@ -58,6 +61,19 @@ def test_counts_are_those_before_the_state_is_chosen():
     chosen = choose(LIST, {"state": ["served"]})
     assert (chosen.total, chosen.failed, chosen.warned) == (2, 5, 1)
     assert chosen.states[RouteState.UNANSWERED] == 2
+
+
+@rows(("states", "sentence"), [
+    ({}, ""),
+    ({"served": 2, "warned": 1}, "3 Routes served"),
+    ({"served": 1, "pending": 1}, "1 of 2 Routes waiting for the BIG-IP; the others are served"),
+    ({"unanswered": 1, "rejected": 2, "pending": 3, "served": 4},
+     "Requests fail for 3 of 10 Routes: 1 served, but nothing answers, 2 rejected; 3 waiting for the BIG-IP"),
+    ({"failing": 1}, "Requests fail for 1 of 1 Route: 1 served, but not as asked for"),
+])
+def test_the_state_of_all_routes_in_a_sentence(states, sentence):
+    counts = Counter({RouteState(state): count for state, count in states.items()})
+    assert Chosen([], 0, 1, 50, Counter(), counts, 0).summary == sentence
 
 
 @pytest.mark.parametrize("query", [{"sort": "size"}, {"sort": "--host"}, {"state": "odd"}, {"warned": "no"}])
