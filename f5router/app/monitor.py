@@ -16,7 +16,6 @@ from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
 from f5router.model.findings import named
 from f5router.model.ltm import Pool
-from f5router.model.texts import number_of
 from f5router.monitoring.collectors import Sources
 from f5router.monitoring.health import Health, Heartbeat
 from f5router.monitoring.metrics import Metrics
@@ -67,14 +66,9 @@ class Monitor:
                 self.health.failed(error)
             self.metrics.cut_short(self._reconciler.engine.routes())
         self.history.pass_ended(refused=self._refused, calls=self._calls() - self._calls_before,
-                                seconds=seconds, problem=problem,
-                                reason="" if self.health.is_loaded else self._first_load())
+                                seconds=seconds, problem=problem)
         if not isinstance(error, Standby):  # else nothing was to be done
             self.metrics.timed(seconds, success=error is None)
-
-    def _first_load(self) -> str:
-        """Return what is said of the first load: the Route that came first in it is not its cause."""
-        return f"first load: {number_of(self._reconciler.first_load, 'object')} differed"
 
     def wrote(self, change: AnyChange) -> None:
         """Record a confirmed write."""

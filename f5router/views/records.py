@@ -81,8 +81,7 @@ class ChangeView:
     at: float
     """When it ended, in seconds since the epoch."""
     causes: tuple[str, ...]
-    """Routes, Services, hosts and Nodes that it was for, at most MOST_CAUSES: "Route shop/web"; or what else
-    was the reason."""
+    """Routes, Services, hosts and Nodes that it was for, at most MOST_CAUSES: "Route shop/web"."""
     has_more_causes: bool
     """True if it was for others, too."""
     objects: tuple[str, ...]
@@ -174,17 +173,12 @@ class History:
             return
         self._add(of_members(change, self._wall()))
 
-    def pass_ended(self, *, refused: int, calls: int, seconds: float, problem: str = "",
-                   reason: str = "") -> None:
-        """Record the end of a pass; a pass without writes and problems is no change.
-
-        Args: reason: why it was made, in place of the objects that it was for; "" for these.
-        """
+    def pass_ended(self, *, refused: int, calls: int, seconds: float, problem: str = "") -> None:
+        """Record the end of a pass; a pass without writes and problems is no change."""
         written, self._written = self._written or WrittenObjects(), None
         repeats = bool(problem) and bool(self.changes) and self.changes[0].problem == problem
         if written.writes or refused or (problem and not repeats):
-            causes = ((reason,), False) if reason else (written.causes, written.has_more_causes)
-            self._add(ChangeView(self._wall(), *causes,
+            self._add(ChangeView(self._wall(), written.causes, written.has_more_causes,
                                  tuple(written.objects), written.writes, refused, calls, seconds, problem))
 
     def record(self, report: Report, routes: Mapping[Key, object]) -> None:

@@ -44,16 +44,6 @@ def test_a_pass_is_one_change_and_members_beside_it_another():
     assert whole.objects[0] == "create ltm/pool /Common/openshift_shop_s0"
 
 
-def test_a_pass_with_a_reason_of_its_own():
-    """The Route that came first in a first load is not its cause."""
-    books = History(lambda: 5.0)
-    books.pass_began()
-    books.wrote(create(rule("openshift_route_shop_web")))
-    books.pass_ended(refused=0, calls=40, seconds=0.5, reason="first load: 1 object differed")
-    (whole,) = books.changes
-    assert (whole.causes, whole.has_more_causes) == (("first load: 1 object differed",), False)
-
-
 def test_a_pass_without_writes_is_no_change_and_a_problem_is_one_once():
     books = History(lambda: 5.0)
     for problem in ("", "away", "away", "", "other"):
