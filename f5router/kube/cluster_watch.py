@@ -142,11 +142,9 @@ class ClusterWatcher:
         """Wait for synced(), at most timeout_s seconds; missing() then has the reasons.
 
         Args:
-            refused_s: how long an awaited kind may be forbidden or not served: long enough for a
-                right that was granted a moment ago; after that only an administrator can help.
+            refused_s: how long an awaited kind may be forbidden, or not served; then only people can help.
             silent_s: how long the API server may give no reply, or errors.
-            stop: ends the wait.
-            look: called now and then while it waits.
+            stop: ends the wait; look: called now and then while it waits.
         """
         end = time.monotonic() + timeout_s
         while not self._synced.wait(POLL_S):
