@@ -7,7 +7,8 @@ a namespace has only a few writes under way at once.
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 
@@ -23,6 +24,8 @@ from f5router.plan import diff
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
 from f5router.reconcile.retention import Retention
 from f5router.reconcile.table import Table
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 NAMESPACE_MOST = 2
 """Pools of a namespace whose members are written at once: others have room also when these writes hang."""
@@ -147,35 +150,35 @@ class Members:
         """True for a Change of a pool of the device: its members are written beside the Plan."""
         return change.verb == UPDATE and change.ref.kind == Pool.KIND
 
-    def user_of(self, change: AnyChange) -> Ref | None:
+    def leaving(self) -> dict[Ref, set[Address]]:
+        """Return the addresses that pools of the device lose, once for all deletes of a Plan."""
+        result = {}
+        for ref in chain(self._table.sent, self._table.members):
+            old = self._device.observed.get(ref)
+            if isinstance(old, Pool) and not self._is_held(ref):
+                staying = {member.address for member in self._desired(ref, old).members}
+                if gone := set(_addresses({member.address for member in old.members} - staying)):
+                    result[ref] = gone
+        return result
+
+    def user_of(self, change: AnyChange, leaving: Mapping[Ref, Set[Address]]) -> Ref | None:
         """Return a pool that needs what is to be deleted, and is still to be written.
 
         It has the monitor, also while it waits for the one that takes its place, or loses members: these get
         requests until then, and a static route, a tunnel or an FDB record may be the way to them.
+
+        Args: leaving: see `leaving`.
         """
         ref, table, observed = change.ref, self._table, self._device.observed
         if change.verb != DELETE:
             return None
         if change.stage.is_network:
-            return next((pool for pool in chain(table.sent, table.members)
-                         if self._loses(pool, change.obj)), None)
+            return next((pool for pool, gone in leaving.items() if _leads_to(change.obj, gone)), None)
         if ref.kind not in MONITOR_TYPES:
             return None
         waiting = chain(table.sent, table.members, *table.waiting.values())
         return next((pool for pool in waiting if pool.kind == Pool.KIND and pool in observed
                      and ref in observed[pool].dependencies), None)
-
-    def _loses(self, ref: Ref, way: Object) -> bool:
-        """True for a pool of the device that loses members, for a static route those to which it leads."""
-        old = self._device.observed.get(ref)
-        if not isinstance(old, Pool) or self._is_held(ref):
-            return False
-        staying = {member.address for member in self._desired(ref, old).members}
-        leaving = {member.address for member in old.members} - staying
-        if not isinstance(way, StaticRoute):
-            return bool(leaving)
-        network = ipaddress.ip_network(way.network)
-        return any(ipaddress.ip_address(address) in network for address in leaving)
 
     def _desired(self, ref: Ref, old: Pool) -> Pool:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
@@ -190,3 +193,18 @@ class Members:
     def _is_held(self, ref: Ref) -> bool:
         """True for a pool that may not be written now."""
         return self._table.is_held(ref) or self._retention.is_unconfirmed(ref)
+
+
+def _addresses(texts: Iterable[str]) -> Iterator[Address]:
+    """Yield addresses; a member that somebody has added by a DNS name has none."""
+    for text in texts:
+        with suppress(ValueError):
+            yield ipaddress.ip_address(text)
+
+
+def _leads_to(way: Object, addresses: Set[Address]) -> bool:
+    """True for a static route to one of these; any other object of the network may be the way to each."""
+    if not isinstance(way, StaticRoute):
+        return True
+    network = ipaddress.ip_network(way.network)
+    return any(address in network for address in addresses)

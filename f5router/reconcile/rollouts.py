@@ -216,8 +216,10 @@ class Rollouts:
         portion = (portion | table.members.keys() if with_members else portion) - table.sent.keys()
         changes = diff(desired, observed, self._retention.owns, portion, self._device.ordinals)
         determined = self._retention.determine(changes)
+        leaving = self._members.leaving() if not with_members and any(
+            change.verb == DELETE and change.stage.is_network for change in determined.plan) else {}
         users = {change.ref: user for change in determined.plan
-                 if not with_members and (user := self._members.user_of(change)) is not None}
+                 if not with_members and (user := self._members.user_of(change, leaving)) is not None}
         plan = tuple(change for change in determined.plan
                      if not self._retention.is_unconfirmed(change.ref) and change.ref not in users
                      and (with_members or not self._members.writes_beside(change)))

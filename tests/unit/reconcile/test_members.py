@@ -1,15 +1,18 @@
 """Members of pools that are written beside a rollout."""
 
+import ipaddress
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from f5router.desired.engine import Engine
+from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.errors import Refused, Unconfirmed
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import Incomplete
+from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.route_options import TCPMonitor
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
@@ -345,17 +348,17 @@ def test_members_do_not_wait_for_a_monitor():
 def test_the_monitor_of_a_pool_that_waits_for_another_stays():
     bench = Monitored()
     delete = Change(DELETE, OTHER, None)
-    assert bench.members.user_of(delete) is None
+    assert bench.members.user_of(delete, {}) is None
     bench.table.touch([bench.ref])
-    assert bench.members.user_of(delete) == bench.ref
+    assert bench.members.user_of(delete, {}) == bench.ref
     assert bench.take() == []
-    assert bench.members.user_of(delete) == bench.ref
+    assert bench.members.user_of(delete, {}) == bench.ref
     bench.table.wait_for(OTHER.ref, bench.ref)
     bench.monitor_comes()
     (change,) = bench.take()
-    assert bench.members.user_of(delete) == bench.ref
+    assert bench.members.user_of(delete, {}) == bench.ref
     bench.written(change)
-    assert bench.members.user_of(delete) is None
+    assert bench.members.user_of(delete, {}) is None
     assert OTHER.ref in bench.table.queue
 
 
@@ -385,3 +388,16 @@ def test_what_waits_for_members(prepare, waits):
     prepare(bench, ref)
     assert bench.members.under_way(Change(CREATE, None, rule)) == ([ref] if waits else [])
     assert bench.members.under_way(Change(UPDATE, bench.engine.objects[ref], bench.engine.objects[ref])) == []
+
+
+def test_the_way_to_members_that_a_pool_loses_stays():
+    """A member that somebody has added by a DNS name has no address, and needs no static route."""
+    bench = Monitored()
+    before = pool("s0", "10.9.1.1", "10.9.2.1", "pod.example.com")
+    bench.device.observed[bench.ref] = with_monitor(before, OTHER)
+    bench.change_members("10.9.2.1")
+    leaving = bench.members.leaving()
+    assert leaving == {bench.ref: {ipaddress.ip_address("10.9.1.1")}}
+    for network, user in (("10.9.1.0/24", bench.ref), ("10.9.2.0/24", None)):
+        way = StaticRoute(names.pod_route("/Common", network), network, "10.3.0.1")
+        assert bench.members.user_of(Change(DELETE, way, None), leaving) == user
