@@ -13,6 +13,7 @@ from f5router.app.device_watch import DeviceWatch
 from f5router.app.incidents import Incidents
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.monitor import build_monitor
+from f5router.app.reports import Reports
 from f5router.app.server_watch import ServerWatch
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
@@ -62,11 +63,12 @@ def build_controller(
     statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)
+    reports = Reports()
     load_balancers = build_load_balancers(config, connection, cluster, timing=timing)
-    ingresses = IngressReporter(cluster, reconciler.engine, device, load_balancers, events,
+    ingresses = IngressReporter(cluster, reconciler.engine, device, load_balancers, events, reports,
                                 hostname=config.status.canonical_hostname)
     ingress_routes = build_ingress_routes(
-        config, connection, cluster, reconciler.engine, events, stack, timing=timing)
+        config, connection, cluster, reconciler.engine, events, reports, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
     servers = ServerWatch(device, config.virtual_servers, clock=clock)
@@ -78,8 +80,8 @@ def build_controller(
         config, cluster, reconciler, signal,
         build_monitor(config, cluster, reconciler, statuses, events, settling, servers, incidents,
                       ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
-        StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans, ingresses=ingresses,
-                       ingress_routes=ingress_routes),
+        StatusReporter(cluster, reconciler, statuses, events, reports, clean=config.cleans,
+                       ingresses=ingresses, ingress_routes=ingress_routes),
         settling,
         campaign=campaign, timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from f5router.admission import condition
 from f5router.admission.condition import Verdict
 from f5router.admission.host_claims import ClaimLog
-from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter, Reports, log_problem
+from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter
+from f5router.app.reports import ADMISSION, NOTICES, Reports, log_problem
 from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
@@ -19,9 +20,6 @@ from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.sources.settings import INGRESS, ROUTE
-
-ADMITTED, WARNING = "Admitted", "Warning"
-"""Topics of what is reported about a Route."""
 
 CONTESTED = "HostContested"
 """Reason of the winner's Event."""
@@ -44,26 +42,26 @@ class ClaimReporter:
     and an object with MOST_HOSTS named Hosts gets no further Event.
     """
 
-    def __init__(self, engine: Engine, events: EventWriter, ingress_source: Callable[[], Source],
-                 clock: Callable[[], float]):
+    def __init__(self, engine: Engine, events: EventWriter, reports: Reports,
+                 ingress_source: Callable[[], Source], clock: Callable[[], float]):
         """Args: ingress_source: returns the API that serves Ingresses."""
         self._engine, self._events, self._ingress_source = engine, events, ingress_source
-        self._log, self.reported = ClaimLog(clock), Reports()
+        self._log, self._reports = ClaimLog(clock), reports
         self._news: dict[_Object, dict[str, Route]] = {}
         """Hosts that no Event names yet, with a Route that holds them, by winner."""
 
     def evaluated(self, key: Key) -> None:
         """Report a Route that has lost its Host, once; `write` has the winner's Event written."""
         route, rejection = self._engine.route(key), self._engine.rejection(key)
-        known = self.reported.find(ROUTE, key)
+        known = self._reports.find(ROUTE, key)
         if route is None or rejection is None or rejection.holder is None:
             if known is not None:
                 known.lost = None
-                self.reported.settle(ROUTE, key)
+                self._reports.settle(ROUTE, key)
             return
         if known is not None and known.lost == rejection:
             return
-        self.reported.of(ROUTE, key).lost = rejection
+        self._reports.of(ROUTE, key).lost = rejection
         self._log.lost(route, rejection)
         if (holder := self._engine.route(rejection.holder)) is not None:
             self._note(holder, route)
@@ -71,32 +69,31 @@ class ClaimReporter:
     def removed(self, routes: Iterable[Route]) -> None:
         """Forget Routes that left: what comes in their place is news."""
         for route in routes:
-            self.reported.forget(ROUTE, route.key)
+            self._reports.forget(ROUTE, route.key)
             winner = _claimant(route)
-            if (known := self.reported.find(*winner)) is not None:
+            if (known := self._reports.find(*winner)) is not None:
                 known.hosts.discard(_host(route))
-                self.reported.settle(*winner)
+                self._reports.settle(*winner)
 
     def write(self) -> None:
         """Write Events for the Hosts that were lost since the last call, one for each winner."""
         news, self._news = self._news, {}
         for winner, hosts in news.items():
-            named = self.reported.of(*winner).hosts
+            named = self._reports.of(*winner).hosts
             shown = _shown(hosts, MOST_HOSTS - len(named))
             named.update(shown)
             self._warn(next(iter(hosts.values())), _text(shown, len(hosts) - len(shown)))
 
     def _note(self, holder: Route, loser: Route) -> None:
         winner, host = _claimant(holder), _host(holder)
-        known = self.reported.find(*winner)
+        known = self._reports.find(*winner)
         if known is not None and (host in known.hosts or len(known.hosts) >= MOST_HOSTS):
             return
         if winner != _claimant(loser) and not winner[0] == _claimant(loser)[0] == ROUTE:
             self._news.setdefault(winner, {})[host] = holder
 
     def forget(self) -> None:
-        """Forget all reports."""
-        self.reported.clear()
+        """Forget what no Event names yet."""
         self._news.clear()
 
     def _warn(self, holder: Route, text: str) -> None:
@@ -140,20 +137,22 @@ class StatusReporter:
     """Reports results of passes. The thread that makes the passes uses it; other threads write."""
 
     def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
-                 events: EventWriter, *, clean: bool, ingresses: IngressReporter | None = None,
+                 events: EventWriter, reports: Reports, *, clean: bool,
+                 ingresses: IngressReporter | None = None,
                  ingress_routes: IngressRouteReporter | None = None,
                  clock: Callable[[], float] = time.monotonic):
         """Arguments:
+        reports: those of all reporters.
         clean: remove the entry of a Route that leaves: it may still exist.
         ingresses, ingress_routes: None if there are none to report.
         """
         self._ingresses, self._ingress_routes = ingresses, ingress_routes
         self._others = [each for each in (ingresses, ingress_routes) if each is not None]
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
-        self.statuses, self.events = statuses, events
+        self.statuses, self.events, self._reports = statuses, events, reports
         self._clean = clean
-        self._claims = ClaimReporter(reconciler.engine, events, lambda: cluster.ingress_source(), clock)
-        self._reported = self._claims.reported
+        self._claims = ClaimReporter(
+            reconciler.engine, events, reports, lambda: cluster.ingress_source(), clock)
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
         self._selection = PersistentLog("selection of Routes")
@@ -180,9 +179,9 @@ class StatusReporter:
                 continue
             self.statuses.submit(key, route.uid, verdict, route.host)
             refusal = () if verdict.admitted else (Problem(verdict.reason, verdict.message),)
-            self._report(key, ADMITTED, refusal)
+            self._report(key, ADMISSION, refusal)
         for key, warnings in report.warnings.items():
-            self._report(key, WARNING, warnings)
+            self._report(key, NOTICES, warnings)
         self._claims.write()
         for other in self._others:
             other.passed(report)
@@ -194,9 +193,8 @@ class StatusReporter:
 
     def forget(self) -> None:
         """Forget all reports: another replica leads, and this one may miss deletes of objects."""
+        self._reports.clear()
         self._claims.forget()
-        for other in self._others:
-            other.forget()
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
@@ -241,10 +239,10 @@ class StatusReporter:
                 continue
             if self.statuses.submit_new(key, route.uid, verdict, route.host):
                 reasons = (Problem(verdict.reason, verdict.message),)
-                self._report(key, ADMITTED, reasons, log_it=rejection is not None)
+                self._report(key, ADMISSION, reasons, log_it=rejection is not None)
         self._claims.write()
 
-    def _report(self, key: Key, kind: str, reasons: tuple[Problem, ...], *, log_it: bool = True) -> None:
+    def _report(self, key: Key, topic: str, reasons: tuple[Problem, ...], *, log_it: bool = True) -> None:
         """Report reasons and texts, in the log and as Events: each once, while it lasts.
 
         Args: log_it: False if the log has the reason already, once for all Routes.
@@ -252,7 +250,7 @@ class StatusReporter:
         route = self._engine.route(key)
         if route is None or route.origin is not None:
             return
-        for problem in self._reported.news(ROUTE, key, reasons, topic=kind, uid=route.uid):
+        for problem in self._reports.news(ROUTE, key, reasons, topic=topic, uid=route.uid):
             if log_it:
                 log_problem({"route": names.label(key)}, problem)
             self.events.warn(route, problem.reason, problem.message)

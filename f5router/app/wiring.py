@@ -10,6 +10,7 @@ from f5router.app import file_watch
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.file_watch import SharedFiles
 from f5router.app.ingress_reporter import IngressRouteReporter, load_balancer_status
+from f5router.app.reports import Reports
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
@@ -202,7 +203,7 @@ def build_load_balancers(config: Config, connection: Connection, cluster: Cluste
 
 
 def build_ingress_routes(config: Config, connection: Connection, cluster: ClusterWatcher, engine: Engine,
-                         events: EventWriter, stack: ExitStack, *,
+                         events: EventWriter, reports: Reports, stack: ExitStack, *,
                          timing: Timing = DEFAULT) -> IngressRouteReporter | None:
     """Build what reports on IngressRoutes; None if they are not served. The stack stops it."""
     if (source := cluster.ingress_routes) is None:
@@ -210,7 +211,7 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
     writer = ObjectStatusWriter(connection, INGRESS_ROUTES, INGRESS_ROUTE, config.status,
                                 cluster.ingress_route_status, timing=timing.statuses)
     stack.callback(writer.stop)
-    return IngressRouteReporter(source, engine, writer, events, selects=cluster.selects)
+    return IngressRouteReporter(source, engine, writer, events, reports, selects=cluster.selects)
 
 
 def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:

@@ -7,6 +7,7 @@ import pytest
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import AdmissionPolicy
+from f5router.app.reports import Reports
 from f5router.app.status_reporter import CONTESTED, ClaimReporter
 from f5router.kube.watch.sources import OLDER_INGRESSES
 from f5router.model.cluster import Key
@@ -27,7 +28,7 @@ class World:
         events = SimpleNamespace(
             warn=lambda about, *texts: self.events.append(("Route", about.key, *texts)),
             warn_about=lambda about, *texts: self.events.append((about.kind, about.key, *texts)))
-        self.reporter = ClaimReporter(engine, events, lambda: OLDER_INGRESSES, lambda: 0.0)
+        self.reporter = ClaimReporter(engine, events, Reports(), lambda: OLDER_INGRESSES, lambda: 0.0)
 
     def judge(self, *names):
         """Make a pass. Args: names: the Routes that it judges; all without any."""

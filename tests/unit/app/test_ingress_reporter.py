@@ -7,7 +7,8 @@ import pytest
 
 from f5router.admission import condition
 from f5router.admission.condition import Verdict
-from f5router.app.ingress_reporter import MOST, IngressReporter, load_balancer_status
+from f5router.app.ingress_reporter import IngressReporter, load_balancer_status
+from f5router.app.reports import MOST, Reports
 from f5router.model.cluster import Key
 from f5router.model.texts import Problem
 from f5router.reconcile.report import Report
@@ -27,10 +28,11 @@ def site():
     cluster = Mock(**{"objects.return_value": source, "ingress.return_value": SimpleNamespace(
         uid="u", resource_version="1", load_balancer=(ENTRY,))})
     engine = Mock(**{"route.return_value": PAGE})
-    statuses, events = Mock(), Mock()
+    statuses, events, reports = Mock(), Mock(), Reports()
     return SimpleNamespace(
-        cluster=cluster, source=source, statuses=statuses, events=events,
-        reporter=IngressReporter(cluster, engine, Mock(), statuses, events, hostname=ENTRY["hostname"]))
+        cluster=cluster, source=source, statuses=statuses, events=events, reports=reports,
+        reporter=IngressReporter(cluster, engine, Mock(), statuses, events, reports,
+                                 hostname=ENTRY["hostname"]))
 
 
 def passed(site, verdict=None):
@@ -53,7 +55,7 @@ def test_a_status_goes_with_the_last_route(site):
 def test_what_changed_while_another_replica_led(site):
     """The status of before is not that of an Ingress of the same name; one without Routes has its Events."""
     passed(site, GOOD)
-    site.reporter.forget()
+    site.reports.clear()
     site.source.condition.return_value = (Problem("ServiceNotFound", "Service web"),)
     gone = Key("shop", "gone")
     site.source.take_changed.return_value = {SITE, gone}

@@ -6,7 +6,8 @@ import pytest
 
 from f5router.admission.admission import Rejection
 from f5router.admission.condition import Verdict
-from f5router.app.ingress_reporter import MOST, IngressRouteReporter
+from f5router.app.ingress_reporter import IngressRouteReporter
+from f5router.app.reports import MOST, Reports
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.reconcile.report import Report
@@ -42,7 +43,7 @@ def site():
     engine = SimpleNamespace(rejection=rejections.get, route=routes.get, warnings=lambda key: ())
     selected = {"shop", "bank"}
     reporter = IngressRouteReporter(
-        source, engine, written, written, selects=selected.__contains__, wall=lambda: 7.0)
+        source, engine, written, written, Reports(), selects=selected.__contains__, wall=lambda: 7.0)
     owned = {route.origin.key: key for key, route in routes.items()}
     return SimpleNamespace(source=source, written=written, rejections=rejections, reporter=reporter,
                            routes=routes, owned=owned, selected=selected)

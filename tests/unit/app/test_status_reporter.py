@@ -8,7 +8,7 @@ import pytest
 from f5router.admission import condition
 from f5router.admission.admission import Rejection
 from f5router.admission.condition import Verdict
-from f5router.app.ingress_reporter import NOT_SERVED, NOTICED
+from f5router.app.reports import NOT_SERVED, NOTICED, Reports
 from f5router.app.status_reporter import StatusReporter
 from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
@@ -84,7 +84,7 @@ class World:
         self.statuses, self.events = Statuses(**statuses), Events()
         self.reporter = StatusReporter(
             SimpleNamespace(warnings=lambda: self.warnings), reconciler, self.statuses, self.events,
-            clean=clean, clock=lambda: 0.0)
+            Reports(), clean=clean, clock=lambda: 0.0)
 
     def passed(self, verdicts=(), warnings=(), removed=()) -> None:
         self.reporter.passed(Report(
@@ -223,3 +223,14 @@ def test_problems_of_no_route_are_logged_once(caplog):
 def test_flush_all(written, refusal, expected):
     world = World(written=written, refusal=refusal)
     assert world.reporter.flush_all(1.0, events_s=1.0) == expected
+
+
+def test_reports_are_forgotten_together():
+    """Another replica has led since: what this router has reported may be out of date."""
+    lost, kept = virtual(B), Rejection(CLAIMED, "spec.rules[0].host: route a already exposes it", A.key)
+    world = World(A, lost, rejections={lost.key: kept})
+    for _ in range(2):
+        world.passed({A: INVALID, lost: Verdict(False, kept.reason, kept.message)}, {A: (NO_ENDPOINTS,)})
+        world.reporter.forget()
+    assert [reason for _, reason, _ in world.events] == [
+        INVALID.reason, NO_ENDPOINTS.reason, "HostContested"] * 2
