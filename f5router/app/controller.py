@@ -300,10 +300,8 @@ class Controller:
         if self._started and (at := self.held_deletes.ask_at()) is not None:
             self.timers.at(at, "confirm", lambda: self.held_deletes.ask(self._clock()))
         self.reporter.passed(report)
-        outcome = report.outcome
-        if outcome.done or outcome.failed:
-            log.info("reconciled", extra={"writes": len(outcome.done), "refused": len(outcome.failed),
-                                          "withheld": len(outcome.deferred_deletes), "full": report.full,
+        if report.counts.writes or report.counts.refused:
+            log.info("reconciled", extra={**report.counts._asdict(), "full": report.full,
                                           "seconds": round(self._clock() - self._began_at, 3)})
 
     def _pass_began(self) -> None:

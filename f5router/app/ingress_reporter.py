@@ -45,7 +45,7 @@ def load_balancer_status(entries: Iterable[JSON]) -> JSON:
 class IngressReporter:
     """Reports results of passes. The thread that makes the passes uses it; other threads write.
 
-    What a virtual Route has its part in, the record of that Route has.
+    The part that a virtual Route has in its Ingress is in the record of that Route.
     """
 
     def __init__(self, cluster: ClusterWatcher, engine: Engine, device: Device,

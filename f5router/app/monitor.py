@@ -24,6 +24,7 @@ from f5router.plan.change import AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
+from f5router.reconcile.row import Counts
 from f5router.sources.delegation_graph import StatusCounts
 from f5router.views.records import History
 
@@ -42,8 +43,8 @@ class Monitor:
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
         self.incidents, self.statistics = incidents, statistics
         self.history, self.queues = History(time.time), queues
-        self._refused = self._calls_before = 0
-        """Objects that the device refused in the rollout that goes on; REST calls before it."""
+        self._counts_before, self._calls_before = Counts(), 0
+        """Changes, and REST calls, before the rollout that goes on."""
         self._began_at = 0.0
 
     def heartbeat(self) -> None:
@@ -52,7 +53,8 @@ class Monitor:
 
     def pass_began(self) -> None:
         """Take the beginning of a reading, or of a rollout."""
-        self._began_at, self._calls_before, self._refused = self._clock(), self._calls(), 0
+        self._began_at, self._calls_before = self._clock(), self._calls()
+        self._counts_before = self._reconciler.table.counts
         self.history.pass_began()
 
     def pass_ended(self, error: Exception | None, *, is_pause: bool) -> None:
@@ -65,7 +67,8 @@ class Monitor:
             if not isinstance(error, Standby):
                 self.health.failed(error)
             self.metrics.cut_short(self._reconciler.engine.routes())
-        self.history.pass_ended(refused=self._refused, calls=self._calls() - self._calls_before,
+        counts = self._reconciler.table.counts.since(self._counts_before)
+        self.history.pass_ended(refused=counts.refused, calls=self._calls() - self._calls_before,
                                 seconds=seconds, problem=problem)
         if not isinstance(error, Standby):  # else nothing was to be done
             self.metrics.timed(seconds, success=error is None)
@@ -119,6 +122,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),
+        writes_refused=lambda: reconciler.table.refused,
         routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
         findings=lambda: incidents.counts(health.error), servers=servers.up,
         silent=lambda: servers.silence() is not None,

@@ -62,10 +62,11 @@ def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) 
                 return reason
             log.error("BIG-IP not programmed", extra={"error": reason})
             continue
-        uncertain = any(isinstance(error, UNCERTAIN_ERRORS) for error in report.outcome.failed.values())
+        table, counts = controller.reconciler.table, report.counts
+        uncertain = any(isinstance(row.error, UNCERTAIN_ERRORS) for row in table.failures.values())
         if uncertain and not last and not stop.wait(delay_s):
-            controller.reconciler.table.retry_uncertain()
-        elif not report.outcome.done or report.outcome.failed:
+            table.retry_uncertain()
+        elif not counts.writes or counts.refused:
             break
     return ""
 

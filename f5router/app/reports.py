@@ -1,4 +1,4 @@
-"""What was reported about each object of the cluster, so that no Event and no line of the log is repeated.
+"""Records of what was reported about each object of the cluster: no Event and no line of the log is repeated.
 
 One record for each object, by its kind and key. All reporters share the records: they are forgotten together,
 when another replica leads.

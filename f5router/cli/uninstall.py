@@ -192,8 +192,7 @@ class _Removing:
                 self._settling.record_write()
                 progress.update(lambda: Figures(done, len(plan), {"changes": counted(done, len(plan))}))
 
-            outcome = carry_out(plan, self._device, record)
-        refused = {**outcome.in_use, **outcome.failed}
+            refused = carry_out(plan, self._device, record)
         return [f"{ref} stays: {error}" for ref, error in sorted(refused.items())]
 
 

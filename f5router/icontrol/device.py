@@ -8,23 +8,21 @@ import functools
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from f5router.icontrol import surroundings, write_log
 from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation, expect
 from f5router.icontrol.observe import DeviceReading
-from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import blames_object
-from f5router.icontrol.sender import Sent
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.writers.ltm_nodes import addresses
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.errors import Busy, Forbidden, InUse, Unconfirmed
+from f5router.model.errors import BigIPError, Busy, Forbidden, InUse, Unconfirmed
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.ltm_nodes import Incomplete
@@ -33,6 +31,17 @@ from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.rule_order import Ordinals
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Fates of the Changes of one Job. One that is neither done nor has an error was not sent."""
+
+    done: tuple[AnyChange, ...] = ()
+    errors: Mapping[Ref, BigIPError] = field(default_factory=dict)
+    """Why the others were not done, or not confirmed, by object: each backs off by itself."""
+    trouble: Exception | None = None
+    """The first error for which no object is to blame."""
 
 
 class Device:
@@ -212,30 +221,28 @@ class Device:
         sender = self.unit.sender
         return self.dispatcher.send(lambda: sender.write(changes), then, lane)
 
-    def settle(self, results: Iterable[Sent], on_change: Callable[[AnyChange], None],
-               outcome: Outcome) -> Exception | None:
-        """Record the results of Changes; returns the first error for which no object is to blame."""
-        device_error: Exception | None = None
-        for change, error, seconds in results:
+    def settle(self, job: Job, on_change: Callable[[AnyChange], None]) -> Settled:
+        """Record the results of a Job. Args: on_change: called for each Change that was confirmed."""
+        trouble, done, errors = job.error, list[AnyChange](), dict[Ref, BigIPError]()
+        for change, error, seconds in job.result or ():
             if isinstance(error, Incomplete) and error.applied != change.old:
                 applied = replace(change, new=error.applied)
                 self._confirm(applied, seconds)
                 on_change(applied)
             if error is None:
                 self._confirm(change, seconds)
-                outcome.done.append(change)
+                done.append(change)
                 on_change(change)
             elif change.verb == DELETE and isinstance(error, InUse):
-                outcome.deferred_deletes.append(change)
-                outcome.in_use[change.ref] = error
+                errors[change.ref] = error
             elif blames_object(error):
                 self._log.refused(change, error, seconds)
-                outcome.failed[change.ref] = error
-            elif device_error is None or isinstance(device_error, Busy):
-                device_error = error
+                errors[change.ref] = error
+            elif trouble is None or isinstance(trouble, Busy):
+                trouble = error
             if isinstance(error, Unconfirmed) or (isinstance(error, Forbidden) and error.alone is not None):
-                outcome.failed[change.ref] = error  # backs off on its own, even if the whole device does
-        return device_error
+                errors[change.ref] = error  # backs off on its own, even if the whole device does
+        return Settled(tuple(done), errors, trouble)
 
     def _confirm(self, change: AnyChange, seconds: float) -> None:
         self._log.done(change, seconds)

@@ -99,6 +99,8 @@ class Sources:
     """Objects of the router that are on the BIG-IP."""
     refused: Callable[[], int] = int
     """Objects that the BIG-IP refuses now."""
+    writes_refused: Callable[[], Mapping[str, int]] = dict
+    """Refused writes since the start, by kind of object."""
     routes: Callable[[], Mapping[Key, EvaluatedRoute]] = dict
     """Routes of the cluster."""
     default_certificate: Callable[[], TLSKeyPair | None] = lambda: None

@@ -53,7 +53,6 @@ class _Counted(Collector):
         self.reasons = Counter[str]()
         self.written = Counter[tuple[str, str]]()
         """Confirmed writes by kind and verb."""
-        self.refused = Counter[str]()
         self._kinds: set[str] = set()
         """Kinds that had objects once."""
         self.passes, self.pass_s, self.has_failed = 0, 0.0, False
@@ -99,7 +98,7 @@ class _Counted(Collector):
         yield writes
         refused = CounterMetricFamily(
             "f5router_writes_refused", "Object writes that the BIG-IP refused.", labels=["kind"])
-        for kind, count in sorted(self.refused.copy().items()):
+        for kind, count in sorted(dict(self._sources.writes_refused()).items()):
             refused.add_metric([kind], count)
         yield refused
 
@@ -163,8 +162,6 @@ class Metrics:
 
     def record(self, report: Report, routes: Mapping[Key, object]) -> None:
         """Record the result of a pass. Args: routes: all of the cluster, read through if some have gone."""
-        for ref in report.outcome.failed:
-            self._counted.refused[ref.kind] += 1
         for key in report.warnings:  # every Route that was looked at
             verdict = report.verdicts.get(key)
             self._set_verdict(key, classify(verdict), verdict.reason if verdict else "")

@@ -13,7 +13,6 @@ from dataclasses import replace
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import PATIENCE_S
-from f5router.icontrol.outcome import Outcome
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
 from f5router.model.delta import Delta
@@ -145,7 +144,6 @@ class Reconciler:
         self.table.clear()
         self.reports.clear()
         self.rollouts.is_demanded = False
-        self.rollouts.outcome = Outcome()
         self.retention.draining.expire(self._clock())
 
     def unit_changed(self) -> None:
@@ -385,8 +383,7 @@ class Reconciler:
     # --- results ---------------------------------------------------------------------------
 
     def _report(self) -> None:
-        outcome, self.rollouts.outcome = self.rollouts.outcome, Outcome()
-        report = self.reports.take(outcome)
+        report = self.reports.take()
         self.guard.kept = frozenset(self.engine.pools_of_pods())
         self.on_report(report)
 

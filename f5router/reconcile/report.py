@@ -7,13 +7,13 @@ from itertools import islice
 from f5router.admission.condition import Verdict
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
-from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.certificate_warnings import CertificateWarnings
+from f5router.reconcile.row import Counts
 from f5router.reconcile.table import Table
 from f5router.reconcile.verdicts import Verdicts
 
@@ -25,27 +25,28 @@ ROUTES_OF_A_TURN = 150
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Changes and verdicts that have settled since the last report."""
+    """Verdicts that have settled since the last report, and numbers of Changes."""
 
-    outcome: Outcome
     full: bool
+    """True if everything was compared."""
     verdicts: dict[Key, Verdict]
     """Verdicts of the Routes that may have a new one; a Route that is not yet served has none."""
     warnings: dict[Key, tuple[Problem, ...]]
     """Warnings of the same Routes."""
     removed: dict[Key, Route] = field(default_factory=dict)
     """Routes that are served no longer, as they were last evaluated: deleted, or not selected any more."""
+    counts: Counts = field(default_factory=Counts)
+    """Numbers of Changes."""
 
 
 def combined(reports: Iterable[Report]) -> Report:
     """Return several reports as one, the later over the earlier."""
-    whole = Report(Outcome(), full=False, verdicts={}, warnings={})
+    whole = Report(full=False, verdicts={}, warnings={})
     for report in reports:
-        whole.outcome.add(report.outcome)
         whole.verdicts.update(report.verdicts)
         whole.warnings.update(report.warnings)
         whole.removed.update(report.removed)
-        whole = replace(whole, full=whole.full or report.full)
+        whole = replace(whole, full=whole.full or report.full, counts=whole.counts.plus(report.counts))
     return whole
 
 
@@ -86,16 +87,15 @@ class ChangedRoutes:
         """True if a report goes on in the next turn."""
         return bool(self._chosen)
 
-    def take(self, portion: Iterable[Ref]) -> Iterator[tuple[Key, set[Ref]]]:
+    def take(self, settled: Iterable[Ref]) -> Iterator[tuple[Key, set[Ref]]]:
         """Yield the Routes to report, with all that each needs.
 
-        These are the Routes of a portion, and as many others as take no time.
-
-        A Route that needs something which is to be written stays for a later report.
+        These are the Routes of objects that have settled, and as many others as take no time. A Route that
+        needs something which is to be written stays for a later report.
         """
         goes_on = bool(self._chosen)
         self._chosen |= dict.fromkeys(
-            key for host in self._hosts(portion) for key in self._engine.routes_of_host(host)
+            key for host in self._hosts(settled) for key in self._engine.routes_of_host(host)
             if key in self._keys)
         if not goes_on:
             self._chosen |= dict.fromkeys(islice(self._keys, OTHERS_MOST))
@@ -123,6 +123,8 @@ class RouteReports:
         self._engine, self._table, self._verdicts, self._certificates = engine, table, verdicts, certificates
         self._routes = ChangedRoutes(engine, device, table)
         self._removed: dict[Key, Route] = {}
+        self._counts = table.counts
+        """Numbers of Changes up to the last report."""
         self.is_due = self.is_full = False
         """True if there is something to report; and if the next report counts as one of everything."""
 
@@ -165,19 +167,19 @@ class RouteReports:
         self._routes.clear()
         self.is_due = False
 
-    def take(self, outcome: Outcome) -> Report:
-        """Return a report. Args: outcome: results of Changes since the last one."""
+    def take(self) -> Report:
+        """Return a report of what has settled since the last one."""
         self._routes.add_users(self._table.take_changed())
         verdicts, warnings = {}, {}
-        for key, needed in self._routes.take(
-                change.ref for change in (*outcome.done, *outcome.deferred_deletes)):
+        for key, needed in self._routes.take(self._table.take_settled()):
             if (verdict := self._verdicts.verdict(key, needed)) is not None:
                 verdicts[key] = verdict
             warnings[key] = self.warnings(key)
         self.is_due = self._routes.are_left or (bool(warnings) and bool(self._routes))
         full, self.is_full = self.is_full, False
         removed, self._removed = self._removed, {}
-        return Report(outcome, full, verdicts, warnings, removed)
+        before, self._counts = self._counts, self._table.counts
+        return Report(full, verdicts, warnings, removed, self._counts.since(before))
 
     def warnings(self, key: Key) -> tuple[Problem, ...]:
         """Return what the team should know about a Route that is served."""

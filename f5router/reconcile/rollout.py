@@ -1,22 +1,22 @@
-"""A Plan under way: what of it may be sent now, where it pauses, and what has become of it so far.
+"""A Plan under way: what of it may be sent now, and where it pauses.
 
-It holds an order and nothing else: a row of the table that it has not sent is due. So it can be dropped at
-any moment: for more urgent work, at a stop, or when another replica leads. It pauses between deletes, so that
-requests which were just routed have connected to pool members.
+It holds an order and nothing else: the rows of the table say what has become of each object, and those that
+it has not sent are due. So it can be dropped at any moment: for more urgent work, at a stop, or when another
+replica leads. It pauses between deletes, so that requests which were just routed have connected to pool
+members.
 """
 
 import math
 import time
-from collections import ChainMap, deque
-from collections.abc import Callable, Collection, Mapping, Sized
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job, Lane
-from f5router.icontrol.outcome import Outcome
 from f5router.model import ownership
-from f5router.model.errors import BigIPError, Refused, Unconfirmed
+from f5router.model.errors import BigIPError, InUse, Refused, Unconfirmed
 from f5router.model.ltm import Object, Pool
 from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
@@ -25,7 +25,9 @@ from f5router.plan import diff
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
-from f5router.reconcile.row import HoldReason
+from f5router.reconcile.row import HoldReason, errors
+from f5router.reconcile.table import Table
+from f5router.reconcile.timers import Timers
 
 
 class Drain:
@@ -73,20 +75,16 @@ UNDER_WAY = Unconfirmed(text="the BIG-IP has not replied so far to the write of 
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
-    """Reasons not to send Changes of a Plan; by default there are none."""
+    """Reasons not to send Changes of a Plan that rows do not have; by default there are none."""
 
-    errors: Mapping[Ref, BigIPError] = field(default_factory=dict)
-    """Objects that were refused before, or get no reply, and are not in the Plan."""
-    staying: Collection[Ref] = frozenset()
-    """Objects that are not deleted now, or were refused; what they need stays with them."""
-    should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: None
-    """Returns which previous objects must stay, given what failed."""
+    should_retain: Callable[[Collection[Ref]], RetentionTest] = lambda failed: lambda obj: None
+    """Returns which previous objects must stay, given the objects that could not be written."""
+    draining_until: Callable[[], float] = lambda: math.inf
+    """Returns when what drains need not be retained any more."""
+    hanging: Callable[[], Collection[Ref]] = frozenset
+    """Returns the objects whose writes hang."""
     newest: Callable[[AnyChange], AnyChange | None] = lambda change: change
     """Returns the current Change of a pool just before it is sent; None if nothing is left to do."""
-    is_recent: Callable[[Ref], bool] = lambda ref: True
-    """False for an object that was tried so often that less specific ones no longer wait for it."""
-    is_sent: Callable[[Ref], bool] = lambda ref: False
-    """True while a request for an object is in flight."""
     group_under_way: Callable[[AnyChange], Ref | None] = lambda change: None
     """Returns an object that is being written together with others of its group, if there is one."""
     pools_under_way: Callable[[AnyChange], Collection[Ref]] = lambda change: ()
@@ -98,25 +96,21 @@ class Obstacles:
 class Rollout:
     """Sends the Changes of a Plan stage after stage. The loop's thread uses it."""
 
-    def __init__(self, plan: Plan, device: Device, obstacles: Obstacles, *, now: float,
+    def __init__(self, plan: Plan, device: Device, table: Table, obstacles: Obstacles, *, now: float,
                  patience_s: float = 1.0, corrects: bool = False):
         """Args:
+        table: its rows say what was refused before, and get what is not sent.
         patience_s: how long a stage waits for pools whose members are written beside the Plan.
         corrects: it only corrects objects that stay because of a refusal.
         """
-        self.corrects, self._device, self._obstacles, self._patience_s = (
-            corrects, device, obstacles, patience_s)
-        self.refs = {change.ref for change in plan}
+        self.corrects, self._device, self._table, self._obstacles, self._patience_s = (
+            corrects, device, table, obstacles, patience_s)
+        self._refs = frozenset(change.ref for change in plan)
+        self._ahead = set(self._refs)
+        """Objects whose stage has not begun; what became of them before counts no more."""
         self.began = now
-        self.outcome = Outcome()
-        self.unsent: list[tuple[Ref, BigIPError, Ref | None]] = []
-        """Objects that were not sent, why, and the object that they wait for; the owner takes them out."""
-        self.skipped: list[Ref] = []
-        """Objects of which nothing was left to write, likewise."""
-        self.held: list[tuple[Ref, HoldReason]] = []
-        """Objects that are not deleted now, and why, likewise."""
-        self.postponed: list[Ref] = []
-        """Objects that are not deleted now, as their members are being written, likewise."""
+        self.has_written = self.has_deleted = False
+        """True once the device has confirmed a write, or a delete, of it."""
         self.paused_until = -math.inf
         """Nothing is sent before: requests that were just routed have time to connect."""
         self._stages = deque((deleting, stage, list(group)) for (deleting, stage), group in groupby(
@@ -129,7 +123,7 @@ class Rollout:
         """End of the wait for pools whose members are being written."""
         self._drain = Drain()
         self.is_dropped = False
-        device.unit.sender.uncertain = self._uncertain = UncertainWrites(obstacles.is_recent)
+        device.unit.sender.uncertain = self._uncertain = UncertainWrites(table.is_recent)
 
     @property
     def is_over(self) -> bool:
@@ -160,9 +154,12 @@ class Rollout:
                 return None
         return None
 
-    def ended(self) -> None:
-        """Record that one of its requests has ended."""
+    def ended(self, done: Iterable[AnyChange] = ()) -> None:
+        """Record that one of its requests has ended. Args: done: the Changes that the device confirmed."""
         self._in_flight -= 1
+        for change in done:
+            self.has_written = True
+            self.has_deleted = self.has_deleted or change.verb == DELETE
 
     def wakes_at(self, now: float) -> float:
         """Return when `next` may return something although nothing has ended; infinite if it cannot."""
@@ -185,11 +182,11 @@ class Rollout:
                 return False
         self._stages.popleft()
         self._stage_until = math.inf
-        outcome = self.outcome
-        deletes = self._without_groups_under_way([change for change in changes if change.verb == DELETE])
-        if deletes:
-            deletes = self._without_retained(deletes, self._obstacles.should_retain(outcome))
-        ready = deletes + self._unblocked(writes, waiting)
+        ready = changes
+        if not self.corrects:
+            deletes = self._without_groups_under_way([each for each in changes if each.verb == DELETE])
+            ready = self._without_retained(deletes) + self._unblocked(writes, waiting)
+        self._ahead.difference_update(change.ref for change in changes)
         if self._drain.before(stage, ready, deleting=deleting):
             self.paused_until = now + self._device.drain_s
         if deleting and ready and not stage.is_routing:
@@ -207,25 +204,25 @@ class Rollout:
         if self.in_groups:
             return changes
         (change,) = changes
-        if self._obstacles.is_sent(change.ref):
+        if self._table.is_sent(change.ref):  # its members are being written: it is looked at afterwards
             if change.verb == DELETE:
-                self.outcome.deferred_deletes.append(change)
-                self.postponed.append(change.ref)
+                self._table.queue_up([change.ref])
             return []
         current = self._obstacles.newest(change) if change.ref.kind == Pool.KIND else change
         if current is None:
-            self.skipped.append(change.ref)
+            self._table.rest(change.ref)
             return []
         return [current]
 
     def _unblocked(self, changes: list[AnyChange], waiting: Mapping[Ref, Collection[Ref]]) -> list[AnyChange]:
         """Return the Changes whose dependencies are in place; the others fail as their dependencies did."""
-        possible, outcome, observed = [], self.outcome, self._device.observed
-        errors = ChainMap(outcome.failed, dict(self._obstacles.errors))
+        possible, observed, desired = [], self._device.observed, self._device.desired()
+        unwritten = {ref: error for ref, error in self._unwritten().items()
+                     if ref in self._refs or ref in desired} if changes else {}
         for change in changes:
             if concerns(change, Pool):
                 change = replace(change, new=diff.without_missing_monitors(change.obj, change.old, observed))
-            error, on = self._obstacle(change, errors)
+            error, on = self._obstacle(change, unwritten)
             if error is None and change.ref in waiting:
                 error, on = UNDER_WAY, min(waiting[change.ref])
             if error is None and (other := self._obstacles.group_under_way(change)) is not None:
@@ -247,11 +244,18 @@ class Rollout:
 
     def _leave_out(self, change: AnyChange, error: BigIPError, on: Ref | None) -> None:
         self._uncertain.note(change, error)
-        self.outcome.failed[change.ref] = error
-        self.unsent.append((change.ref, error, on))
+        self._ahead.discard(change.ref)
+        if on is None:
+            self._table.refuse(change.ref, error)
+        else:
+            self._table.block(change.ref, error, on)
+
+    def _unwritten(self) -> dict[Ref, BigIPError]:
+        """Return the objects whose last write was not done, in this Plan or before it, or gets no reply."""
+        return errors(self._table.failures, self._ahead) | dict.fromkeys(self._obstacles.hanging(), UNDER_WAY)
 
     def _obstacle(self, change: AnyChange,
-                  errors: Mapping[Ref, BigIPError]) -> tuple[BigIPError | None, Ref | None]:
+                  unwritten: Mapping[Ref, BigIPError]) -> tuple[BigIPError | None, Ref | None]:
         """Return why an object cannot be written yet, and the dependency that was refused, if one was.
 
         An object that is there is not turned to another pool whose members are refused; a new one may be.
@@ -259,61 +263,75 @@ class Rollout:
         is refused. A monitor keeps nothing waiting: a pool does without.
         """
         old, seen, observed = change.old, set[Ref](), self._device.observed
-        stack = list(change.obj.dependencies) if errors else []
+        stack = list(change.obj.dependencies) if unwritten else []
         while stack:
             ref = stack.pop()
             if ref.kind in MONITOR_TYPES:
                 continue
-            if (error := errors.get(ref)) is not None and not is_usable(error) and not (
+            if (error := unwritten.get(ref)) is not None and not is_usable(error) and not (
                     isinstance(error, Incomplete) and (old is None or ref in old.dependencies)):
                 return error, ref
             if ref not in seen and ref in observed:
                 seen.add(ref)
                 stack.extend(observed[ref].dependencies)
         missing = next((ref for ref in change.obj.dependencies if ref not in observed), None)
-        if missing is not None and self._obstacles.is_sent(missing):
+        if missing is not None and self._table.is_sent(missing):
             return UNDER_WAY, missing
         return (None if missing is None else Refused(text=f"{missing} is not there")), None
 
-    def _without_retained(self, changes: list[AnyChange], retained: RetentionTest) -> list[AnyChange]:
+    def _without_retained(self, deletes: list[AnyChange]) -> list[AnyChange]:
         """Return the deletes that may be made: not of retained objects, nor of what they need."""
-        outcome = self.outcome
-        staying = {*self._obstacles.staying, *outcome.failed,
-                   *(change.ref for change in outcome.deferred_deletes)}
-        staying -= {change.ref for change in changes}
-        needed = ownership.stays_with(staying, self._device.observed)
+        if not deletes:
+            return []
+        table, unwritten = self._table, self._unwritten()
+        retained = self._obstacles.should_retain({ref for ref, error in unwritten.items()
+                                                  if not is_usable(error) and not isinstance(error, InUse)})
+        staying = {*table.held_for(*HoldReason), *unwritten, *(self._refs & table.sent.keys())}
+        needed = ownership.stays_with(
+            staying - {change.ref for change in deletes}, self._device.observed)
         possible = []
-        for change in changes:
-            if reason := retained(change.obj) or (HoldReason.NEEDED if change.ref in needed else None):
-                outcome.deferred_deletes.append(change)
-                self.held.append((change.ref, reason))
-            else:
+        for change in deletes:
+            reason = retained(change.obj) or (HoldReason.NEEDED if change.ref in needed else None)
+            if reason is None:
                 possible.append(change)
+            else:
+                table.hold(change.ref, reason, self._obstacles.draining_until()
+                           if reason is HoldReason.DRAINING else math.inf)
         return possible
 
 
-def carry_out(plan: Plan, device: Device, on_change: Callable[[AnyChange], None]) -> Outcome:
-    """Carry out a Plan in its order, and wait for it, as commands do. Raises: BigIPError."""
-    inbox = Inbox()
+def carry_out(plan: Plan, device: Device, on_change: Callable[[AnyChange], None]) -> dict[Ref, BigIPError]:
+    """Carry out a Plan in its order, and wait for it, as commands do.
+
+    Returns: what was refused, or not sent because of that, and why.
+    Raises: BigIPError.
+    """
+    inbox, table = Inbox(), Table(lambda: (device.desired(), device.observed), Timers(), time.monotonic)
     device.dispatcher.deliver = inbox.put
     device.look()
-    rollout = Rollout(plan, device, Obstacles(), now=time.monotonic())
-    errors: list[Exception] = []
+    rollout = Rollout(plan, device, table, Obstacles(), now=time.monotonic())
+    troubles: list[Exception] = []
 
     def replied(job: Job) -> None:
-        rollout.ended()
-        error = job.error or device.settle(job.result, on_change, rollout.outcome)
-        if error is not None:
-            errors.append(error)
+        settled = device.settle(job, on_change)
+        rollout.ended(settled.done)
+        for change in settled.done:
+            table.confirm(change.ref)
+        for ref, error in settled.errors.items():
+            table.refuse(ref, error)
+        if settled.trouble is not None:
+            troubles.append(settled.trouble)
             rollout.drop()
 
     while not rollout.is_over:
         now = time.monotonic()
         while device.dispatcher.room() > 0 and (changes := rollout.next(now)):
+            for change in changes:
+                table.send(change.ref)
             device.send(changes, replied, Lane.ROLLOUT)
         if not rollout.is_over:
             for message in inbox.take(min(POLL_S, max(0.0, rollout.wakes_at(now) - now))):
                 message()
-    if errors:
-        raise errors[0]
-    return rollout.outcome
+    if troubles:
+        raise troubles[0]
+    return errors(table.failures, ())

@@ -10,13 +10,11 @@ from itertools import count
 from typing import NamedTuple
 
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device
+from f5router.icontrol.device import Device, Settled
 from f5router.icontrol.dispatcher import PATIENCE_S, Job, Lane
-from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import UNCERTAIN_ERRORS, Busy, InUse, NotFound, NotLeader, Unconfirmed
+from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, NotLeader, Unconfirmed
 from f5router.model.ltm import Policy
-from f5router.model.ltm_nodes import is_usable
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, UPDATE, AnyChange, Plan
 from f5router.plan.diff import diff
@@ -24,8 +22,8 @@ from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import weakly
 from f5router.reconcile.members import Members
 from f5router.reconcile.retention import Determined, Retention
-from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
-from f5router.reconcile.row import FOR_SERVING, HoldReason, RowState, errors
+from f5router.reconcile.rollout import Obstacles, Rollout
+from f5router.reconcile.row import FOR_SERVING, HoldReason, RowState
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.whole_reading import DeviceReader
@@ -56,8 +54,6 @@ class Rollouts:
         table.on_recovery = weakly(self._note_recovery)
         self.current: Rollout | None = None
         """The Plan under way."""
-        self.outcome = Outcome()
-        """Results of Changes since the last report."""
         self.portion: Callable[[], int | None] = lambda: None
         """Returns about how many objects the next Plan is about; None for all that are due."""
         self.others_wait: Callable[[], bool] = lambda: False
@@ -180,19 +176,12 @@ class Rollouts:
         self.current = self._rollout(self._plan(self.portion()), now)
 
     def _rollout(self, determined: Determined, now: float) -> Rollout:
-        plan, absent, table = determined.plan, determined.absent, self._table
-        waiting = errors(table.failures, {change.ref for change in plan})
-        waiting |= {change.ref: UNDER_WAY for writing in self._writing.values() if self._hangs(writing, now)
-                    for change in writing.changes}
-        return Rollout(plan, self._device, Obstacles(
-            errors={ref: error for ref, error in waiting.items() if ref in self._engine.objects},
-            staying={*table.held_for(*HoldReason), *waiting},
-            should_retain=lambda outcome: self._retention.should_retain(
-                {*absent, *(ref for ref, error in (*outcome.failed.items(), *waiting.items())
-                            if not is_usable(error) and not isinstance(error, InUse))}),
-            newest=self._members.newest, is_recent=self._table.is_recent, is_sent=self._table.is_sent,
-            group_under_way=self._group_under_way, pools_under_way=self._members.under_way,
-            routed_at=lambda: self._routed_at), now=now, patience_s=PATIENCE_S)
+        return Rollout(determined.plan, self._device, self._table, Obstacles(
+            should_retain=lambda failed: self._retention.should_retain({*determined.absent, *failed}),
+            draining_until=self._retention.draining.next_end, hanging=self._hanging,
+            newest=self._members.newest, group_under_way=self._group_under_way,
+            pools_under_way=self._members.under_way, routed_at=lambda: self._routed_at),
+            now=now, patience_s=PATIENCE_S)
 
     def _group_under_way(self, change: AnyChange) -> Ref | None:
         """Return an object that is being written with its group: that of a Change, or what it holds."""
@@ -261,29 +250,20 @@ class Rollouts:
         return self._table.is_sent(ref) or ref.path in self._groups
 
     def _send_rollout(self, rollout: Rollout, now: float) -> None:
-        """Send what may be sent, and record what may not."""
+        """Send what may be sent."""
         while self._device.dispatcher.room() > 0 and (changes := rollout.next(now)):
             self._send(changes, Lane.ROLLOUT, rollout)
-        unsent, rollout.unsent = rollout.unsent, []
-        for ref, error, on in unsent if not rollout.corrects else ():
-            if on is None:
-                self._table.refuse(ref, error)
-            else:
-                self._table.block(ref, error, on)
-        skipped, rollout.skipped = rollout.skipped, []
-        for ref in skipped:
-            self._table.rest(ref)
-        held, rollout.held = rollout.held, []
-        for ref, reason in held:
-            self._table.hold(ref, reason, self._retention.draining.next_end()
-                             if reason is HoldReason.DRAINING else math.inf)
-        postponed, rollout.postponed = rollout.postponed, []
-        self._table.queue_up(postponed)  # in flight: again afterwards
 
     def _is_stuck(self, rollout: Rollout, now: float) -> bool:
         """True if nothing of a rollout may be sent before a write ends that hangs."""
         own = [writing for writing in self._writing.values() if writing.rollout is rollout]
         return bool(own) and not rollout.may_send and all(self._hangs(writing, now) for writing in own)
+
+    def _hanging(self) -> set[Ref]:
+        """Return the objects whose writes hang."""
+        now = self._clock()
+        return {change.ref for writing in self._writing.values() if self._hangs(writing, now)
+                for change in writing.changes}
 
     def _hangs(self, writing: Writing, now: float) -> bool:
         return self._device.dispatcher.hangs_at(writing.job, now) <= now
@@ -313,47 +293,46 @@ class Rollouts:
                  number: int) -> None:
         """Record what became of Changes."""
         self._writing.pop(number, None)
-        if rollout is not None:
-            rollout.ended()
         if unit is not self._device.unit:
             return
         if (first := self._groups.pop(unit.sender.group(changes[0]), None)) is not None:
             self._table.wake(first)
-        outcome, trouble = Outcome(), job.error
-        if job.result is not None:
-            trouble = self._device.settle(job.result, self._confirmed, outcome)
-        corrects = rollout is not None and rollout.corrects
-        is_current = rollout is not None and rollout is self.current
-        errors = {**outcome.failed, **outcome.in_use}
-        done = {change.ref for change in outcome.done}
-        if rollout is not None and (not is_current or rollout.is_dropped) and any(
-                change.stage.is_routing for change in outcome.done):
-            self._routed_at = self._clock()
-        for change in changes:
-            ref = change.ref
-            if ref in done:
-                self._table.confirm(ref, corrects=corrects)
-            elif ref not in errors:
-                self._table.not_sent(ref)
-            elif not corrects or isinstance(errors[ref], UNCERTAIN_ERRORS):
-                self._table.refuse(ref, errors[ref])
-                if isinstance(errors[ref], Unconfirmed):
-                    self._table.doubt(ref, self._reader.number)
-            else:
-                self._table.confirm(ref, corrects=True)
-        (rollout.outcome if rollout is not None and is_current else self.outcome).add(outcome)
-        if rollout is not None and len(done) + len(outcome.failed) + len(outcome.in_use) < len(changes):
-            rollout.drop()  # never Changes of a later stage before those that were not sent
-        for ref, error in outcome.failed.items():
-            if isinstance(error, NotFound | Unconfirmed):  # somebody else may have changed it
-                self._reader.must_read(f"{ref}: {error}")
-        self.on_settled()
-        if rollout is None and outcome.failed:
+        settled = self._device.settle(job, self._confirmed)
+        self._record(changes, settled, corrects=rollout is not None and rollout.corrects)
+        if rollout is not None:
+            self._advance(rollout, changes, settled)
+        elif settled.errors:
             self.is_demanded = True  # what stays because of a refusal may have to be corrected
-        if trouble is not None:
-            self.suspend(trouble)
+        self.on_settled()
+        if settled.trouble is not None:
+            self.suspend(settled.trouble)
         elif self.trouble is not None and self.current is not None and self.current.is_over:
             self._end(self.current)
+
+    def _record(self, changes: list[AnyChange], settled: Settled, *, corrects: bool) -> None:
+        """Let the rows say what became of Changes."""
+        done = {change.ref for change in settled.done}
+        for ref in (change.ref for change in changes):
+            error = settled.errors.get(ref)
+            if ref in done:
+                self._table.confirm(ref, corrects=corrects)
+            elif error is None:
+                self._table.not_sent(ref)
+            else:
+                self._table.refuse(ref, error, corrects=corrects)
+            if isinstance(error, Unconfirmed):
+                self._table.doubt(ref, self._reader.number)
+            if isinstance(error, NotFound | Unconfirmed):  # somebody else may have changed it
+                self._reader.must_read(f"{ref}: {error}")
+
+    def _advance(self, rollout: Rollout, changes: list[AnyChange], settled: Settled) -> None:
+        """Let a rollout go on after Changes of it."""
+        rollout.ended(settled.done)
+        if (rollout is not self.current or rollout.is_dropped) and any(
+                change.stage.is_routing for change in settled.done):
+            self._routed_at = self._clock()
+        if len(settled.done) + len(settled.errors) < len(changes):
+            rollout.drop()  # never Changes of a later stage before those that were not sent
 
     def _confirmed(self, change: AnyChange) -> None:
         self._guard.note(change)
@@ -362,23 +341,21 @@ class Rollouts:
 
     def _end(self, rollout: Rollout) -> None:
         """Record what a rollout leaves to be done."""
-        outcome, now = rollout.outcome, self._clock()
+        now = self._clock()
         self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
         self._guard.record_pass(now)
-        if any(change.verb == DELETE for change in outcome.done):
+        if rollout.has_deleted:
             self._table.release(HoldReason.NEEDED)
-        self.outcome.add(outcome)
-        if outcome.done and self._device.facts.original.reencrypt and not self._table.queue:
+        if rollout.has_written and self._device.facts.original.reencrypt and not self._table.queue:
             self._reader.must_read("what was there only until the original's Rules were ours goes now")
         self.on_settled()
         if rollout.corrects or self.trouble is not None:
             self.on_end()
             return
         # Dependents of these may be gone, or have changed, since the Plan was made: one more finds out.
-        self.is_demanded = self.is_demanded or bool(outcome.done and self._retention.unread())
+        self.is_demanded = self.is_demanded or bool(rollout.has_written and self._retention.unread())
         if plan := self._corrections():
-            self.current = Rollout(plan, self._device, Obstacles(is_sent=self._table.is_sent), now=now,
-                                   corrects=True)
+            self.current = Rollout(plan, self._device, self._table, Obstacles(), now=now, corrects=True)
         else:
             self.on_end()
 

@@ -1,8 +1,10 @@
 """Rows of the objects that are not at rest: their states, the reasons for which they wait, and indexes."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from f5router.model.errors import BigIPError, Conflict, InUse, NotFound, Refused, Unconfirmed
 from f5router.model.limits import Backoff
@@ -94,6 +96,25 @@ class ObjectRow:
             isinstance(self.error, Refused) and not self.error.status)
 
 
+class Counts(NamedTuple):
+    """Numbers of Changes, by what has become of them."""
+
+    writes: int = 0
+    """The device confirmed them."""
+    refused: int = 0
+    """Refused, not confirmed, or not sent as they need such an object."""
+    withheld: int = 0
+    """Deletes of objects that are in use, or serve on."""
+
+    def since(self, before: "Counts") -> "Counts":
+        """Return the numbers without those of before."""
+        return Counts(*(now - then for now, then in zip(self, before, strict=True)))
+
+    def plus(self, others: "Counts") -> "Counts":
+        """Return the sums."""
+        return Counts(*map(sum, zip(self, others, strict=True)))
+
+
 OVERTAKEN_AFTER = 3
 """Attempts without a usable reply after which less specific Rules wait for an object no longer."""
 
@@ -120,6 +141,17 @@ class RowIndexes:
         """BLOCKED rows by the object that they wait for."""
         self.held: dict[HoldReason, dict[Ref, None]] = {reason: {} for reason in HoldReason}
         """Rows with a hold, by reason; they are HELD, unless their members are written."""
+        self._changed: set[Ref] = set()
+        self._settled: set[Ref] = set()
+        self.writes = self.withheld = 0
+        """Numbers since the start, as those of Counts;"""
+        self.refused = Counter[str]()
+        """and those of refusals, by kind of object."""
+
+    @property
+    def counts(self) -> Counts:
+        """Numbers of Changes since the start."""
+        return Counts(self.writes, self.refused.total(), self.withheld)
 
     def is_sent(self, ref: Ref) -> bool:
         """True while a request for an object is in flight."""
@@ -170,6 +202,22 @@ class RowIndexes:
     def held_for(self, *reasons: HoldReason) -> set[Ref]:
         """Return the objects that are held for one of these reasons."""
         return {ref for reason in reasons for ref in self.held[reason]}
+
+    def take_changed(self) -> set[Ref]:
+        """Return the objects whose refusal has begun, changed or ended since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def take_settled(self) -> set[Ref]:
+        """Return the objects that were written, refused or held since the last call."""
+        settled, self._settled = self._settled, set()
+        return settled
+
+    def _goes_on_waiting(self, ref: Ref, row: ObjectRow) -> bool:
+        """True for an object that is held, or in use, and not as it is wanted."""
+        desired, observed = self._states()
+        return desired.get(ref) != observed.get(ref) and (
+            row.hold is not None or (row.is_in_use and ref not in desired))
 
     def _set_hold(self, ref: Ref, row: ObjectRow, reason: HoldReason) -> None:
         if row.hold is not reason:

@@ -33,7 +33,6 @@ class Table(RowIndexes):
         """Args: states: returns Desired and Observed."""
         super().__init__(states, clock)
         self.timers = timers
-        self._changed: set[Ref] = set()
         self.on_retry: Callable[[str], None] = lambda reason: None
         """Called when the back-off of an object has ended that is not tried before the device was read:
         `retry_due` follows then."""
@@ -102,11 +101,17 @@ class Table(RowIndexes):
         row.state, row.sent_at, row.again = RowState.SENT, self._clock(), False
         self.sent[ref] = None
 
-    def refuse(self, ref: Ref, error: BigIPError) -> None:
+    def refuse(self, ref: Ref, error: BigIPError, *, corrects: bool = False) -> None:
         """Record that an object was refused, or its write not confirmed: it is tried again after a back-off.
 
         At once if an event has touched it meanwhile.
+
+        Args: corrects: see `confirm`; if that was refused, the object waits as before.
         """
+        if corrects and not isinstance(error, UNCERTAIN_ERRORS):
+            self.refused[ref.kind] += 1
+            self._settle(ref, corrects=True)
+            return
         row = self._fail(ref, error)
         row.state, row.until = RowState.REFUSED, self._clock() + BACKOFF.delay_s(row.attempts)
         self._set_timer(ref, row)
@@ -124,6 +129,9 @@ class Table(RowIndexes):
         self.first.pop(ref, None)
         writes_members = row.state is RowState.SENT or ref in self.members or (
             row.state is RowState.REFUSED and not row.is_in_use and self.is_present_pool(ref))
+        if reason in FOR_SERVING:
+            self.withheld += 1
+            self._settled.add(ref)
         if writes_members:
             self._set_hold(ref, row, reason)
             return
@@ -237,6 +245,11 @@ class Table(RowIndexes):
 
         Args: corrects: it was only corrected while its refusal goes on.
         """
+        self.writes += 1
+        self._settle(ref, corrects=corrects)
+
+    def _settle(self, ref: Ref, *, corrects: bool) -> None:
+        self._settled.add(ref)
         row = self.rows.get(ref)
         if row is not None and not corrects and not row.is_in_use:
             self._recover(ref, row)
@@ -281,11 +294,6 @@ class Table(RowIndexes):
                 self.rows[ref] = confirmed = ObjectRow(is_confirmed=True)
                 self._make_due(ref, confirmed)
 
-    def take_changed(self) -> set[Ref]:
-        """Return the objects whose refusal has begun, changed or ended since the last call."""
-        changed, self._changed = self._changed, set()
-        return changed
-
     def retry(self, ref: Ref) -> None:
         """End the back-off of an object."""
         if (row := self.rows.get(ref)) is None or row.state in (RowState.DUE, RowState.SENT):
@@ -314,6 +322,7 @@ class Table(RowIndexes):
 
     def clear(self) -> None:
         """Drop what is due or held: another router writes."""
+        self._settled.clear()
         for ref, row in list(self.rows.items()):
             if row.state in (RowState.DUE, RowState.HELD) and row.hold not in LISTED:
                 self.rest(ref)
@@ -328,12 +337,6 @@ class Table(RowIndexes):
             self.on_retry(f"{ref}: its back-off has ended")
         else:
             self.retry(ref)
-
-    def _goes_on_waiting(self, ref: Ref, row: ObjectRow) -> bool:
-        """True for an object that is held, or in use, and not as it is wanted."""
-        desired, observed = self._states()
-        return desired.get(ref) != observed.get(ref) and (
-            row.hold is not None or (row.is_in_use and ref not in desired))
 
     def _wait_on(self, ref: Ref, row: ObjectRow) -> None:
         """Let an object wait as before, for the end of its hold or of its back-off."""
@@ -360,6 +363,11 @@ class Table(RowIndexes):
         row.error, row.attempts, row.since = error, row.attempts + 1, None
         self.first.pop(ref, None)
         self.failures[ref] = row
+        self._settled.add(ref)
+        if row.is_in_use:
+            self.withheld += 1
+        else:
+            self.refused[ref.kind] += 1
         if is_usable(error):
             self.on_recovery()
             self.wake(ref)

@@ -15,7 +15,10 @@ CERT = {"certificate": ONE.certificate, "key": ONE.key}
 
 
 def test_a_refused_route_stops_no_other(lab):
-    """The device's own words are in the status; the rest is programmed; it is tried again."""
+    """The device's own words are in the status; the rest is programmed; it is tried again.
+
+    The changes of the status page show that something was refused.
+    """
     lab.bigip.inject(
         "refuse",
         times=1,
@@ -40,9 +43,11 @@ def test_a_refused_route_stops_no_other(lab):
     # Nothing of half a Route is left to serve it with the wrong certificate.
     policy = lab.bigip.get("ltm/policy/~Common~openshift_secure_routes")
     assert "openshift_route_shop_b" not in str(policy)
+    assert router.monitor.history.changes[0].refused > 0
     lab.later()
     assert lab.converge(router) == []
     assert lab.admitted("shop", "b")["status"] == "True"
+    assert router.monitor.history.changes[0].refused == 0
 
 
 def test_a_renewal_that_is_refused_keeps_the_old_certificate(lab):

@@ -231,7 +231,7 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
     until(lambda: ("bad", int(fault)) in status_writes(lab))
     assert lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    until(lambda: router.reconcile_once().outcome.done)
+    until(lambda: router.reconcile_once().counts.writes)
     said = [record for record in caplog.records if record.message == told]
     assert [record.route for record in said] == (["shop/bad"] if told else [])
     lab.kube.clear_faults()
@@ -286,7 +286,7 @@ def test_statuses_do_not_hold_up_programming(lab):
     assert router.reconciler.verdicts.unserved() == {}
     assert router.reporter.statuses.pending() >= 20 - STATUS_WORKERS - 1
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    until(lambda: router.reconcile_once().outcome.done)
+    until(lambda: router.reconcile_once().counts.writes)
     members = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")["membersReference"]["items"]
     assert [member["name"] for member in members] == ["10.1.1.9:8080"]
     assert router.reporter.statuses.pending() >= 10

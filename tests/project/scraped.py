@@ -6,13 +6,11 @@ from dataclasses import replace
 from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.condition import Verdict
 from f5router.app.incidents import CODES
-from f5router.icontrol.outcome import Outcome
 from f5router.icontrol.rest.request_times import RequestTimes
 from f5router.icontrol.statistics import MemberStatistics, PoolStatistics, Traffic, VirtualStatistics
 from f5router.kube.api.counts import FAILURES, LISTS, WATCHES, WatchCounts
 from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
-from f5router.model.errors import Refused
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.monitoring.collectors import Sources
@@ -58,12 +56,12 @@ def page() -> bytes:
         in_sync=lambda: True, units=lambda: {"a": True}, leader=lambda: (True, 1),
         request_times=lambda: [times.durations()], times=changes, drift=drift, watches=watches.counts,
         unreadable=lambda: {"secrets": 1}, objects=lambda: {pool: None},
+        writes_refused=lambda: {pool.kind: 1},
         default_certificate=lambda: pair, statistics=lambda: statistics,
         readings=lambda: {SUCCESS: 1},
         routes=lambda: {Key("shop", "a"): EvaluatedRoute(builders.route("a"), key_pair=ending)}),
         most_pools=1, most_members=1)
     counters.wrote(Change(CREATE, None, Pool(pool.path)))
     key = Key("shop", "a")
-    counters.record(Report(Outcome(failed={pool: Refused("POST", "x")}), False,
-                           {key: Verdict(False, "RouteNotAdmitted", "no")}, {key: ()}), {key: None})
+    counters.record(Report(False, {key: Verdict(False, "RouteNotAdmitted", "no")}, {key: ()}), {key: None})
     return counters.page("text/plain")[0]

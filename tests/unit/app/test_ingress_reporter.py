@@ -37,7 +37,7 @@ def site():
 
 def passed(site, verdict=None):
     verdicts = {} if verdict is None else {PAGE.key: verdict}
-    site.reporter.passed(Report(outcome=None, full=True, verdicts=verdicts, warnings={}))
+    site.reporter.passed(Report(full=True, verdicts=verdicts, warnings={}))
     return [call.args[2] for call in site.statuses.submit.call_args_list]
 
 

@@ -8,7 +8,6 @@ from f5router.admission.admission import Rejection
 from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import IngressRouteReporter
 from f5router.app.reports import MOST, Reports
-from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.reconcile.report import Report
 from tests.unit.sources.contour_objects import Source, delta, entry, ingress_route, service
@@ -50,7 +49,7 @@ def site():
 
 
 def report(verdicts=None, *, full=False, removed=None):
-    return Report(Outcome(), full, verdicts or {}, {}, removed or {})
+    return Report(full, verdicts or {}, {}, removed or {})
 
 
 def test_valid(site):

@@ -10,7 +10,6 @@ from f5router.admission.admission import Rejection
 from f5router.admission.condition import Verdict
 from f5router.app.reports import NOT_SERVED, NOTICED, Reports
 from f5router.app.status_reporter import StatusReporter
-from f5router.icontrol.device import Outcome
 from f5router.model.cluster import Key
 from f5router.model.findings import CLAIMED
 from f5router.model.texts import Findings, Problem
@@ -88,7 +87,7 @@ class World:
 
     def passed(self, verdicts=(), warnings=(), removed=()) -> None:
         self.reporter.passed(Report(
-            Outcome(), full=False, verdicts={route.key: verdict for route, verdict in dict(verdicts).items()},
+            full=False, verdicts={route.key: verdict for route, verdict in dict(verdicts).items()},
             warnings={route.key: texts for route, texts in dict(warnings).items()},
             removed={route.key: route for route in removed}))
 

@@ -10,7 +10,15 @@ from f5router.model.errors import Conflict, Forbidden, InUse, NotFound, Refused,
 from f5router.model.ltm import Pool, PoolMember, Redirect, Rule
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
-from f5router.reconcile.row import FOR_SERVING, OVERTAKEN_AFTER, RETRY_FIRST_S, HoldReason, RowState, errors
+from f5router.reconcile.row import (
+    FOR_SERVING,
+    OVERTAKEN_AFTER,
+    RETRY_FIRST_S,
+    Counts,
+    HoldReason,
+    RowState,
+    errors,
+)
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from tests import pump
@@ -452,6 +460,26 @@ def test_changes_of_refusals_are_told_once(bench):
     table.touch([S])
     table.rest(S)
     assert table.take_changed() == set()
+
+
+@pytest.mark.parametrize(("happens", "counts", "settled"), [
+    pytest.param(lambda b: b.take(R), Counts(), set(), id="sent"),
+    pytest.param(lambda b: (b.take(R), b.table.confirm(R)), Counts(writes=1), {R}, id="written"),
+    pytest.param(lambda b: b.table.refuse(R, REFUSED), Counts(refused=1), {R}, id="refused"),
+    pytest.param(lambda b: b.table.refuse(R, IN_USE), Counts(withheld=1), {R}, id="in use"),
+    pytest.param(lambda b: (b.table.touch([Q]), b.table.block(R, REFUSED, Q)), Counts(refused=1), {R},
+                 id="blocked"),
+    pytest.param(lambda b: b.table.hold(R, SUCCESSOR), Counts(withheld=1), {R}, id="held"),
+    pytest.param(lambda b: b.table.hold(R, SECRET), Counts(), set(), id="each Plan holds it anew"),
+    pytest.param(lambda b: (b.table.touch([R]), b.table.rest(R)), Counts(), set(), id="nothing to write"),
+])
+def test_what_is_reported_of_changes(bench, happens, counts, settled):
+    """Numbers since the start, and the objects since the last call."""
+    before = bench.table.counts
+    happens(bench)
+    assert bench.table.counts.since(before) == counts
+    assert bench.table.counts == before.plus(counts)
+    assert (bench.table.take_settled(), bench.table.take_settled()) == (settled, set())
 
 
 @pytest.mark.parametrize(("ends", "told"), [

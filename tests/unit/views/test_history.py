@@ -1,7 +1,6 @@
 """Reports of passes that are kept: verdicts on Routes, and the last changes with their causes."""
 
 from f5router.admission.condition import Verdict
-from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool, Rule
 from f5router.model.texts import Problem
@@ -23,7 +22,7 @@ def rule(name: str) -> Rule:
 
 
 def report(*keys, **verdicts) -> Report:
-    return Report(Outcome(), False, {Key("shop", name): verdict for name, verdict in verdicts.items()},
+    return Report(False, {Key("shop", name): verdict for name, verdict in verdicts.items()},
                   dict.fromkeys(keys, ()))
 
 
@@ -59,7 +58,7 @@ def test_warnings_are_known_and_are_no_change_of_the_status():
     """They come and go while the verdict stays; each time the lists are new."""
     now, books = [1.0], History(lambda: now[0])
     for warnings in ((), (Problem("NoEndpoints", "no pods"),), ()):
-        books.record(Report(Outcome(), False, {A: GOOD}, {A: warnings}), {A: 1})
+        books.record(Report(False, {A: GOOD}, {A: warnings}), {A: 1})
         assert books.known == {A: Known(GOOD, 1.0, bool(warnings))}
         now[0] += 1
     assert books.revision == 3
