@@ -32,6 +32,7 @@ from f5router.model.cluster import (
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.route_options import BalancingDefaults
+from f5router.model.virtual_server import FrontEnd
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.vxlan import VxlanConfig
 from tests.reference.full_build import ClusterSnapshot
@@ -46,6 +47,7 @@ class Settings:
     folder: str = "/Common"
     http_virtual: str | None = "/Common/ose-vserver"
     https_virtual: str | None = "/Common/https-ose-vserver"
+    front_ends: tuple[FrontEnd, ...] = ()
     pool_monitor: str = "/Common/tcp"
     check_interval_s: int = 0
     cookie_name: str = ""

@@ -33,7 +33,7 @@ def load_balancer_entries(hostname: str, facts: DeviceFacts) -> list[JSON]:
     """Return status.loadBalancer.ingress of a served Ingress. Args: hostname: see IngressReporter."""
     if hostname:
         return [{"hostname": hostname}]
-    addresses = [virtual.address for virtual in (facts.http, facts.https) if virtual is not None]
+    addresses = [virtual.address for virtual in (facts.http, facts.https, *facts.further) if virtual]
     return [{"ip": address} for address in dict.fromkeys(filter(None, addresses))]
 
 

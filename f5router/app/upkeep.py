@@ -42,7 +42,7 @@ class Upkeep:
         """When the last reading of the whole device began, in monotonic seconds; None before the first."""
         self.drift = DriftCheck(reconciler, pace=ReadingPace(
             "all", config.observe_interval_s, READINGS if config.observe_interval_adapts else math.inf))
-        self._place = Place(config.folder, (config.http_virtual, config.https_virtual))
+        self._place = Place(config.folder, config.virtual_servers)
         self.hint = DriftHint(
             self._look,
             Explained(reconciler.rollouts.is_writing, lambda: device.observed, lambda: device.unit.replies),

@@ -17,6 +17,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.failover import Failover
+from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import Login, Renewable, SSHSettings
@@ -35,6 +36,7 @@ from f5router.model.cluster import Key, KnownStatus
 from f5router.model.errors import BigIPError, Standby
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
+from f5router.model.virtual_server import listeners
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ def build_device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         vxlan=everything or bool(config.vxlan), static_routes=everything or config.static_routes,
         profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s,
+        own_servers=OwnServers(listeners(config.front_ends), everything, config.repair_disabled),
     )
 
 

@@ -31,6 +31,7 @@ from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.selection import Selection
+from f5router.model.virtual_server import FrontEnd, listeners
 
 HIDDEN = "***"
 
@@ -59,7 +60,10 @@ class Config(device.PodNetwork):
     http_virtual: str | None
     """Full path, or None when there is none; so for HTTPS."""
     https_virtual: str | None
-    """"auto", "plain", "legacy" or "draft"."""
+    front_ends: tuple[FrontEnd, ...]
+    """Virtual servers that the router creates; () for none: an administrator has created them."""
+    repair_disabled: bool
+    """True if one that somebody has disabled is enabled again."""
     pool_monitor: str
     """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
     "min 1 of { /Common/http /Common/https }"; "" for none."""
@@ -136,7 +140,8 @@ class Config(device.PodNetwork):
     @property
     def virtual_servers(self) -> tuple[str, ...]:
         """Return the paths of the virtual servers, each once."""
-        return tuple(dict.fromkeys(filter(None, (self.http_virtual, self.https_virtual))))
+        further = (listener.virtual for listener in listeners(self.front_ends))
+        return tuple(dict.fromkeys(filter(None, (self.http_virtual, self.https_virtual, *further))))
 
     @property
     def partition(self) -> str:
@@ -228,6 +233,8 @@ def _config(reader: Reader) -> Config:
         kube=kube_settings(reader, sdn=bool(network["vxlan"])),
         folder=folder, node_partition=device.node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
+        front_ends=device.front_ends(reader, http_virtual, https_virtual),
+        repair_disabled=reader.value("repair-disabled"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
         client_tls=client_settings.load_tls(reader),

@@ -8,6 +8,7 @@ from f5router.config import files, parsers
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
+from f5router.model.virtual_server import FrontEnd
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
 
@@ -109,6 +110,24 @@ def places(reader: Reader) -> tuple[str, str | None, str | None]:
             reader.warn(f"it is blank; nothing is served over {scheme}", name)
     http_virtual, https_virtual = (f"{folder}/{virtual}" if virtual else None for virtual in bare)
     return folder, http_virtual, https_virtual
+
+
+def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[FrontEnd, ...]:
+    """Return the front ends that the router creates; () for none.
+
+    Args: http, https: full paths of the virtual servers of the first address.
+    """
+    addresses = reader.value("f5-vserver-address")
+    ports = {name: reader.value(name) for name in ("service-http-port", "service-https-port")}
+    if not addresses:
+        for name in (*ports, "repair-disabled"):
+            if reader.is_set(name) and reader.text(name) != OPTIONS[name].default:
+                reader.warn("has no effect without --f5-vserver-address: an administrator creates the "
+                            "virtual servers", name)
+        return ()
+    if http and https and len(set(ports.values())) == 1:
+        reader.problem("HTTP and HTTPS cannot have one port", *ports)
+    return (FrontEnd(addresses, http, https, *ports.values()),)
 
 
 def node_partition(reader: Reader, folder: str) -> str | None:

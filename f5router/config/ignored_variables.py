@@ -116,9 +116,8 @@ PROFILES = {
     "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS": _LOGGED,
     "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS": "response-log-template of a request logging profile",
     "ROUTER_CAPTURE_HTTP_COOKIE": _LOGGED,
-    "ROUTER_SERVICE_HTTP_PORT": "destination of the HTTP virtual server",
-    "ROUTER_SERVICE_HTTPS_PORT": "destination of the HTTPS virtual server",
-    "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6",
+    "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6: see "
+                            "--f5-vserver-address",
     "ROUTER_MAX_CONNECTIONS": "connection-limit of both virtual servers",
     "ROUTER_CURVES": "dh-groups of a cipher rule, in the cipher group of /Common/clientssl and of the "
                      "default client SSL profile",

@@ -17,6 +17,7 @@ from f5router.config import parsers
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
 OBJECTS = "BIG-IP objects"
+VIRTUAL_SERVERS = "Virtual servers"
 TLS = "TLS towards clients"
 HTTP = "HTTP"
 VXLAN = "VxLAN"
@@ -30,8 +31,8 @@ TIMING = "Timing"
 LOGGING = "Logging"
 SERVING = "Metrics and health"
 GROUPS = (
-    BIGIP, UPLOAD, OBJECTS, HTTP, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, HA, TIMING,
-    LOGGING, SERVING,
+    BIGIP, UPLOAD, OBJECTS, VIRTUAL_SERVERS, HTTP, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION,
+    HA, TIMING, LOGGING, SERVING,
 )
 
 

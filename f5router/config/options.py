@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from f5router.admission.foreign import translation
 from f5router.admission.route_options import parse_allowed
-from f5router.config import client_options, option, parsers
+from f5router.config import client_options, front_end_options, option, parsers
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
@@ -390,9 +390,9 @@ _SERVING = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *client_options.HTTP_OPTIONS, *client_options.TLS_OPTIONS, *_VXLAN,
-        *_PODS,
-        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA, *_TIMING, *_LOGGING, *_SERVING,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *front_end_options.OPTIONS, *client_options.HTTP_OPTIONS,
+        *client_options.TLS_OPTIONS, *_VXLAN, *_PODS, *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA,
+        *_TIMING, *_LOGGING, *_SERVING,
     )
 }
 """By name, in the order of help and documentation."""

@@ -14,7 +14,7 @@ from typing import Protocol
 from cryptography import x509
 
 from f5router.admission import pem
-from f5router.desired import client_tls, edge, irules, pool_options
+from f5router.desired import client_tls, edge, front_ends, irules, pool_options
 from f5router.model import hostnames, names, route_options, tls_names, tmos
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -33,6 +33,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
+from f5router.model.virtual_server import listeners
 from f5router.network import vxlan
 
 
@@ -96,7 +97,7 @@ PLAIN = "plain"
 
 
 class BaselineSettings(vxlan.VxlanSettings, pool_options.PoolConfig, client_tls.ClientTLSSettings,
-                       edge.HeaderSettings, StrictSettings, Protocol):
+                       edge.HeaderSettings, StrictSettings, front_ends.FrontEndSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -163,7 +164,22 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
             objects += pod_tls(config, virtual)
     objects += edge.compression_profiles(config.folder, config.edge.compressed_types, facts)
     objects += vxlan.base(config, facts, networks)
-    return {obj.ref: obj for obj in objects}
+    objects += _on_further_addresses(config, facts)
+    return front_ends.complete({obj.ref: obj for obj in objects}, config)
+
+
+def _on_further_addresses(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
+    """Build what Rules may need on the virtual servers of further addresses; see `front_ends`."""
+    objects: list[Object] = []
+    for listener in listeners(config.front_ends):
+        if not listener.is_copy:
+            continue
+        known = next((each for each in facts.further if each.path == listener.virtual), None)
+        objects += pod_tls(config, known or VirtualFacts(listener.virtual))
+        objects += pool_options.limits_irule(config.folder, listener.virtual)
+        if sets_pool_variable(facts):
+            objects += edge.headers_irule(config, listener.virtual, sets_variables=True)
+    return objects
 
 
 def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> list[Object]:

@@ -119,13 +119,16 @@ def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: st
 def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> list[Object]:
     """Build the default client SSL profile and the parents, if there are files or settings for them.
 
+    A virtual server that the router creates always has the former.
+
     The default profile takes the place of the administrator's, and descends from it: all other properties
     stay as they were, and the device does not let anybody delete what is to come back. Both change places in
     one write, so that TLS never lacks a profile, and no two are default for SNI. Settings are in parents, so
     that one write changes them for all Hosts.
     """
     settings, virtual = config.client_tls, config.https_virtual
-    if virtual is None or not (settings or files.default_certificate):
+    is_own = facts.https is not None and facts.https.is_own
+    if virtual is None or not (settings or files.default_certificate or is_own):
         return []
     former = facts.https.default_client_ssl if facts.https else ""
     above = former or ClientSSL.PARENT

@@ -7,7 +7,17 @@ from typing import Protocol, Self
 from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, client_tls, edge, option_objects, pools, protection, route_tls, rules
+from f5router.desired import (
+    baseline,
+    client_tls,
+    edge,
+    front_ends,
+    option_objects,
+    pools,
+    protection,
+    route_tls,
+    rules,
+)
 from f5router.desired.contributions import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import names, tls_names
@@ -76,11 +86,12 @@ def host_objects(
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
+    uses = {key: used | front_ends.answering(used, config) for key, used in builder.uses.items()}
     return HostObjects(
-        compact(builder.objects), compact(builder.pools), compact(builder.uses),
+        compact(front_ends.with_attachments(builder.objects, config)), compact(builder.pools), compact(uses),
         compact({key: rejection for key, rejection in verdicts.items() if rejection is not None}),
-        compact(builder.faults), compact(builder.warnings), compact(builder.pool_of), builder.undetermined,
-        compact(builder.closing),
+        compact(builder.faults), compact(builder.warnings), compact(builder.pool_of),
+        front_ends.on_all(builder.undetermined, config), compact(builder.closing),
     )
 
 

@@ -16,6 +16,8 @@ from f5router.icontrol.dispatcher import Dispatcher, Job, Lane
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation, expect
 from f5router.icontrol.observe import DeviceReading
+from f5router.icontrol.own_servers import NONE as NO_SERVERS
+from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import blames_object
@@ -55,16 +57,19 @@ class Device:
         vxlan: bool = False,
         static_routes: bool = False,
         profiles: Collection[str] = (),
+        own_servers: OwnServers = NO_SERVERS,
         drain_s: float = 0.0,
     ):
         """Args:
         profiles: full paths of the server SSL profiles that Routes may name.
+        own_servers: virtual servers that the router creates.
         drain_s: pause of a rollout between deletes of Rules and records, and those of pools and TLS objects.
         """
         self.pair, self._folder, self.drain_s = pair, folder, drain_s
         self._virtuals = (http_virtual, https_virtual)
         self._begun = functools.partial(DeviceReading, folder=folder, virtuals=self._virtuals, vxlan=vxlan,
-                                        static_routes=static_routes, profiles=frozenset(profiles))
+                                        static_routes=static_routes, profiles=frozenset(profiles),
+                                        own_servers=own_servers)
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
         for unit in pair.units:

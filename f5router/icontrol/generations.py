@@ -38,8 +38,9 @@ from f5router.model.ltm import (
     rule_ref,
 )
 from f5router.model.objects import Ref
+from f5router.model.virtual_server import Listening, VirtualServer
 
-VIRTUAL = "ltm/virtual"
+VIRTUAL = VirtualServer.KIND
 KINDS = (*route_options.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
          KeyFile.KIND,
          ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND, VIRTUAL)
@@ -60,7 +61,7 @@ class Place(NamedTuple):
     """Paths of our objects."""
 
     folder: str
-    virtuals: tuple[str | None, str | None]
+    virtuals: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def holder(obj: Object) -> Ref:
         return Ref(Policy.KIND, obj.policy)
     if isinstance(obj, Record):
         return Ref(DataGroup.KIND, obj.group)
-    return Ref(VIRTUAL, obj.virtual) if isinstance(obj, Attachment) else obj.ref
+    return Ref(VIRTUAL, obj.virtual) if isinstance(obj, Attachment | Listening) else obj.ref
 
 
 class Replies:

@@ -28,6 +28,7 @@ from f5router.model.ltm import (
     ServerSSL,
 )
 from f5router.model.objects import Ref
+from f5router.model.virtual_server import HTTPProfile, TCPProfile
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ PARTITIONED = (*route_options.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.K
                CertFile.KIND,
                KeyFile.KIND)
 PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)
-HTTP = "ltm/profile/http"
+HTTP = HTTPProfile.KIND
 
 _EXPAND = {"expandSubcollections": "true"}
 _KEPT = ("serverName", "sniDefault", "defaultsFrom", "ciphers", "cipherGroup", "tmOptions", "peerCertMode",
@@ -46,7 +47,9 @@ _KEPT = ("serverName", "sniDefault", "defaultsFrom", "ciphers", "cipherGroup", "
 class LTMReading:
     """Result of one reading, as far as it has come."""
 
-    def __init__(self, client: Client, folder: str, expected: Expected):
+    def __init__(self, client: Client, folder: str, expected: Expected, *, own_servers: bool = False):
+        """Args: own_servers: take the profiles of the router's own virtual servers too."""
+        self._own_servers = own_servers
         self._client, self._folder, self._expected = client, folder, expected
         self.objects: dict[Ref, Object] = {}
         """Our objects, and other people's Rules in our policies."""
@@ -70,6 +73,8 @@ class LTMReading:
         self.objects = {ref: expected.shared(ref, obj) for ref, obj in self.objects.items()}
         for kind in PARTITIONED:
             self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
+        if self._own_servers:
+            self._collection(TCPProfile.KIND, pages.filtered(self._folder))
         if any(map(tls_names.is_parent, self.profiles[ClientSSL.KIND])):
             self._collection(CRLFile.KIND, pages.filtered(self._folder))
 
@@ -81,7 +86,7 @@ class LTMReading:
                 kept = kind == ClientSSL.KIND and not ownership.is_host_profile(self._folder, path)
                 self.profiles[kind][path] = {
                     name: item[name] for name in _KEPT if name in item} if kept else {}
-            if ownership.owns_path(self._folder, kind, path):
+            if ownership.owns_path(self._folder, kind, path) and (kind != HTTP or self._own_servers):
                 self._take(kind, path, item)
                 if kind == Pool.KIND:
                     with contextlib.suppress(*ltm_codec.ODD):

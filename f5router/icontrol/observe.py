@@ -5,16 +5,18 @@ Observation counts only when the device was ready before and after it was made.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from f5router.desired import irules
 from f5router.icontrol import generations, own_addresses, pages
-from f5router.icontrol.codec import ltm_codec, net_codec
+from f5router.icontrol.codec import ltm_codec, net_codec, virtual_codec
 from f5router.icontrol.generations import VIRTUAL
 from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
 from f5router.icontrol.observation import NOTHING, Expected, Observation
 from f5router.icontrol.own_addresses import Peer
+from f5router.icontrol.own_servers import NONE as NO_SERVERS
+from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import tunnels
@@ -53,6 +55,7 @@ class DeviceReading:
         self, client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
         static_routes: bool = False,
         profiles: Collection[str] = (),
+        own_servers: OwnServers = NO_SERVERS,
         expected: Expected = NOTHING,
         unit: int = 0,
         peers: Sequence[Peer] = (),
@@ -62,13 +65,15 @@ class DeviceReading:
         vxlan: read net objects too, if the version supports VxLAN.
         static_routes: read static routes too.
         profiles: full paths of the server SSL profiles that Routes may name.
+        own_servers: virtual servers that the router creates.
         expected: what it will probably show; may be known better when the facts are known.
         unit: number of the unit that is read.
         peers: the other units of the settings.
         """
         self._client, self._folder, self._virtuals = client, folder, virtuals
         self._vxlan, self._static_routes, self._profiles = vxlan, static_routes, profiles
-        self.expected, self._ltm = expected, LTMReading(client, folder, expected)
+        self._own_servers, self.expected = own_servers, expected
+        self._ltm = LTMReading(client, folder, expected, own_servers=own_servers.are_read)
         self._unit, self._peers, self._has_folder = unit, peers, True
         self._rest: list[Object] = []
         """Objects that were read with the facts, besides profiles."""
@@ -94,35 +99,50 @@ class DeviceReading:
         _require_ready(client)
         version = client.version()
         self._ltm.read_profiles()
-        servers = [virtual(client, path) for path in self._virtuals]
+        own, paths = self._own_servers, (*self._virtuals, *self._own_servers.further())
+        servers = [virtual(client, path) for path in paths]
+        by_path = {path: raw for path, raw in zip(paths, servers, strict=True) if path}
         self._ltm.generations.update(
-            (Ref(VIRTUAL, path), generations.of(raw))
-            for path, raw in zip(self._virtuals, servers, strict=True) if path and raw)
+            (Ref(VIRTUAL, path), generations.of(raw)) for path, raw in by_path.items() if raw)
         vxlan = self._vxlan and version >= tmos.VXLAN_SINCE
         network, around = tunnels.observe(client, folder) if vxlan else ([], {})
         sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
-                   for path, raw in zip(self._virtuals, servers, strict=True)]
+                   for path, raw in zip(paths, servers, strict=True)]
         addresses = own_addresses.read(client, folder, filter(None, servers), self._peers)
         self._stands_alone = addresses.stands_alone
 
-        facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
-                 for path, raw, source in zip(self._virtuals, servers, sources, strict=True)]
-        self._rest += network
-        self._rest += [obj for virtual_, raw in zip(facts, servers, strict=True) if virtual_ and raw
-                       for obj in attachments(virtual_, raw, folder)]
+        root = _root(read[ClientSSL.KIND])
+        facts = [own.facts(replace(virtual_facts(path, raw, read, folder), **source), raw, root)
+                 if path else None for path, raw, source in zip(paths, servers, sources, strict=True)]
+        self._rest += [*network, *self._of_servers(facts, by_path)]
         self._rest += tunnels.translations(facts) if vxlan else []
         port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
-        http, https = facts
+        http, https, *further = facts
         missing = missing_profiles(self._profiles, read[ServerSSL.KIND], folder)
         self.facts = DeviceFacts(
-            version, http, https, max(port, 0), own_addresses=addresses.own,
+            version, http, https, max(port, 0), further=tuple(filter(None, further)),
+            foreign=own.foreign(by_path),
+            own_addresses=addresses.own.union(listener.address for listener in own.listeners),
             unread_addresses=addresses.unread, networks=addresses.networks, doubt=addresses.doubt, **around,
             unit=self._unit,
-            client_ssl=_root(read[ClientSSL.KIND]), missing_profiles=missing)
+            client_ssl=root, missing_profiles=missing)
+
+    def _of_servers(self, facts: Iterable[VirtualFacts | None],
+                    servers: Mapping[str, JSON | None]) -> Iterator[Object]:
+        """Yield what is attached to virtual servers, and those of the router; reads those that are to go."""
+        left = self._own_servers.left(self._client, self._folder, servers)
+        servers = {**servers, **{path: virtual(self._client, path) for path in left}}
+        there = {path: raw for path, raw in servers.items() if raw}
+        known = {each.path: each for each in facts if each}
+        attached = [obj for path, raw in there.items()
+                    for obj in attachments(known.get(path) or VirtualFacts(path), raw, self._folder)]
+        yield from attached
+        yield from self._own_servers.objects(there.values(), attached)
 
     def lack_folder(self) -> None:
         """Record that our folder, the one of the virtual servers, does not exist. Raises: BigIPError."""
-        http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
+        http, https = (self._own_servers.facts(VirtualFacts(path, exists=False), None, TLSProperties())
+                       if path else None for path in self._virtuals)
         self.facts = DeviceFacts(self._client.version(), http, https, unit=self._unit)
         self._has_folder = False
 
@@ -264,8 +284,8 @@ def virtual_facts(
     server_ssl = sorted(foreign & read[ServerSSL.KIND].keys())
     facts = VirtualFacts(
         path,
-        port=ltm_codec.destination_port(raw),
-        address=ltm_codec.destination_address(raw),
+        port=virtual_codec.destination_port(raw),
+        address=virtual_codec.destination_address(raw),
         enabled=raw.get("disabled") is not True,
         http=not read[HTTP].keys().isdisjoint(attached),
         client_ssl=tuple(client_ssl),

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from f5router.icontrol.codec import ltm_codec, net_codec
+from f5router.icontrol.codec import ltm_codec, net_codec, virtual_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.wire import item_path
 from f5router.model.device_facts import Doubt
@@ -89,7 +89,7 @@ def read(client: Client, folder: str, virtuals: Iterable[JSON], peers: Sequence[
     Raises:
         BigIPError: the device cannot be read at the moment.
     """
-    addresses, unread = {ltm_codec.destination_address(raw) for raw in virtuals}, []
+    addresses, unread = {virtual_codec.destination_address(raw) for raw in virtuals}, []
     networks, doubt, stands_alone = None, Doubt(), False
     known = [peer.addresses for peer in peers if peer.addresses is not None]
     for unit in known:

@@ -22,6 +22,7 @@ from f5router.icontrol.writers.objects import KnownDescriptions, ObjectWriter, S
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.tunnels import FDBWriter, TunnelWriter
+from f5router.icontrol.writers.virtual_servers import VirtualServerWriter
 from f5router.model.errors import Stopped
 from f5router.model.ltm import BigIPState
 from f5router.model.ownership import Describe
@@ -49,6 +50,7 @@ class Unit:
         self.sender = Sender(Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self.nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self.attachments = AttachmentWriter(client, folder)
+        self.virtual_servers = VirtualServerWriter(client, describe)
         self.observed: Callable[[], BigIPState] = dict
         """Returns our objects that are on the device."""
         fdb, described = FDBWriter(client), KnownDescriptions(describe)
@@ -63,8 +65,9 @@ class Unit:
             StaticRouteWriter(client, folder, described),
             ObjectWriter(client, self.nodes, described),
             RecordWriter(client, lambda group: objects.known_records(self.observed(), group)), self.policies,
-            self.attachments)
-        self.observers = (described, self.nodes, self.attachments, fdb, self.policies, failover)
+            self.attachments, self.virtual_servers)
+        self.observers = (described, self.nodes, self.attachments, self.virtual_servers, fdb, self.policies,
+                          failover)
         """Parts that adapt to each Observation."""
 
     def close(self) -> None:

@@ -17,6 +17,8 @@ class VirtualFacts:
 
     path: str
     exists: bool = True
+    is_own: bool = False
+    """True if the router has created it, or will: then it is described as it will be."""
     port: int = 0
     """Port of the destination; 0 for any."""
     address: str = field(default="", compare=False)
@@ -115,6 +117,10 @@ class DeviceFacts:
     http: VirtualFacts | None = None
     """None if no such virtual server is configured."""
     https: VirtualFacts | None = None
+    further: tuple[VirtualFacts, ...] = field(default=(), kw_only=True)
+    """The router's own virtual servers on further addresses."""
+    foreign: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Full paths where somebody else's virtual server is and the router would create one."""
     vxlan_port: int = 0
     """UDP port of our VxLAN profile; 0 without one."""
     tunnels: tuple[TunnelFacts, ...] = ()

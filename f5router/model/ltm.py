@@ -15,6 +15,7 @@ from f5router.model.client_tls import TLSProperties
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 from f5router.model.route_options import HealthMonitor
+from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 MemberState = Literal["enabled", "disabled", "forced_offline"]
 """State of a pool member.
@@ -366,5 +367,6 @@ Object = (
     HealthMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
     | CertFile | KeyFile | CRLFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
+    | TCPProfile | HTTPProfile | VirtualServer | Listening
 )
 BigIPState = Mapping[Ref, Object]

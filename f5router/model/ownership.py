@@ -35,6 +35,7 @@ from f5router.model.ltm import (
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 from f5router.model.route_options import MONITOR_TYPES, TCPMonitor
+from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 _OWNED = {
     Policy.KIND: rf"{names.INSECURE_POLICY}|{names.SECURE_POLICY}",
@@ -52,6 +53,8 @@ _OWNED = {
                     rf"|{tls_names.VERSION_PARENT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{names.HEX}-server-ssl-profile|{tls_names.DEFAULT_SERVERSSL}",
     HTTPCompression.KIND: names.COMPRESSION_PROFILE,
+    TCPProfile.KIND: "openshift_(?:client|server)-tcp-profile",
+    HTTPProfile.KIND: "openshift_http-profile",
     CertFile.KIND: rf"(?:{names.STEM}|{tls_names.DEFAULT_STEM})-https-(?:cert|chain)-{names.HEX}\.crt"
                    rf"|openshift_(?:tls|client)-https-cabundle-{names.HEX}\.crt",
     CRLFile.KIND: rf"openshift_client-https-crl-{names.HEX}\.crl",
@@ -77,8 +80,12 @@ def owns(folder: str, obj: Object) -> bool:
     Nested objects are ours as follows: Rules with a Route's name in our policies, every record of our
     data-groups, attachments of our objects, self IPs on our tunnel that are named by their CIDR, and FDB
     records on it whose MAC address is made of their endpoint. Static routes are ours if they are named by
-    their network.
+    their network. Virtual servers are read only if they have the router's mark.
     """
+    if isinstance(obj, VirtualServer):
+        return obj.path.rpartition("/")[0] == folder
+    if isinstance(obj, Listening):
+        return obj.virtual.rpartition("/")[0] == folder
     if isinstance(obj, Rule):
         return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
     if isinstance(obj, Record):
@@ -163,7 +170,7 @@ def _named(beside: str, name: str) -> Iterator[Ref]:
 
 DESCRIBED_KINDS = frozenset({
     *MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, ClientSSL.KIND, ServerSSL.KIND,
-    HTTPCompression.KIND,
+    HTTPCompression.KIND, TCPProfile.KIND, HTTPProfile.KIND, VirtualServer.KIND,
     Tunnel.KIND, StaticRoute.KIND,
 })
 """Kinds that get one. Source: bigip-behaviour.md B1.
@@ -212,6 +219,8 @@ def _use(folder: str, obj: Object) -> str:
         return f"Service {known[0]}" if known else f"a Service in {names.pool_namespace(obj.path)}"
     if isinstance(obj, ClientSSL) and obj.server_name:
         return f"host {obj.server_name}"
+    if isinstance(obj, VirtualServer):
+        return f"port {obj.port} of {obj.address}"
     return ""
 
 

@@ -120,7 +120,8 @@ def port(networks: Networks, facts: DeviceFacts) -> int:
 
 def _is_ours_to_set(config: VxlanSettings, virtual: VirtualFacts) -> bool:
     """True if source translation is not configured, or as we would set it."""
-    return config.manage_snat and virtual.exists and virtual.snat in (NO_TRANSLATION, AUTOMAP)
+    return (config.manage_snat and virtual.exists and not virtual.is_own
+            and virtual.snat in (NO_TRANSLATION, AUTOMAP))
 
 
 def record(node: Node, subnet: HostSubnet | None, config: VxlanSettings, facts: DeviceFacts) -> dict[Ref,

@@ -30,6 +30,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
+from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 T = TypeVar("T", bound=Object)
 T_co = TypeVar("T_co", bound=Object, covariant=True)
@@ -62,6 +63,8 @@ class Stage(IntEnum):
     """Profiles and iRules."""
     POD_TLS = auto()
     """Records that give pools their TLS or time-outs, say which clients get in, or whose a record is."""
+    VIRTUAL_SERVER = auto()
+    """The router's own virtual servers, which answer no client yet."""
     ATTACHMENT = auto()
     CHECKED = auto()
     """The attachment of that iRule: behind the profiles that ask for the certificate, as it refuses clients
@@ -83,6 +86,8 @@ class Stage(IntEnum):
     """Records that except Hosts from a passthrough wildcard which serves them until their Rules are there."""
     COMPLETE = auto()
     """The records that say something about all others of a data-group: those are in place."""
+    LISTENING = auto()
+    """Virtual servers answer clients from now on, and stop first."""
 
     @property
     def is_network(self) -> bool:
@@ -104,7 +109,10 @@ _STAGES = {
     Policy.KIND: Stage.CONTAINER,
     HTTPCompression.KIND: Stage.PROFILE,
     ServerSSL.KIND: Stage.PROFILE, ClientSSL.KIND: Stage.PROFILE, IRule.KIND: Stage.PROFILE,
+    TCPProfile.KIND: Stage.PROFILE, HTTPProfile.KIND: Stage.PROFILE,
+    VirtualServer.KIND: Stage.VIRTUAL_SERVER,
     Attachment.KIND: Stage.ATTACHMENT,
+    Listening.KIND: Stage.LISTENING,
 }
 
 NETWORK_KINDS = frozenset(kind for kind, stage in _STAGES.items() if stage.is_network)

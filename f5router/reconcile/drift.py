@@ -15,13 +15,14 @@ from f5router.model.errors import BigIPError
 from f5router.model.limits import Steps
 from f5router.model.ltm import Attachment, Policy, Pool, Rule
 from f5router.model.objects import Ref
+from f5router.model.virtual_server import VirtualServer
 from f5router.reconcile.reading_pace import ReadingPace
 from f5router.reconcile.reconciler import Reconciler
 
 STEP = 500
 """Objects that are compared before the loop looks at events again."""
 
-OF_VIRTUALS = frozenset({Attachment.KIND, Policy.KIND, Rule.KIND})
+OF_VIRTUALS = frozenset({Attachment.KIND, Policy.KIND, Rule.KIND, VirtualServer.KIND})
 """Kinds on whose writes the facts of a reading depend, and its drafts."""
 
 MOST_WITHOUT_FACTS = 3

@@ -230,7 +230,8 @@ class Rollouts:
 
     def foresee(self, plan: Plan) -> None:
         """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
-        for ref, error in self._device.unit.attachments.foresee(plan).items():
+        unit = self._device.unit
+        for ref, error in {**unit.attachments.foresee(plan), **unit.virtual_servers.foresee(plan)}.items():
             self._table.refuse(ref, error)
 
     # --- requests --------------------------------------------------------------------------

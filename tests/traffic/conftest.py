@@ -24,15 +24,17 @@ class Site(Lab):
     """Both fakes, pods, and routers as they are started."""
 
     def __init__(self, stack: ExitStack, folder: Path, *, address: str = "10.0.0.1", **options):
-        """Args: address: of the virtual servers; options: of the fake BIG-IP."""
+        """Args: address: of the virtual servers; "" for none; options: of the fake BIG-IP."""
         super().__init__(stack, folder, dataplane=True, **options)
         # Requests are under way, in a data plane that may take longer to connect than a BIG-IP.
         self.timing = Timing(drain_s=1.0)
+        self.pods = self.bigip.dataplane.pods
+        if not address:
+            return
         self.virtuals(address=address)
         self._certificate("default", DEFAULT)
         self.change("PATCH", "ltm/profile/client-ssl/~Common~clientssl-default",
                     {"cert": "/Common/default-site.crt", "key": "/Common/default-site.key"})
-        self.pods = self.bigip.dataplane.pods
 
     def _certificate(self, name: str, pair: Identity) -> None:
         """Install a pair as an administrator does."""

@@ -32,6 +32,7 @@ from f5router.model.ltm import (
     ServerSSL,
 )
 from f5router.model.route_options import MONITOR_TYPES, HealthMonitor, HTTPMonitor
+from f5router.model.virtual_server import HTTPProfile, TCPProfile
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of a decoder for JSON of an unknown form."""
@@ -334,24 +335,6 @@ def _unset(value: Any) -> str:
     return "" if value in (None, "none") else str(value)
 
 
-# --- virtual servers ---------------------------------------------------------------------
-
-
-def destination_port(obj: JSON) -> int:
-    """Return the port of a virtual server's destination; 0 for any.
-
-    /Common/10.1.1.1:80, /P/10.1.1.1%6:443, /P/2001:db8::1.443 (bigip-behaviour.md B7).
-    """
-    match = re.search(r"[:.](\d+)$", str(obj.get("destination", "")))
-    return int(match.group(1)) if match else 0
-
-
-def destination_address(obj: JSON) -> str:
-    """Return the canonical address of a virtual server without route domain; "" if it has none."""
-    name = str(obj.get("destination", "")).rsplit("/", 1)[-1]
-    return address_of(re.sub(r"[:.](\d+|any)$", "", name))
-
-
 # --- all kinds ---------------------------------------------------------------------------
 
 
@@ -363,12 +346,13 @@ CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
     ClientSSL.KIND: client_ssl_changes,
     ServerSSL.KIND: server_ssl_changes,
     HTTPCompression.KIND: compression_changes,
+    **dict.fromkeys((TCPProfile.KIND, HTTPProfile.KIND), lambda profile: {"defaultsFrom": profile.parent}),
 }
 """Encoders of the body of a PATCH."""
 
 
 Single = (HealthMonitor | Pool | DataGroup | IRule | ClientSSL | ClientSSLParent | ServerSSL
-          | HTTPCompression)
+          | HTTPCompression | TCPProfile | HTTPProfile)
 """Objects that are one REST object each."""
 
 
@@ -393,6 +377,8 @@ DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     ClientSSL.KIND: decode_client_ssl,
     ServerSSL.KIND: decode_server_ssl,
     HTTPCompression.KIND: decode_compression,
+    TCPProfile.KIND: lambda obj: TCPProfile(path_of(obj), _unset(obj.get("defaultsFrom"))),
+    HTTPProfile.KIND: lambda obj: HTTPProfile(path_of(obj), _unset(obj.get("defaultsFrom"))),
     CertFile.KIND: lambda obj: CertFile(path_of(obj)),
     KeyFile.KIND: lambda obj: KeyFile(path_of(obj)),
     CRLFile.KIND: lambda obj: CRLFile(path_of(obj)),

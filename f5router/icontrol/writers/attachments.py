@@ -37,7 +37,7 @@ class AttachmentWriter:
     def update_from(self, observation: Observation) -> None:
         """Remember the attachments of the virtual servers."""
         facts = observation.facts
-        self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
+        self._facts = {v.path: v for v in (facts.http, facts.https, *facts.further) if v is not None}
 
     def group(self, obj: Attachment) -> str:
         """Return the virtual server of an Attachment."""
@@ -67,7 +67,8 @@ class AttachmentWriter:
         for change in changes:
             if change.obj.target == own and change.verb != DELETE and self._refusal(change) is None:
                 facts = self._facts.get(change.obj.virtual, VirtualFacts(change.obj.virtual))
-                self._facts[facts.path] = replace(facts, replaced_client_ssl=change.obj.replaces)
+                self._facts[facts.path] = replace(
+                    facts, replaced_client_ssl=change.obj.replaces or facts.replaced_client_ssl)
 
     def _refusal(self, change: Change[Attachment]) -> Refused | None:
         """Return why an Attachment cannot work; None if nothing prevents it."""

@@ -224,7 +224,8 @@ def translation_facts(client: Client, path: str, raw: JSON, *, members: bool) ->
 
 def translations(virtuals: Iterable[VirtualFacts | None]) -> list[SourceTranslation]:
     """Return the facts as objects, to compare with the desired objects."""
-    return [SourceTranslation(facts.path, facts.snat) for facts in virtuals if facts and facts.exists]
+    return [SourceTranslation(facts.path, facts.snat) for facts in virtuals
+            if facts and facts.exists and not facts.is_own]
 
 
 class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):

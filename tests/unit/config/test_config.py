@@ -43,6 +43,7 @@ PRECEDENCE = [
     ("f5-ssh-insecure", "ssh.insecure_host_key", False, "true", True, "false", False),
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
     ("backend-check-interval", "check_interval_s", 0, "1500ms", 2, "5s", 5),
+    ("repair-disabled", "repair_disabled", False, "true", True, "false", False),
     ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),
     ("tcp-balance-scheme", "balancing.tcp", "", "random", "random", "roundrobin", "roundrobin"),
     ("set-forwarded-headers", "forwarded_headers", "append", "never", "never", "if-none", "if-none"),
@@ -140,9 +141,13 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
 }
 
 
+OF_FRONT_ENDS = {"f5-vserver-address", "service-http-port", "service-https-port"}
+"""Settings of one value together: test_front_ends.py."""
+
+
 def test_every_option_has_a_row():
     """No option is left out of the tables here."""
-    assert {row[0] for row in PRECEDENCE} | FILES == OPTIONS.keys()
+    assert {row[0] for row in PRECEDENCE} | FILES | OF_FRONT_ENDS == OPTIONS.keys()
 
 
 @rows("row", PRECEDENCE, ids=lambda row: row[0])

@@ -105,8 +105,8 @@ ROWS = [
     ("f5.go", HOST + "PARTITION_PATH", HONOURED, "/p"),
     ("f5.go", HOST + "INTERNAL_ADDRESS", HONOURED, None),
     ("f5.go", HOST + "VXLAN_GW_CIDR", HONOURED, None),
-    ("template", "ROUTER_SERVICE_HTTP_PORT", ON_DEVICE, "80"),
-    ("template", "ROUTER_SERVICE_HTTPS_PORT", ON_DEVICE, "443"),
+    ("template", "ROUTER_SERVICE_HTTP_PORT", HONOURED, None),
+    ("template", "ROUTER_SERVICE_HTTPS_PORT", HONOURED, None),
     ("template", "ROUTER_SERVICE_SNI_PORT", MEANINGLESS, "10444"),
     ("template", "ROUTER_SERVICE_NO_SNI_PORT", MEANINGLESS, "10443"),
     ("template", "ROUTER_IP_V4_V6_MODE", ON_DEVICE, "v4v6"),
@@ -197,8 +197,6 @@ MIGRATED = [
         NO_DIRECTORY,
         SERVICE,
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
-        *(f"ROUTER_SERVICE_{scheme}_PORT: has no effect; on the BIG-IP, set destination of the {scheme} "
-          "virtual server" for scheme in ("HTTP", "HTTPS")),
     ], id="OpenShift 3.11, oc adm router"),
     pytest.param({
         "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "DEFAULT_DESTINATION_CA_PATH": "{folder}/ca.crt",
@@ -349,7 +347,8 @@ def test_an_unknown_variable(env, lines):
 
 
 OTHER_VALUE = {"DEFAULT_CERTIFICATE_DIR", "ROUTER_CANONICAL_HOSTNAME", "ROUTER_EXTERNAL_HOST_PRIVKEY",
-               "ROUTER_SERVICE_NAME", "ROUTER_USE_PROXY_PROTOCOL"}
+               "ROUTER_SERVICE_HTTPS_PORT", "ROUTER_SERVICE_HTTP_PORT", "ROUTER_SERVICE_NAME",
+               "ROUTER_USE_PROXY_PROTOCOL"}
 """Settings that are left out in a move, or get a value of their own."""
 
 

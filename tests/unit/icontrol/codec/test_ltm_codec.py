@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.icontrol import ltm_reading
-from f5router.icontrol.codec import ltm_codec, policy_codec
+from f5router.icontrol.codec import ltm_codec, policy_codec, virtual_codec
 from f5router.model import names
 from f5router.model.ltm import (
     CheckedRedirect,
@@ -337,7 +337,7 @@ def test_the_noop_rule_must_be_last_and_empty():
     ],
 )
 def test_destination_ports(destination, port):
-    assert ltm_codec.destination_port({"destination": destination}) == port
+    assert virtual_codec.destination_port({"destination": destination}) == port
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,116 @@
+"""Virtual servers that the router creates, and what is attached to those on further addresses.
+
+The virtual servers on a further address have the attachments of those on the first: a client meets the same
+Routes on each. Rules wait for the attachments to the first alone, so that an address which the BIG-IP refuses
+stops no other. Attachments that Rules may need beyond the baseline are there from the beginning
+(`baseline.build`), before the virtual server answers clients.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from f5router.model import names, tls_names
+from f5router.model.ltm import Attachment, Object
+from f5router.model.objects import Ref, shared
+from f5router.model.virtual_server import (
+    FrontEnd,
+    FrontEndServer,
+    Listening,
+    VirtualServer,
+    listeners,
+    listening_ref,
+    profiles,
+)
+
+
+class FrontEndSettings(Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def front_ends(self) -> tuple[FrontEnd, ...]:
+        """Front ends that the router creates; () where an administrator has made the virtual servers."""
+
+
+def complete(objects: Mapping[Ref, Object], config: FrontEndSettings) -> dict[Ref, Object]:
+    """Return the baseline with the virtual servers and what is attached to each."""
+    if not config.front_ends:
+        return dict(objects)
+    wanted = with_attachments(objects, config)
+    used = profiles(config.folder)
+    own: list[Object] = [profile for profile, _ in used]
+    for listener in listeners(config.front_ends):
+        needed = frozenset(ref for ref, obj in wanted.items()
+                           if isinstance(obj, Attachment) and obj.virtual == listener.virtual)
+        own += [VirtualServer(listener.virtual, listener.address, listener.port,
+                              frozenset((profile.path, context) for profile, context in used)),
+                Listening(listener.virtual, needed)]
+    return {**wanted, **{obj.ref: obj for obj in own}}
+
+
+def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings) -> dict[Ref, Object]:
+    """Return objects in which attachments need their virtual server, with those to further addresses."""
+    by_first = _by_first(config)
+    if not by_first:
+        return dict(objects)
+    wanted, further = dict(objects), {each.virtual for each in listeners(config.front_ends) if each.is_copy}
+    for obj in objects.values():
+        if isinstance(obj, Attachment):
+            for listener in by_first.get(obj.virtual, ()):
+                if not (listener.is_copy and obj.target.endswith(_OF_ITS_OWN)):
+                    attached = _attached(obj, listener)
+                    wanted[attached.ref] = attached
+            if obj.virtual in further:
+                wanted[obj.ref] = _needing(obj, obj.virtual)
+    return wanted
+
+
+_OF_ITS_OWN = (names.REENCRYPT_IRULE, tls_names.DEFAULT_SERVERSSL)
+"""Targets that each virtual server on a further address has from the beginning, with its own record."""
+
+
+def _by_first(config: FrontEndSettings) -> dict[str, list[FrontEndServer]]:
+    """Return the virtual servers of all addresses by that of the first."""
+    by_first: dict[str, list[FrontEndServer]] = {}
+    for listener in listeners(config.front_ends):
+        by_first.setdefault(listener.first, []).append(listener)
+    return by_first
+
+
+def _attached(obj: Attachment, listener: FrontEndServer) -> Attachment:
+    """Return an attachment to the virtual server of an address."""
+    moved = {_moved(ref, listener) for ref in obj.extra_dependencies}
+    return _needing(replace(obj, virtual=listener.virtual, extra_dependencies=frozenset(moved)),
+                    listener.virtual)
+
+
+def _needing(obj: Attachment, virtual: str) -> Attachment:
+    needs = obj.extra_dependencies | {Ref(VirtualServer.KIND, virtual)}
+    return replace(obj, extra_dependencies=shared(needs), replaces="")
+
+
+def _moved(ref: Ref, listener: FrontEndServer) -> Ref:
+    """Return the attachment to the virtual server of an address in the place of that to the first."""
+    if ref.kind != Attachment.KIND or not ref.path.startswith(f"{listener.first}/"):
+        return ref
+    return Ref(ref.kind, listener.virtual + ref.path.removeprefix(listener.first))
+
+
+def on_all(refs: frozenset[Ref], config: FrontEndSettings) -> frozenset[Ref]:
+    """Return Refs with those of the attachments to further addresses."""
+    further = [listener for listener in listeners(config.front_ends) if listener.is_copy]
+    return refs.union(*({_moved(ref, listener) for ref in refs} for listener in further))
+
+
+def answering(used: Collection[Ref], config: FrontEndSettings) -> frozenset[Ref]:
+    """Return what must be enabled before requests come to the objects that a Route uses."""
+    if not config.front_ends or not used:
+        return frozenset()
+    secure = any(f"/{holder}/" in ref.path for ref in used
+                 for holder in (names.SECURE_POLICY, names.PASSTHROUGH_GROUP))
+    plain = any(f"/{names.INSECURE_POLICY}/" in ref.path for ref in used)
+    return frozenset(listening_ref(listener.virtual) for listener in listeners(config.front_ends)
+                     if not listener.is_copy and (secure if listener.secure else plain))

@@ -1,0 +1,114 @@
+"""Conversion of virtual servers to and from iControl REST JSON.
+
+A destination is read with its folder, and with a dot in front of the port for IPv6: /Common/10.1.1.1:80,
+/P/10.1.1.1%6:443, /P/2001:db8::1.443 (bigip-behaviour.md B7).
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from f5router.icontrol.codec.ltm_codec import address_of, items, located, path_of
+from f5router.model.json_types import JSON
+from f5router.model.virtual_server import (
+    MARK,
+    VirtualServer,
+    marked_description,
+    metadata_entry,
+    state_of,
+)
+
+_HOST_MASKS = {False: "255.255.255.255", True: "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}
+"""Mask of one address; True for IPv6."""
+_ANY = {False: "0.0.0.0/0", True: "::/0"}
+"""All clients."""
+_ENABLED = ("translateAddress", "translatePort")
+_TRANSPORT_AND_HTTP = frozenset({"tcp", "udp", "sctp", "fastl4", "http", "fasthttp"})
+"""Types of profiles that exclude those of the router: one for each side (bigip-behaviour.md B7)."""
+
+
+def destination_port(obj: JSON) -> int:
+    """Return the port of a virtual server's destination; 0 for any."""
+    match = re.search(r"[:.](\d+)$", str(obj.get("destination", "")))
+    return int(match.group(1)) if match else 0
+
+
+def destination_address(obj: JSON) -> str:
+    """Return the canonical address of a virtual server without route domain; "" if it has none."""
+    name = str(obj.get("destination", "")).rsplit("/", 1)[-1]
+    return address_of(re.sub(r"[:.](\d+|any)$", "", name))
+
+
+def state(raw: JSON) -> bool | None:
+    """Return whether the router has enabled a virtual server; None if it is not one of the router's."""
+    return state_of(str(raw.get("description") or ""), (
+        (str(entry.get("name")), str(entry.get("value"))) for entry in raw.get("metadata") or ()))
+
+
+def decode(raw: JSON) -> VirtualServer:
+    """Decode a virtual server of the router, read with its profiles."""
+    path, address = path_of(raw), destination_address(raw)
+    ipv6, own = ":" in address, f"{path.rpartition('/')[0]}/openshift_"
+    attached = ((path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles"))
+    source = re.sub(r"%\d+", "", str(raw.get("source", _ANY[ipv6])))
+    return VirtualServer(
+        path, address, destination_port(raw),
+        frozenset(each for each in attached if each[0].startswith(own) and each[0].endswith(
+            ("-tcp-profile", "openshift_http-profile"))),
+        str((raw.get("sourceAddressTranslation") or {}).get("type", "none")),
+        as_ours=source == _ANY[ipv6] and raw.get("ipProtocol") == "tcp"
+        and raw.get("mask", _HOST_MASKS[ipv6]) == _HOST_MASKS[ipv6]
+        and all(raw.get(name, "enabled") == "enabled" for name in _ENABLED))
+
+
+def changes(server: VirtualServer) -> dict[str, Any]:
+    """Encode what decides which requests come, for a PATCH. The device refuses a part of it alone."""
+    ipv6, folder = ":" in server.address, server.path.rpartition("/")[0]
+    return {
+        "destination": f"{folder}/{server.address}{'.' if ipv6 else ':'}{server.port}",
+        "mask": _HOST_MASKS[ipv6], "source": _ANY[ipv6], "ipProtocol": "tcp",
+        **dict.fromkeys(_ENABLED, "enabled"),
+        "sourceAddressTranslation": {"type": server.translation},
+    }
+
+
+def creation(server: VirtualServer) -> dict[str, Any]:
+    """Encode the body of a POST: disabled, and open to all clients of its route domain."""
+    body = {**located(server.path), **changes(server), "profiles": profile_list(server.profiles),
+            "disabled": True}
+    del body["source"]  # by default, that of the destination's route domain
+    return body
+
+
+def profile_list(profiles: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Encode profiles with their contexts."""
+    return [{"name": path, "context": context} for path, context in sorted(profiles)]
+
+
+def with_profiles(raw: JSON, server: VirtualServer) -> list[dict[str, str]]:
+    """Encode all profiles of a virtual server: those of the router in the place of others that exclude them.
+
+    The type of a profile is in its reference, from 12.0 on; without it, the profile stays.
+    """
+    kept = {(path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles")
+            if _type_of(item) not in _TRANSPORT_AND_HTTP}
+    own = {path for path, _ in server.profiles}
+    return profile_list({each for each in kept if each[0] not in own} | server.profiles)
+
+
+def _type_of(item: JSON) -> str:
+    link = str((item.get("nameReference") or {}).get("link", ""))
+    match = re.search(r"/ltm/profile/([a-z0-9-]+)/", link)
+    return match.group(1) if match else ""
+
+
+def marks(raw: JSON, description: str, *, listening: bool, metadata: bool) -> dict[str, Any]:
+    """Encode both marks.
+
+    Args: raw: what is there, whose other metadata stays; metadata: True if the device has metadata.
+    """
+    body: dict[str, Any] = {"description": marked_description(description, listening=listening)}
+    if metadata:
+        others = [entry for entry in raw.get("metadata") or () if entry.get("name") != MARK]
+        body["metadata"] = [*others, metadata_entry(listening=listening)]
+    return body

@@ -1,0 +1,107 @@
+"""Reading of the virtual servers that the router has created, and the facts about them.
+
+They are found by their mark, whatever their name: one whose address is not wanted any more is removed. The
+facts about one that is not there yet are those that it will have, so everything on it is planned at once.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from f5router.icontrol import pages
+from f5router.icontrol.codec import ltm_codec, virtual_codec
+from f5router.icontrol.rest.client import Client
+from f5router.model import tls_names
+from f5router.model.client_tls import TLSProperties
+from f5router.model.device_facts import VirtualFacts
+from f5router.model.json_types import JSON
+from f5router.model.ltm import Attachment, ClientSSL, Object
+from f5router.model.objects import Ref
+from f5router.model.virtual_server import AUTOMAP, FrontEndServer, Listening, VirtualServer
+
+_SELECTED = {"$select": "fullPath,destination,description,metadata"}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServers:
+    """Settings of the router's own virtual servers."""
+
+    listeners: tuple[FrontEndServer, ...] = ()
+    is_read: bool = False
+    """True to look for them also without listeners: an earlier router may have left some."""
+    repairs_disabled: bool = False
+    """True to enable those that an administrator has disabled."""
+
+    @property
+    def are_read(self) -> bool:
+        """True if the BIG-IP is searched for them."""
+        return self.is_read or bool(self.listeners)
+
+    def further(self) -> list[str]:
+        """Return the full paths of those on further addresses."""
+        return [listener.virtual for listener in self.listeners if listener.is_copy]
+
+    def foreign(self, servers: Mapping[str, JSON | None]) -> frozenset[str]:
+        """Return the paths where somebody else's virtual server is. Args: servers: as read, by path."""
+        return frozenset(listener.virtual for listener in self.listeners
+                         if (raw := servers.get(listener.virtual)) is not None
+                         and virtual_codec.state(raw) is None)
+
+    def facts(self, facts: VirtualFacts, raw: JSON | None, root: TLSProperties) -> VirtualFacts:
+        """Return the facts about a virtual server, which may be one of the router's.
+
+        Args:
+            facts: as read.
+            root: properties of the device's own client SSL profile.
+        """
+        listener = next((each for each in self.listeners if each.virtual == facts.path), None)
+        if listener is None if raw is None else virtual_codec.state(raw) is None:
+            return facts
+        if listener is None:  # as an earlier run with other settings has left it
+            return replace(facts, is_own=True)
+        facts = replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=AUTOMAP)
+        if raw is None:
+            facts = replace(facts, address=listener.address)
+        return replace(facts, replaced_client_ssl=ClientSSL.PARENT,
+                       default_properties=root) if listener.secure else facts
+
+    def left(self, client: Client, folder: str, known: Collection[str]) -> list[str]:
+        """Return the full paths of others with a mark, which are not wanted any more.
+
+        Args: known: those that are read anyway. Raises: BigIPError.
+        """
+        if not self.are_read:
+            return []
+        listed = pages.items(client, VirtualServer.KIND, {**pages.filtered(folder), **_SELECTED})
+        return [path for raw in listed if (path := ltm_codec.path_of(raw)).rpartition("/")[0] == folder
+                and path not in known and virtual_codec.state(raw) is not None
+                and not self._serves_in_place(raw)]
+
+    def _serves_in_place(self, raw: JSON) -> bool:
+        """True for a virtual server that has the place of one with another name, which cannot be there yet.
+
+        It goes on serving: the BIG-IP refuses the other one, and names it.
+        """
+        place = virtual_codec.destination_address(raw), virtual_codec.destination_port(raw)
+        return not self.is_read and any((each.address, each.port) == place for each in self.listeners)
+
+    def objects(self, servers: Iterable[JSON], attached: Iterable[Attachment]) -> Iterator[Object]:
+        """Yield the virtual servers with a mark, and that they answer clients.
+
+        Args: servers: as read; attached: what is attached to them.
+        """
+        needed: dict[str, set[Ref]] = {}
+        for attachment in attached:
+            if attachment.target_kind != ClientSSL.KIND or attachment.target.endswith(
+                    tls_names.DEFAULT_CLIENTSSL):  # those of Hosts come and go
+                needed.setdefault(attachment.virtual, set()).add(attachment.ref)
+        for raw in servers if self.are_read else ():
+            if (is_listening := virtual_codec.state(raw)) is None:
+                continue
+            server = virtual_codec.decode(raw)
+            yield server
+            if is_listening and not (self.repairs_disabled and raw.get("disabled") is True):
+                yield Listening(server.path, frozenset(needed.get(server.path, ())))
+
+
+NONE = OwnServers()
+

@@ -1,0 +1,184 @@
+"""Virtual servers of the router's own: what the settings ask for, and the objects on the BIG-IP.
+
+A virtual server comes up disabled. It is enabled by an object of its own, Listening, once everything is
+attached to it: no client meets one without its TLS or its policies, whatever ends the router in between.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from f5router.model.objects import BigIPObject, NamedObject, Ref
+
+AUTOMAP = "automap"
+"""Source address translation to a self IP of the VLAN on which the BIG-IP reaches the pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEndServer:
+    """One virtual server: an address and a port."""
+
+    virtual: str
+    """Full path."""
+    address: str
+    """Canonical text."""
+    port: int
+    secure: bool
+    """True for HTTPS."""
+    first: str
+    """Full path of the virtual server of the first address, which has the same policies; perhaps itself."""
+
+    @property
+    def is_copy(self) -> bool:
+        """True if it is on a further address."""
+        return self.virtual != self.first
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """Addresses on which one set of Routes is served, by virtual servers that the router creates."""
+
+    addresses: tuple[str, ...]
+    """In canonical form, each once."""
+    http: str | None
+    """Full path of the HTTP virtual server of the first address; None: nothing is served over HTTP."""
+    https: str | None
+    http_port: int = 80
+    https_port: int = 443
+
+    def listeners(self) -> Iterator[FrontEndServer]:
+        """Yield the virtual servers, those of the first address first."""
+        for number, address in enumerate(self.addresses):
+            for first, port, secure in ((self.http, self.http_port, False),
+                                        (self.https, self.https_port, True)):
+                if first is not None:
+                    path = further(first, address) if number else first
+                    yield FrontEndServer(path, address, port, secure, first)
+
+
+def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
+    """Return the virtual servers of all front ends."""
+    return tuple(listener for front_end in front_ends for listener in front_end.listeners())
+
+
+def further(first: str, address: str) -> str:
+    """Return the full path of the virtual server on a further address.
+
+    A colon of IPv6 becomes "-": which other characters a name may hold is not recorded (bigip-behaviour.md
+    B1).
+    """
+    return f"{first}_{address.replace(':', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerProfile(NamedObject):
+    """Profile of the virtual servers, from which they have everything that no setting sets."""
+
+    STEM: ClassVar[str]
+    PARENT: ClassVar[str]
+    parent: str = ""
+
+    @classmethod
+    def of(cls, folder: str, side: str = "") -> Self:
+        """Return the profile. Args: side: client or server, for one of which there are two."""
+        return cls(f"{folder}/openshift_{side}{'-' if side else ''}{cls.STEM}-profile", cls.PARENT)
+
+
+@dataclass(frozen=True, slots=True)
+class TCPProfile(ListenerProfile):
+    """TCP towards the clients, or towards the pods."""
+
+    KIND: ClassVar[str] = "ltm/profile/tcp"
+    STEM: ClassVar[str] = "tcp"
+    PARENT: ClassVar[str] = "/Common/tcp"
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPProfile(ListenerProfile):
+    """HTTP of clients and pods."""
+
+    KIND: ClassVar[str] = "ltm/profile/http"
+    STEM: ClassVar[str] = "http"
+    PARENT: ClassVar[str] = "/Common/http"
+
+
+def profiles(folder: str) -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
+    """Return the profiles without which no virtual server is created, each with its context.
+
+    Each side has a TCP profile of its own: one name on both sides is refused (bigip-behaviour.md B7).
+    """
+    return ((TCPProfile.of(folder, "client"), "clientside"), (TCPProfile.of(folder, "server"), "serverside"),
+            (HTTPProfile.of(folder), "all"))
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualServer(NamedObject):
+    """A virtual server that the router has created; attachments are objects of their own."""
+
+    KIND: ClassVar[str] = "ltm/virtual"
+    address: str
+    port: int
+    profiles: frozenset[tuple[str, str]]
+    """Those of `profiles`, by full path, with their context."""
+    translation: str = AUTOMAP
+    """Source address translation."""
+    as_ours: bool = True
+    """True if every other property that decides which requests come is as the router sets it."""
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        return tuple(Ref(HTTPProfile.KIND if context == "all" else TCPProfile.KIND, path)
+                     for path, context in sorted(self.profiles))
+
+
+@dataclass(frozen=True, slots=True)
+class Listening(BigIPObject):
+    """The router has enabled a virtual server. It stays so if an administrator disables it afterwards."""
+
+    KIND: ClassVar[str] = "ltm/virtual/listening"
+    virtual: str
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
+    """The attachments without which no client may be answered."""
+
+    def _make_ref(self) -> Ref:
+        return listening_ref(self.virtual)
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        return (Ref(VirtualServer.KIND, self.virtual), *self.extra_dependencies)
+
+
+def listening_ref(virtual: str) -> Ref:
+    """Return the Ref of a Listening."""
+    return Ref(Listening.KIND, virtual)
+
+
+# --- marks -------------------------------------------------------------------------------
+
+MARK = "f5router"
+"""Name of the entry in the metadata of the router's virtual servers."""
+_STATES = {False: "being prepared", True: "in service"}
+"""Value of that entry, and end of the description; True once the router has enabled it."""
+
+
+def metadata_entry(*, listening: bool) -> dict[str, str]:
+    """Return the entry."""
+    return {"name": MARK, "value": _STATES[listening]}
+
+
+def marked_description(description: str, *, listening: bool) -> str:
+    """Return the description with the mark. Args: description: see ownership.describer."""
+    return f"{description}; {_STATES[listening]}"
+
+
+def state_of(description: str, metadata: Iterable[tuple[str, str]]) -> bool | None:
+    """Return whether the router has enabled a virtual server; None if it is not one of the router's.
+
+    One of the two marks is enough: descriptions are edited by people, and metadata may be unknown to the
+    device (bigip-behaviour.md B12.18).
+    """
+    values = [value for name, value in metadata if name == MARK]
+    ours = description.startswith(f"managed by {MARK}")
+    values += [state for state in _STATES.values() if ours and description.endswith(f"; {state}")]
+    known = [value == _STATES[True] for value in values if value in _STATES.values()]
+    return known[0] if known else None
