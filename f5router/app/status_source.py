@@ -20,18 +20,19 @@ from f5router.app.controller import Controller
 from f5router.app.route_list import FRESH_S, Input, RouteList
 from f5router.config.config import Config
 from f5router.icontrol import statistics
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError
 from f5router.model.findings import SERVER_DISABLED, SERVER_MISSING
 from f5router.model.limits import Steps
+from f5router.model.texts import rfc3339
 from f5router.monitoring.connections import Contexts, Listeners
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.views import nodes, routes, snapshots
 from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
 from f5router.views.records import ChangeView, NodeRecord, RouteRecord
-from f5router.views.route_view import Health, RouteSummary, RouteView
+from f5router.views.route_view import EventView, Health, RoutePage, RouteSummary
 
 log = logging.getLogger(__name__)
 
@@ -111,15 +112,23 @@ class StatusSource:
         """Return all Routes in the order of their namespaces and names. Raises: Unanswered."""
         return self._list.get(self.revision)
 
-    def route(self, key: Key) -> RouteView | None:
-        """Return a Route with the health of its members and their Nodes. Raises: Unanswered."""
+    def route(self, key: Key) -> RoutePage | None:
+        """Return a Route with the health of its members, their Nodes, and Events. Raises: Unanswered."""
         taken: tuple[RouteRecord, ...] = self._ask(
             lambda: snapshots.routes(self._controller.reconciler, [key], self._history.known))
         if not taken:
             return None
         (record,) = map(self._with_servers, taken)
         health = self._health.of(record.pool.path) if record.pool is not None else {}
-        return routes.view(record, self._now(), self._locator(), health)
+        return RoutePage(routes.view(record, self._now(), self._locator(), health),
+                         self._events(record.evaluated.route))
+
+    def _events(self, route: Route) -> tuple[EventView, ...]:
+        """Return the last Events about the source object of a Route."""
+        known = self._controller.reporter.events.recent.of(
+            route.subject, route.uid if route.claimant == route.subject.key else "")
+        return tuple(EventView(rfc3339(each.at), each.type, each.reason, each.message, each.count)
+                     for each in known)
 
     def nodes(self) -> tuple[NodeView, ...]:
         """Return all Nodes by name. Raises: Unanswered."""
@@ -204,8 +213,9 @@ def serve(config: Config, controller: Controller, stop: threading.Event) -> Iter
     health, monitor = controller.monitor.health, controller.monitor
     health.stopping, health.loading = stop.is_set, controller.first_load.text
     source = StatusSource(controller)
-    listeners = Listeners(lambda: source.revision)
-    monitor.history.on_change = listeners.wake
+    events = controller.reporter.events
+    listeners = Listeners(lambda: source.revision + events.recent.revision)
+    monitor.history.on_change = events.on_written = listeners.wake
     pages = Pages(live=health.live, ready=health.ready, metrics=monitor.metrics.page,
                   login=config.metrics_login, status=StatusAPI(source, listeners),
                   local=is_loopback(config.listen.host))

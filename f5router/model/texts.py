@@ -17,6 +17,7 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
 from typing import NamedTuple
@@ -102,6 +103,11 @@ class Problem(NamedTuple):
 def number_of(count: int, noun: str) -> str:
     """Return a count with its noun: "1 pool", "2 pools"."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def rfc3339(seconds: float | None) -> str:
+    """Return a time in seconds since the epoch as RFC 3339 in UTC, in whole seconds; "" for None."""
+    return "" if seconds is None else datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 NARROWEST = 40

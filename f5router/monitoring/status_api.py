@@ -13,7 +13,6 @@ has.
 """
 
 import dataclasses
-import datetime
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -22,6 +21,7 @@ from urllib.parse import unquote
 
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
+from f5router.model.texts import rfc3339
 from f5router.monitoring import selection
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Response
@@ -29,7 +29,7 @@ from f5router.monitoring.selection import BadQuery, Query
 from f5router.views import chain
 from f5router.views.nodes import DeviceView, NodeView
 from f5router.views.records import ChangeView
-from f5router.views.route_view import RouteState, RouteSummary, RouteView, Status
+from f5router.views.route_view import RoutePage, RouteState, RouteSummary, Status
 
 SECURITY = (
     ("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -54,7 +54,7 @@ class ViewSource(Protocol):
 
     def summaries(self) -> Sequence[RouteSummary]: ...
 
-    def route(self, key: Key) -> RouteView | None: ...
+    def route(self, key: Key) -> RoutePage | None: ...
 
     def nodes(self) -> Sequence[NodeView]: ...
 
@@ -97,10 +97,8 @@ class StatusAPI:
             case ["routes"]:
                 return self._routes(query)
             case ["routes", namespace, name]:
-                route = self._source.route(Key(namespace, name))
-                return None if route is None else {
-                    **_object(route), "is_served": route.is_served, "state": route.state.value,
-                    "to_do": chain.to_do(route)}
+                page = self._source.route(Key(namespace, name))
+                return None if page is None else _page(page)
             case ["nodes"]:
                 return self._nodes(query)
             case ["changes"]:
@@ -126,7 +124,7 @@ class StatusAPI:
 
     def _device(self) -> object:
         device = self._source.device()
-        return {**_object(device), "last_reading": _time(device.last_reading),
+        return {**_object(device), "last_reading": rfc3339(device.last_reading),
                 "queues": dict(device.queues), "requests": dict(device.requests)}
 
 
@@ -147,8 +145,15 @@ def _row(route: RouteSummary) -> dict[str, object]:
     }
 
 
+def _page(page: RoutePage) -> dict[str, object]:
+    """Return all that there is to know about a Route."""
+    route = page.route
+    return {**_object(route), "is_served": route.is_served, "state": route.state.value,
+            "to_do": chain.to_do(route), "events": plain(page.events)}
+
+
 def _change(change: ChangeView) -> dict[str, object]:
-    return {**_object(change), "at": _time(change.at)}
+    return {**_object(change), "at": rfc3339(change.at)}
 
 
 def plain(value: object) -> object:
@@ -167,13 +172,6 @@ def plain(value: object) -> object:
 
 def _object(value: Any) -> dict[str, object]:
     return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-
-
-def _time(seconds: float | None) -> str:
-    """Return RFC 3339 in UTC; "" for None."""
-    if seconds is None:
-        return ""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _json(status: int, body: object, *headers: tuple[str, str]) -> Response:

@@ -225,6 +225,27 @@ def _is_behind_rules(lost: Finding) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class EventView:
+    """A Kubernetes Event about the source object of a Route."""
+
+    at: str
+    """When it was written last, RFC 3339 in UTC."""
+    type: str
+    reason: str
+    message: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePage:
+    """A Route with what only a router that runs knows of it."""
+
+    route: RouteView
+    events: tuple[EventView, ...]
+    """The last Events that this router has written since it started, the newest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class RouteSummary:
     """A line of a list of all Routes, and what it is searched and sorted by."""
 

@@ -18,6 +18,7 @@ from f5router.model.ltm import (
     Record,
     Rule,
 )
+from f5router.model.texts import rfc3339
 from f5router.views import certificates, findings, requests
 from f5router.views.certificates import options_in_force
 from f5router.views.nodes import Locator, NodeView
@@ -90,7 +91,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         field=route.origin.field if route.origin else "",
         host=evaluated.host, path=route.path, path_match=route.path_match.value,
         termination=evaluated.termination, insecure=evaluated.insecure, status=status_of(known.verdict),
-        reason=verdict.reason, message=verdict.message, since=_time(known.since), created=route.created,
+        reason=verdict.reason, message=verdict.message, since=rfc3339(known.since), created=route.created,
         services=tuple(ServiceView(target.service, target.port, weight)
                        for target, weight in pools.backends(route).items()),
         options=options_in_force(route), warnings=tuple(text for _, text in record.warnings),
@@ -113,12 +114,6 @@ def place(route: Route) -> tuple[str, str, str]:
 def _source(route: Route) -> tuple[str, str]:
     """Return kind and name of the object that people know a Route by."""
     return (route.origin.kind, route.origin.key.name) if route.origin else ("Route", route.key.name)
-
-
-def _time(since: float | None) -> str:
-    if since is None:
-        return ""
-    return datetime.datetime.fromtimestamp(since, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # --- parts -------------------------------------------------------------------------------

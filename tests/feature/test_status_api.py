@@ -76,6 +76,20 @@ def test_broken_routes_have_their_first_problem(site, name, link):
     assert site.json(f"routes/{name}")["problems"][0]["link"] == link
 
 
+def test_events_of_a_route(site):
+    """Those that the router has written; an edit of the Route leads to another one."""
+    def events(name: str) -> list[tuple[str, int]]:
+        return [(event["reason"], event["count"]) for event in site.json(f"routes/{name}")["events"]]
+
+    until(lambda: events("other/thief") == [("HostAlreadyClaimed", 1)])
+    (event,) = site.json("routes/other/thief")["events"]
+    (written,) = [each for each in site.lab.kube.list("Event", "other")
+                  if each["involvedObject"]["name"] == "thief"]
+    assert {name: event[name] for name in ("at", "type", "message")} == {
+        "at": written["lastTimestamp"], "type": "Warning", "message": written["message"]}
+    assert events("teams/team-001") == []
+
+
 def test_served_and_nothing_answers(site):
     """An administrator forces the only pod's LTM node offline: its Routes are on top, and come back."""
     def states(name: str) -> dict[str, str]:

@@ -11,15 +11,15 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from f5router.kube.api import fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkQueue
+from f5router.kube.status.recent_events import RecentEvent, RecentEvents
 from f5router.kube.watch.sources import ROUTES, Source
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Key, Route, Subject
 from f5router.model.errors import (
     KubeConflict,
     KubeError,
@@ -28,7 +28,7 @@ from f5router.model.errors import (
     KubeNotLeader,
     KubeUnreachable,
 )
-from f5router.model.texts import bounded
+from f5router.model.texts import bounded, rfc3339
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,9 @@ TRIES = 3
 
 COMPONENT = "f5router"
 """Source of the Events."""
+
+WARNING = "Warning"
+"""Type of the Events."""
 
 JOIN_S = 0.9
 
@@ -122,6 +125,10 @@ class EventWriter:
         self._forbidden_logged = False
         self.dropped = 0
         """Number of warnings not written: too many at a time, or refused by the API server."""
+        self.recent = RecentEvents()
+        """The Events that were written since the start."""
+        self.on_written: Callable[[], None] = lambda: None
+        """Called for each of them, in this object's thread."""
 
     def warn(self, route: Route, reason: str, message: str) -> None:
         """Warn about a Route; a repeated warning raises the count of the Event. Args: see warn_about."""
@@ -195,9 +202,19 @@ class EventWriter:
         log.info("event dropped", extra={"error": str(exc)})
 
     def _write(self, key: _Key, warning: ObjectWarning) -> None:
-        """Write a warning as a new Event, or raise the count of the old one. Raises: KubeError."""
+        """Write a warning as an Event. Raises: KubeError."""
         self._forget_old()
-        now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = self._wall()
+        count = self._count(key, warning, rfc3339(at))
+        self.recent.record(Subject(warning.about.kind, warning.about.key), key.uid,
+                           RecentEvent(at, WARNING, key.reason, key.message, count))
+        self.on_written()
+
+    def _count(self, key: _Key, warning: ObjectWarning, now: str) -> int:
+        """Write a warning as a new Event, or raise the count of the old one; return the count.
+
+        Raises: KubeError.
+        """
         path = f"/api/v1/namespaces/{quote(warning.about.key.namespace, safe='')}/events"
         event = self._event(warning, now)
         name = event["metadata"]["name"]
@@ -205,7 +222,7 @@ class EventWriter:
             try:
                 self._patch(path, name, {"count": known.count + 1, "lastTimestamp": now})
                 known.count += 1
-                return
+                return known.count
             except KubeNotFound:  # the API server deletes Events after an hour or so
                 del self._written[key]
         try:
@@ -215,6 +232,7 @@ class EventWriter:
             count = self._increase(path, name, now)
         self._forbidden_logged = False
         self._written[key] = WrittenEvent(self._clock(), count)
+        return count
 
     def _increase(self, path: str, name: str, now: str) -> int:
         """Raise the unknown count of an Event, without the right to read it; return the count."""
@@ -241,7 +259,7 @@ class EventWriter:
                                "uid": about.uid, "resourceVersion": about.resource_version},
             "reason": warning.reason,
             "message": warning.message,
-            "type": "Warning",
+            "type": WARNING,
             "count": 1,
             "firstTimestamp": now,
             "lastTimestamp": now,

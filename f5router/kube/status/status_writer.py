@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from f5router.admission import condition
@@ -26,6 +25,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.errors import KubeConflict
 from f5router.model.json_types import JSON
 from f5router.model.selection import Selection
+from f5router.model.texts import rfc3339
 
 log = logging.getLogger(__name__)
 
@@ -291,7 +291,7 @@ class StatusWriter:
             self._cluster.observe(decode.route(written))
 
     def _entries(self, route: Route, desired: DesiredStatus) -> list[JSON] | None:
-        now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = rfc3339(self._wall())
         return condition.entries(
             route, desired.verdict, host=desired.host, router_name=self._router_name,
             canonical_hostname=self._settings.canonical_hostname, now=now)

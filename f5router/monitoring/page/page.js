@@ -205,6 +205,10 @@ function showRoute(route) {
         ["Days left", certificate.not_after && certificate.days_left.toLocaleString()],
       ]) : el("p", {class: "soft"}, route.termination === "passthrough" ? "TLS goes to the pods untouched."
         : route.termination ? "The virtual server's own certificate answers." : "Without TLS."))),
+    el("section", {class: "card"}, el("h3", {class: "hidden"}, "Events"), table(
+      [["Event", "any"], ["When", "keep"], ["Text", "wide any"], ["Count", "number", "Count"]],
+      route.events.map((event) => [el("span", {class: "strong"}, event.reason), time(event.at), event.message, event.count.toLocaleString()]),
+      "No Events since this router started.")),
     pool ? el("section", {class: "card pair-free"}, el("h3", {class: "hidden"}, "Pool members"), table(
       [["Member", "any"], ["On the BIG-IP", "keep"], ["Health", "keep", "Health"], ["Ratio", "number", "Ratio"], ["Node", "wide", "Node"]],
       pool.members.map((member) => [
