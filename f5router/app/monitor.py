@@ -55,7 +55,7 @@ class Monitor:
         """Take the beginning of a reading, or of a rollout."""
         self._began_at, self._calls_before = self._clock(), self._calls()
         self._counts_before = self._reconciler.table.counts
-        self.history.pass_began()
+        self.history.pass_began(is_first_load=not self.health.is_loaded)
 
     def pass_ended(self, error: Exception | None, *, is_pause: bool) -> None:
         """Take the end of a reading or rollout. Args: is_pause: the error says nothing about the device."""

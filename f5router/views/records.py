@@ -70,6 +70,8 @@ class NodeRecord:
     """Why a network of its pods has no route; "" if each has one."""
 
 
+FIRST_LOAD = "first load"
+"""Cause of what a router writes until the BIG-IP is as the cluster asks for it."""
 MOST_OBJECTS, MOST_CAUSES = 20, 5
 """Objects and causes of a change that are kept."""
 
@@ -81,7 +83,8 @@ class ChangeView:
     at: float
     """When it ended, in seconds since the epoch."""
     causes: tuple[str, ...]
-    """Routes, Services, hosts and Nodes that it was for, at most MOST_CAUSES: "Route shop/web"."""
+    """Routes, Services, hosts and Nodes that it was for, at most MOST_CAUSES: "Route shop/web"; FIRST_LOAD
+    alone for a pass of the first load, whichever object came first in it."""
     has_more_causes: bool
     """True if it was for others, too."""
     objects: tuple[str, ...]
@@ -161,10 +164,12 @@ class History:
         """Called after the revision has grown."""
         self._written: WrittenObjects | None = None
         """Writes of the pass that goes on; None between passes."""
+        self._is_first_load = False
+        """True if that pass began before the first load had ended."""
 
-    def pass_began(self) -> None:
+    def pass_began(self, *, is_first_load: bool) -> None:
         """Record the beginning of a pass."""
-        self._written = WrittenObjects()
+        self._written, self._is_first_load = WrittenObjects(), is_first_load
 
     def wrote(self, change: AnyChange) -> None:
         """Record a confirmed write."""
@@ -178,8 +183,10 @@ class History:
         written, self._written = self._written or WrittenObjects(), None
         repeats = bool(problem) and bool(self.changes) and self.changes[0].problem == problem
         if written.writes or refused or (problem and not repeats):
-            self._add(ChangeView(self._wall(), written.causes, written.has_more_causes,
-                                 tuple(written.objects), written.writes, refused, calls, seconds, problem))
+            causes = ((FIRST_LOAD,), False) if self._is_first_load else (
+                written.causes, written.has_more_causes)
+            self._add(ChangeView(self._wall(), *causes, tuple(written.objects), written.writes,
+                                 refused, calls, seconds, problem))
 
     def record(self, report: Report, routes: Mapping[Key, object]) -> None:
         """Record the verdicts of a pass. Args: routes: all Routes of the cluster."""

@@ -125,9 +125,11 @@ def test_nodes_device_and_changes(site):
     assert device["tmos"]
     assert device["last_reading"]
     assert {check["name"] for check in device["checks"]} >= {"bigip-reached", "has-synced"}
-    until(lambda: any(change["calls"] and change["seconds"] and "Route" in change["causes"][0]
-                      for change in site.json("changes")["items"]))
+    until(lambda: site.json("changes")["items"])
     changes = site.json("changes")["items"]
+    assert changes[-1]["causes"] == ["first load"], "its first Routes are not its cause"
+    assert changes[-1]["calls"]
+    assert changes[-1]["seconds"]
     assert all(change["objects"] for change in changes if change["writes"])
 
 

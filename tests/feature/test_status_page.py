@@ -146,7 +146,7 @@ def test_a_router_that_has_gone(opened):
 
 
 @pytest.mark.parametrize(("address", "text"), [
-    ("nodes", "0a:0a:0a:03:59:01"), ("changes", "Route shop/"), ("device", "bigip-reached"),
+    ("nodes", "0a:0a:0a:03:59:01"), ("changes", "first load"), ("device", "bigip-reached"),
     ("routes/shop/web", "openshift_shop_web"), ("routes/other/thief", "HostAlreadyClaimed"),
     ("routes/shop/none", "")])
 def test_every_view_on_a_phone_and_in_the_dark(opened, address, text):

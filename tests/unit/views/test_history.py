@@ -28,7 +28,7 @@ def report(*keys, **verdicts) -> Report:
 
 def test_a_pass_is_one_change_and_members_beside_it_another():
     books, pool = History(lambda: 5.0), Pool("/Common/openshift_shop_web")
-    books.pass_began()
+    books.pass_began(is_first_load=False)
     for number in range(30):
         books.wrote(create(Pool(f"/Common/openshift_shop_s{number}")))
     books.wrote(create(rule("openshift_route_shop_web")))
@@ -43,10 +43,25 @@ def test_a_pass_is_one_change_and_members_beside_it_another():
     assert whole.objects[0] == "create ltm/pool /Common/openshift_shop_s0"
 
 
+def test_a_first_load_is_a_cause_of_its_own():
+    """Whichever Route comes first in it is not its cause; what follows it, and members beside it, have theirs."""
+    books, web = History(lambda: 5.0), create(rule("openshift_route_shop_web"))
+    for is_first_load in (True, True, False):
+        books.pass_began(is_first_load=is_first_load)
+        for number in range(2 * records.MOST_CAUSES if is_first_load else 0):
+            books.wrote(create(Pool(f"/Common/openshift_shop_s{number}")))
+        books.wrote(web)
+        books.pass_ended(refused=0, calls=40, seconds=0.5)
+        books.wrote(create(Pool("/Common/openshift_shop_web")))
+    assert [(change.causes, change.has_more_causes) for change in reversed(books.changes)] == [
+        ((records.FIRST_LOAD,), False), (("Service shop/web",), False)] * 2 + [
+        (("Route shop/web",), False), (("Service shop/web",), False)]
+
+
 def test_a_pass_without_writes_is_no_change_and_a_problem_is_one_once():
     books = History(lambda: 5.0)
     for problem in ("", "away", "away", "", "other"):
-        books.pass_began()
+        books.pass_began(is_first_load=False)
         books.pass_ended(refused=0, calls=1, seconds=0.1, problem=problem)
     assert [change.problem for change in books.changes] == ["other", "away"]
     for number in range(2 * records.MOST_CHANGES):
@@ -67,7 +82,7 @@ def test_warnings_are_known_and_are_no_change_of_the_status():
 def test_causes_that_find_no_place():
     for number, more in ((records.MOST_CAUSES, False), (records.MOST_CAUSES + 1, True)):
         books = History(lambda: 5.0)
-        books.pass_began()
+        books.pass_began(is_first_load=False)
         for name in [*range(number), 0]:
             books.wrote(create(rule(f"openshift_route_shop_r{name}")))
         books.pass_ended(refused=0, calls=1, seconds=0.1)
