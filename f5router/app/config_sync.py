@@ -98,6 +98,8 @@ class ConfigSyncer:
         """State by the last answer; None without a device group."""
         self.state = ""
         """The same in words: "in sync", what is under way, or the problem; "" without a device group."""
+        self.has_looked = False
+        """True once the device has answered."""
 
     def changed(self) -> None:
         """Record a write."""
@@ -124,7 +126,7 @@ class ConfigSyncer:
         now = self._clock()
         if self._first is not None:
             self._first, self._waits_since = None, None
-        self._again_at = None
+        self._again_at, answered = None, False
         try:
             group, decision = self._look()
             if group and decision.push and self._waits_since is None:
@@ -136,10 +138,11 @@ class ConfigSyncer:
             self._refusals = self._refusals + 1 if refused else 0
             decision = Decision(wait=not refused, problem=f"not possible: {exc}")
         else:
-            self._refusals = 0
+            self._refusals, answered = 0, True
         problem = self._follow(decision, now)
         self.state = problem or ("" if self.in_sync is None else
                                  "in sync" if self.in_sync else "a sync is under way")
+        self.has_looked = self.has_looked or answered
 
     def _look(self) -> tuple[DeviceGroup | None, Decision]:
         self.in_sync = None

@@ -77,7 +77,7 @@ class Incidents:
         """
         self.routes = RouteTroubles(reconciler.engine, clock)
         self._engine, self._units = reconciler.engine, reconciler.device.pair.units
-        self._settling, self.servers, self._device = settling, servers, device
+        self._settling, self.servers, self.device = settling, servers, device
         self._api_clock, self._cluster, self._outages, self._wall = api_clock, cluster, outages, wall
         self._logs = {check: IncidentLog(subject) for check, subject in SUBJECTS.items()}
 
@@ -87,13 +87,13 @@ class Incidents:
         ends = default.validity.end if default is not None and default.validity is not None else None
         offsets = {f"the BIG-IP {unit.name}": unit.client.clock_offset.ahead_s for unit in self._units}
         offsets["the API server"] = self._api_clock.ahead_s
-        silence, licence, unsaved = self.servers.silence(), self._device.licence(), self._settling.unsaved
+        silence, licence, unsaved = self.servers.silence(), self.device.licence(), self._settling.unsaved
         return {
             "api-server": self._outages.findings(),
             "bigip-answers": _known(silence),
             "virtual-servers": self.servers.findings(),
             "config-saved": _known(unsaved),
-            "ltm-nodes": self._device.nodes(),
+            "ltm-nodes": self.device.nodes(),
             "licence": _known(licence),
             "clocks": incidents.of_clocks(offsets),
             "routes": self.routes.findings(),
@@ -123,7 +123,7 @@ class Incidents:
         """
         if rejected is not None:
             self.routes.record_rejections(rejected)
-        for watch in (self.servers, self._device):
+        for watch in (self.servers, self.device):
             if leads:
                 watch.look()
             else:

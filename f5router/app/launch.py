@@ -73,7 +73,9 @@ def build_controller(
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
     servers = ServerWatch(device, config.virtual_servers, clock=clock)
     incidents = Incidents(
-        reconciler, settling, servers, DeviceWatch(device, periods=timing.device, clock=clock),
+        reconciler, settling, servers,
+        DeviceWatch(device, user=config.bigip.username, partition=config.partition, periods=timing.device,
+                    clock=clock),
         api_clock=connection.clock_offset,
         cluster=cluster, outages=connection.outages, clock=clock)
     controller = Controller(

@@ -43,6 +43,8 @@ class Settling:
         """Why the last save failed; None if it did not. Any thread may read it, as `saves`."""
         self.saves = 0
         """Saves that have ended."""
+        self.last_save: float | None = None
+        """When a save last succeeded; None before. Any thread may read it."""
         self._save_ended = threading.Event()
         self._save_ended.set()
 
@@ -66,6 +68,18 @@ class Settling:
         not carried out.
         """
         return self._is_saving or self._clock() - self._saved_at < self._timing.busy_s
+
+    def save_state(self) -> str:
+        """Return if the configuration is saved, in words; "" while that is not known. Any thread may ask."""
+        if not self._save:
+            return "off: the router saves nothing"
+        if (failure := self.unsaved) is not None:
+            return f"failed: {failure.text}"
+        if self._is_saving:
+            return "a save is under way"
+        if self._first_write is not None:
+            return "changes are saved soon"
+        return "" if self.last_save is None else "saved"
 
     # --- in the loop -------------------------------------------------------------------------
 
@@ -141,6 +155,8 @@ class Settling:
             self.saves += 1
             self.unsaved = None if error is None else finding(
                 Link.DEVICE, findings.NOT_SAVED, str(error) or type(error).__name__)
+            if error is None:
+                self.last_save = self._clock()
         return error
 
     def _try_to_save(self) -> Exception | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import f5router
+from f5router.app.config_sync import OFF
 from f5router.app.controller import Controller
 from f5router.app.route_list import FRESH_S, Input, RouteList
 from f5router.config.config import Config
@@ -30,7 +31,7 @@ from f5router.monitoring.connections import Contexts, Listeners
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.status_api import StatusAPI
 from f5router.views import nodes, routes, snapshots
-from f5router.views.nodes import CheckView, DeviceView, Locator, NodeView
+from f5router.views.nodes import CheckView, DeviceView, LicenceView, Locator, NodeView
 from f5router.views.records import ChangeView, NodeRecord, RouteRecord
 from f5router.views.route_view import EventView, Health, RoutePage, RouteSummary
 
@@ -147,14 +148,22 @@ class StatusSource:
         """Return the summary of router and device."""
         controller = self._controller
         device, campaign = controller.device, controller.replica.campaign
-        observed_at = controller.upkeep.observed_at
+        observed_at, settling = controller.upkeep.observed_at, controller.settling
+        watch = controller.monitor.incidents.device
+        licence, system, syncer = watch.read_licence, watch.system, settling.syncer
         return DeviceView(
             router=controller.config.status.router_name, version=f5router.__version__,
             addresses=tuple(unit.name for unit in device.pair.units), unit=device.unit.name,
             tmos=".".join(map(str, device.facts.version)) if observed_at is not None else "",
-            active=device.pair.active(), sync=controller.settling.syncer.state,
+            active=device.pair.active(),
+            sync=syncer.state or (OFF if controller.config.config_sync == OFF else ""),
+            has_group=bool(syncer.state) if syncer.has_looked else None,
+            licence=LicenceView(licence.exists, str(licence.ends or "")) if licence else None,
+            clock_ahead_s=device.unit.client.clock_offset.ahead_s, ltm=system.ltm if system else None,
+            role=system.role if system else None, save=settling.save_state(),
+            last_save=self._wall_time(settling.last_save),
             leader=campaign.leads() if campaign else None, election=campaign.state() if campaign else "",
-            last_reading=None if observed_at is None else self._wall() - (self._clock() - observed_at),
+            last_reading=self._wall_time(observed_at),
             queues=tuple((name, length()) for name, length in controller.monitor.queues.items()),
             requests=tuple(sorted(device.counts.items())),
             checks=tuple(CheckView(check.name, check.problem, check.note, check.warns)
@@ -196,6 +205,10 @@ class StatusSource:
         value = make()
         self._kept[name] = _Kept(value, revision, now)
         return value
+
+    def _wall_time(self, at: float | None) -> float | None:
+        """Return a time of the monotonic clock in seconds since the epoch."""
+        return None if at is None else self._wall() - (self._clock() - at)
 
     def _now(self) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(self._wall(), datetime.UTC)

@@ -67,7 +67,7 @@ class Timing:
     servers_s: float = 5.0
     """Period at which the virtual servers are looked at, and what is wrong is logged."""
     device: Periods = field(default_factory=Periods)
-    """The same for LTM nodes and licence."""
+    """The same for LTM nodes, licence, modules and the role of the user."""
     api_look_s: float = 2.0
     """Longest time between two looks at the API server."""
     look_s: float = pair.LOOK_S

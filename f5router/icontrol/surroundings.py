@@ -167,6 +167,13 @@ def evaluate_rights(username: str, partition: str, access: object) -> Findings:
     return Findings(warnings=(f"{text}: the BIG-IP takes certificate files of the role {ADMIN} only",))
 
 
+def role_text(client: Client, username: str, partition: str) -> str:
+    """Read the role of a user, and return it in words. Raises: BigIPError: as read_rights."""
+    findings = evaluate_rights(username, partition, read_rights(client, username))
+    remarks = (*findings.problems, *findings.warnings)
+    return remarks[0].partition("; give it")[0] if remarks else f"{ADMIN} in partition {partition}"
+
+
 LICENCE, CLOCK, PROVISION = "sys/license", "sys/clock", "sys/provision"
 TUNNEL_SYNC = "sys/db/iptunnel.configsync"
 """Variable by which config sync copies tunnels to the other units."""

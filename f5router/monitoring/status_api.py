@@ -125,6 +125,7 @@ class StatusAPI:
     def _device(self) -> object:
         device = self._source.device()
         return {**_object(device), "last_reading": rfc3339(device.last_reading),
+                "last_save": rfc3339(device.last_save),
                 "queues": dict(device.queues), "requests": dict(device.requests)}
 
 

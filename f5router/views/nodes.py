@@ -116,6 +116,15 @@ class CheckView:
 
 
 @dataclass(frozen=True, slots=True)
+class LicenceView:
+    """The licence of the BIG-IP."""
+
+    exists: bool
+    ends: str
+    """Its last day, "2026-12-31"; "" for one without an end."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceView:
     """Everything but Routes and Nodes."""
 
@@ -132,7 +141,22 @@ class DeviceView:
     active: bool | None
     """True if it is the active unit; None while that is not known."""
     sync: str
-    """State of config sync; "" without a device group."""
+    """State of config sync, "off" if the router does not follow it; "" without a device group, and while it
+    is not known."""
+    has_group: bool | None
+    """True if config sync has a device group; None while that is not known, and if nobody follows it."""
+    licence: LicenceView | None
+    """None while it is not known."""
+    clock_ahead_s: float | None
+    """How far its clock is ahead of this machine's, in seconds, negative if it is behind; None likewise."""
+    ltm: str | None
+    """Level to which LTM is provisioned; "" if it cannot be read, None while it is not known."""
+    role: str | None
+    """Role of the router's user on the BIG-IP, in words; "" and None likewise."""
+    save: str
+    """If the configuration is saved, in words; "" while that is not known."""
+    last_save: float | None
+    """When the configuration was last saved, in seconds since the epoch; None if this router has not yet."""
     leader: bool | None
     """True if this replica leads; None without leader election."""
     election: str

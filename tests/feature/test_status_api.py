@@ -77,7 +77,7 @@ def test_broken_routes_have_their_first_problem(site, name, link):
 
 
 def test_events_of_a_route(site):
-    """Those that the router has written; an edit of the Route leads to another one."""
+    """They are those that the cluster has of this router."""
     def events(name: str) -> list[tuple[str, int]]:
         return [(event["reason"], event["count"]) for event in site.json(f"routes/{name}")["events"]]
 
@@ -131,6 +131,16 @@ def test_nodes_device_and_changes(site):
     assert changes[-1]["calls"]
     assert changes[-1]["seconds"]
     assert all(change["objects"] for change in changes if change["writes"])
+
+
+def test_what_doctor_knows_of_the_device(site):
+    known = {"ltm": "nominal", "role": "admin in partition Common", "has_group": False, "sync": "",
+             "save": "saved"}
+    until(lambda: {name: site.json("device")[name] for name in known} == known)
+    device = site.json("device")
+    assert device["licence"]["exists"]
+    assert abs(device["clock_ahead_s"]) < 30
+    assert device["last_save"]
 
 
 def test_events_follow_changes(site):

@@ -41,6 +41,10 @@ function stateBadge(state) {
 function time(text) {
   return text ? el("time", {datetime: text, title: new Date(text).toLocaleString()}, since(text)) : "–";
 }
+function until(day) {
+  const days = Math.floor((Date.parse(day) - Date.now()) / 86400000) + 1;
+  return [`${days < 0 ? "ended on" : "until"} ${day} `, days < 0 ? badge("expired", "bad") : badge(`${plural(days, "day")} left`, days <= 14 ? "wait" : "good")];
+}
 const since = (text) => ago((Date.now() - new Date(text).getTime()) / 1000);
 function ago(seconds) {
   if (seconds < 5) return "now";
@@ -271,13 +275,23 @@ function showChanges(answer) {
 
 function showDevice(device) {
   const yes = (value, words) => value === null ? "" : value ? badge(words[0], "good") : badge(words[1], "wait");
+  const unknown = el("span", {class: "soft"}, device.leader === false ? "known to the leader" : "not known yet");
+  const known = (value, text) => value === null ? unknown.cloneNode(true) : value === "" ? "cannot be read" : text === undefined ? value : text;
+  const licence = device.licence, ahead = device.clock_ahead_s;
   return [
     el("h2", {class: "hidden"}, "Device"),
     el("div", {class: "pair first"},
       card("BIG-IP", facts([
         ["Addresses", device.addresses.join(", ")], ["In use", device.addresses.length > 1 ? device.unit : ""],
-        ["TMOS", device.tmos], ["Failover", yes(device.active, ["active", "standby"])], ["Config sync", device.sync],
-        ["Last reading", device.last_reading && time(device.last_reading)],
+        ["TMOS", known(device.tmos || null)],
+        ["LTM", known(device.ltm, device.ltm === "none" ? badge("not provisioned", "bad") : `provisioned, ${device.ltm}`)],
+        ["Licence", known(licence, licence && (!licence.exists ? badge("none", "bad") : licence.ends ? until(licence.ends) : "without an end"))],
+        ["Clock", known(ahead, Math.abs(ahead) < 1 ? "agrees with the router's" : `${Math.round(Math.abs(ahead)).toLocaleString()} s ${ahead > 0 ? "ahead of" : "behind"} the router's`)],
+        ["Router's user", known(device.role)],
+        ["Failover", known(device.active, yes(device.active, ["active", "standby"]))],
+        ["Config sync", device.sync || known(device.has_group, "no device group")],
+        ["Configuration", [known(device.save || null), device.last_save ? [" (last save ", time(device.last_save), ")"] : ""]],
+        ["Last reading", known(device.last_reading || null, time(device.last_reading))],
         ["REST calls", Object.entries(device.requests).map(([method, count]) => `${method} ${count.toLocaleString()}`).join(", ")],
       ])),
       card("Router", facts([

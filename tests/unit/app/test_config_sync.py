@@ -190,6 +190,19 @@ def run_until(syncing: ConfigSyncer, clock: Clock, end: float) -> None:
     clock.now = end
 
 
+def test_whether_there_is_a_device_group_is_not_known_before_an_answer():
+    clock, sync = Clock(), Sync(SyncStatus("In Sync"), None)
+    syncing, sync.error = syncer(sync, clock), Busy(text="busy", status=503)
+    syncing.step()
+    assert not syncing.has_looked
+    sync.error = None
+    syncing.step()
+    assert (syncing.has_looked, syncing.state) == (True, "")
+    sync.device_group = PAIR
+    syncing.step()
+    assert (syncing.has_looked, syncing.state) == (True, "in sync")
+
+
 def test_a_series_of_changes_is_one_sync():
     clock, sync = Clock(), Sync(pending())
     syncing = syncer(sync, clock)

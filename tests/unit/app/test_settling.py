@@ -160,6 +160,29 @@ def test_nodes_that_could_not_be_removed_are_tried_again():
     assert world.timers.next_at() is None
 
 
+@pytest.mark.parametrize("save", [True, False])
+def test_the_state_of_saving_in_words(save):
+    world = World(Device(), save=save)
+    states = [world.settling.save_state()]
+    world.settling.record_write()
+    states.append(world.settling.save_state())
+    world.advance(5, ends=False)
+    world.device.jobs[0].result = world.device.jobs[0].work()  # LTM nodes
+    world.device.jobs.pop(0).end()
+    states.append(world.settling.save_state())
+    world.device.end_jobs()
+    states.append(world.settling.save_state())
+    assert states == (["", "changes are saved soon", "a save is under way", "saved"] if save
+                      else ["off: the router saves nothing"] * 4)
+    assert world.settling.last_save == (world.now if save else None)
+    saved_at = world.settling.last_save
+    world.device.error = Busy("POST", "/save", "busy")
+    world.settling.record_write()
+    world.advance(5)
+    assert world.settling.save_state().startswith("failed: " if save else "off")
+    assert world.settling.last_save == saved_at
+
+
 def test_a_save_that_failed_is_repeated(caplog):
     world = World(Device(error=Busy("POST", "/save", "busy")))
     world.settling.record_write()

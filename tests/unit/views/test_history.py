@@ -44,7 +44,7 @@ def test_a_pass_is_one_change_and_members_beside_it_another():
 
 
 def test_a_first_load_is_a_cause_of_its_own():
-    """Whichever Route comes first in it is not its cause; what follows it, and members beside it, have theirs."""
+    """Whichever Route comes first in it is not its cause; later passes and members beside it have theirs."""
     books, web = History(lambda: 5.0), create(rule("openshift_route_shop_web"))
     for is_first_load in (True, True, False):
         books.pass_began(is_first_load=is_first_load)

@@ -73,9 +73,10 @@ def test_repetition(kube, warn, route, clock, second, after_s, counts, requests)
     assert [event["count"] for event in events(kube)] == counts
     assert events(kube)[0]["firstTimestamp"] == "2026-02-02T02:40:00Z" or len(counts) == 2
     assert [entry.method for entry in kube.log][1:] == requests.split()
-    assert [(each.reason, each.message, each.type, each.count, each.at) for each in writer.recent.of(
-        route.subject, route.uid)] == [
-            (*second, "Warning", counts[-1], AT_S + after_s), *[("R", "m", "Warning", 1, AT_S)] * (len(counts) - 1)]
+    assert [(each.reason, each.message, each.type, each.count, each.at)
+            for each in writer.recent.of(route.subject, route.uid)] == [
+                (*second, "Warning", counts[-1], AT_S + after_s),
+                *[("R", "m", "Warning", 1, AT_S)] * (len(counts) - 1)]
 
 
 def test_repetition_of_a_deleted_event(kube, warn, route):
