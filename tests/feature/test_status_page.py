@@ -145,6 +145,58 @@ def test_a_router_that_has_gone(opened):
     assert browser.find("#view.stale") == []
 
 
+def test_the_order_on_a_phone(opened):
+    """The titles of the columns are not there: a menu and a button are in their place."""
+    browser = go(opened, "routes")
+    browser.wait_text("page 1 of 2")
+    assert not browser.find(".sorting")[0].is_displayed()
+    browser.size(*PHONE)
+    try:
+        browser.wait(lambda: browser.find(".sorting")[0].is_displayed())
+        browser.driver.execute_script(
+            "const e = document.querySelector('.sorting select'); e.value = 'object';"
+            "e.dispatchEvent(new Event('change'))")
+        browser.wait(lambda: "thief" in browser.text("tbody tr"))
+        browser.click(".sorting button")
+        browser.wait(lambda: "team-059" in browser.text("tbody tr"))
+        chosen = browser.driver.execute_script("return document.querySelector('.sorting select').value")
+        assert chosen == "object"
+        assert browser.problems() == []
+    finally:
+        browser.size(*DESK)
+
+
+def test_a_host_is_not_broken_by_its_badge_on_a_phone(opened):
+    """The longest state is below the host, which has the whole width."""
+    browser = go(opened, "routes?state=unanswered")
+    browser.size(*PHONE)
+    try:
+        browser.wait_text("empty.example.com")
+        boxes = browser.driver.execute_script(
+            "return ['tbody td.host', 'tbody .badge', 'tbody a'].map((each) => {"
+            "const box = document.querySelector(each).getBoundingClientRect();"
+            "return [box.top, box.bottom, box.width, box.height]})")
+        host, badge, link = boxes
+        assert badge[0] >= host[1]
+        assert host[2] > 0.8 * PHONE[0]
+        assert link[3] < 30, "more than one line"
+    finally:
+        browser.size(*DESK)
+
+
+def test_times_in_texts_are_the_readers(opened):
+    site, _ = opened
+    text = site.json("routes/shop/old")["problems"][0]["text"]
+    exact = text[text.index("20"):].split("Z")[0] + "Z"
+    browser = go(opened, "routes/shop/old")
+    browser.wait_text("it expired on")
+    assert exact not in browser.text()
+    titles = browser.driver.execute_script(
+        "return [...document.querySelectorAll('.problems time')].map((each) => each.title)")
+    assert exact in titles
+    assert exact not in go(opened, "routes").text("#summary")
+
+
 @pytest.mark.parametrize(("address", "text"), [
     ("nodes", "0a:0a:0a:03:59:01"), ("changes", "first load"), ("device", "bigip-reached"),
     ("routes/shop/web", "openshift_shop_web"), ("routes/other/thief", "HostAlreadyClaimed"),

@@ -5,6 +5,7 @@ const STATUSES = {
   admitted: ["Served", "good"], rejected: ["Rejected", "bad"],
   device_rejected: ["Refused by BIG-IP", "bad"], pending: ["Pending", "wait"],
 };
+const ORDERS = {trouble: "Trouble first", host: "Host and path", object: "Source object", service: "Service", members: "Number of members", certificate: "Certificate, first to expire"};
 const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, TICK_MS = 5000, RECONNECT_MS = 30000, ANSWER_MS = 8000, CHECK_MS = 5000, MOST_BOXES = 8;
 
 const byId = (id) => document.getElementById(id);
@@ -39,7 +40,20 @@ function stateBadge(state) {
   return state === "in place" ? badge("in place", "good") : badge(state, state === "differs" ? "wait" : "bad");
 }
 function time(text) {
-  return text ? el("time", {datetime: text, title: new Date(text).toLocaleString()}, since(text)) : "–";
+  return text ? el("time", {class: "ago", datetime: text, title: new Date(text).toLocaleString()}, since(text)) : "–";
+}
+// A text of the router with its times in the reader's own form; the exact ones are titles.
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+function dated(text) {
+  const parts = [];
+  let end = 0;
+  for (const found of text.matchAll(TIME)) {
+    if (Number.isNaN(Date.parse(found[0]))) continue;
+    parts.push(text.slice(end, found.index), el("time", {datetime: found[0], title: found[0]},
+      new Date(found[0]).toLocaleString([], {dateStyle: "medium", timeStyle: "short"})));
+    end = found.index + found[0].length;
+  }
+  return [...parts, text.slice(end)];
 }
 function until(day) {
   const days = Math.floor((Date.parse(day) - Date.now()) / 86400000) + 1;
@@ -134,6 +148,10 @@ function showRoutes(answer, query) {
   const by = (order, title) => el("button", {type: "button", class: "sort", "data-key": `sort ${order}`, "aria-pressed": String(sorted.replace("-", "") === order),
     onclick: () => go("routes", changed(query, {sort: sorted === order ? `-${order}` : order}))}, title,
     sorted === order ? " ↓" : sorted === `-${order}` ? " ↑" : "");
+  const sorting = el("div", {class: "sorting"}, el("label", {}, el("span", {class: "hidden"}, "Sort by"), el("select", {"data-key": "order",
+    onchange: (event) => go("routes", changed(query, {sort: event.target.value}))}, Object.entries(ORDERS).map(([order, title]) =>
+    el("option", {value: order, selected: sorted.replace("-", "") === order}, title)))), el("button", {type: "button", "data-key": "turn", "aria-label": "Turn the order round",
+    "aria-pressed": String(sorted.startsWith("-")), onclick: () => go("routes", changed(query, {sort: sorted.startsWith("-") ? sorted.slice(1) : `-${sorted}`}))}, sorted.startsWith("-") ? "↑" : "↓"));
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const chip = (status, text, count) => el("button", {
     type: "button", "data-key": `status ${status}`, "aria-pressed": String(chosen === status),
@@ -146,7 +164,7 @@ function showRoutes(answer, query) {
     [`${route.namespace}/${route.name}`, el("span", {class: "under"}, route.kind)],
     [route.services.join(", "), el("span", {class: "under keep"}, plural(route.members, "member"))],
     expiry(route),
-    route.problem ? el("span", {class: "wrong"}, `${route.problem.link === "route" ? "" : `${route.problem.link}: `}${route.problem.text}`)
+    route.problem ? el("span", {class: "wrong"}, dated(`${route.problem.link === "route" ? "" : `${route.problem.link}: `}${route.problem.text}`))
       : route.warnings ? plural(route.warnings, "warning") : "",
   ]);
   return [
@@ -160,9 +178,9 @@ function showRoutes(answer, query) {
       el("div", {class: "chips", role: "group", "aria-label": "Status"}, chip("", "All", all), chip("failed", "Requests fail", failed),
         chip("answered", "Served", states.served + states.warned),
         Object.entries(STATUSES).slice(1).map(([status, [text]]) => chip(status, text, counts[status] || 0)),
-        chip("warned", "With warnings", answer.warned))),
+        chip("warned", "With warnings", answer.warned)), sorting),
     el("div", {class: "card"}, table(
-      [[by("host", "Host and path"), "host any"], [by("trouble", "Status"), "keep"], [by("object", "Source object"), "source wide any"], [by("service", "Service"), "wide any"],
+      [[by("host", "Host and path"), "host wide any"], [by("trouble", "Status"), "wide keep"], [by("object", "Source object"), "source wide any"], [by("service", "Service"), "wide any"],
         [by("certificate", "Certificate"), "wide keep", "Certificate"], ["Problem", "wide any problem"]],
       rows, !all ? "No Route matches." : chosen === "warned" ? "No Route has warnings." : "No Route has this status.")),
     pager(answer, "Route", (page) => go("routes", changed(query, {page}))),
@@ -188,10 +206,10 @@ function showRoute(route) {
     el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), badge(...stateOf(route))),
     el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
-      el("li", {}, el("strong", {}, `${problem.link}: `), `${problem.text} (${problem.code})`))) : "",
+      el("li", {}, el("strong", {}, `${problem.link}: `), dated(problem.text), ` (${problem.code})`))) : "",
     route.to_do ? el("p", {class: "problems notes"}, el("strong", {}, "To do: "), route.to_do) : "",
     remarks.length ? el("ul", {class: "problems notes", "aria-label": "Remarks"},
-      remarks.map((text) => el("li", {}, text))) : "",
+      remarks.map((text) => el("li", {}, dated(text)))) : "",
     picture,
     el("div", {class: "pair"},
       card("Route", facts([
@@ -203,15 +221,15 @@ function showRoute(route) {
           route.services.length > 1 ? `, weight ${service.weight}` : ""))],
       ])),
       card("Certificate", certificate ? facts([
-        ["Problem", certificate.problem && el("span", {class: "wrong"}, certificate.problem)],
+        ["Problem", certificate.problem && el("span", {class: "wrong"}, dated(certificate.problem))],
         ["Subject", certificate.subject], ["Names", certificate.names.join(", ")], ["Issuer", certificate.issuer],
-        ["Valid", certificate.not_after && `${certificate.not_before} to ${certificate.not_after}`],
+        ["Valid", certificate.not_after && dated(`${certificate.not_before} to ${certificate.not_after}`)],
         ["Days left", certificate.not_after && certificate.days_left.toLocaleString()],
       ]) : el("p", {class: "soft"}, route.termination === "passthrough" ? "TLS goes to the pods untouched."
         : route.termination ? "The virtual server's own certificate answers." : "Without TLS."))),
     el("section", {class: "card"}, el("h3", {class: "hidden"}, "Events"), table(
       [["Event", "any"], ["When", "keep"], ["Text", "wide any"], ["Count", "number", "Count"]],
-      route.events.map((event) => [el("span", {class: "strong"}, event.reason), time(event.at), event.message, event.count.toLocaleString()]),
+      route.events.map((event) => [el("span", {class: "strong"}, event.reason), time(event.at), dated(event.message), event.count.toLocaleString()]),
       "No Events since this router started.")),
     pool ? el("section", {class: "card pair-free"}, el("h3", {class: "hidden"}, "Pool members"), table(
       [["Member", "any"], ["On the BIG-IP", "keep"], ["Health", "keep", "Health"], ["Ratio", "number", "Ratio"], ["Node", "wide", "Node"]],
@@ -261,7 +279,7 @@ function showChanges(answer) {
       [["Cause", "any"], ["When", "keep"], ["Objects", "wide any"], ["REST calls", "number", "REST calls"], ["Duration", "number", "Duration"]],
       answer.items.map((change) => [
         [el("span", {class: "strong"}, change.causes.join(", ") || "settings", change.has_more_causes ? " and others" : ""),
-          change.problem ? el("span", {class: "under wrong"}, change.problem) : "",
+          change.problem ? el("span", {class: "under wrong"}, dated(change.problem)) : "",
           change.refused ? el("span", {class: "under wrong"}, `${plural(change.refused, "object")} refused`) : ""],
         time(change.at),
         [change.objects.slice(0, 3).map((text) => el("div", {class: "mono"}, text)),
@@ -301,7 +319,7 @@ function showDevice(device) {
       ]))),
     el("section", {class: "card"}, table([["Check", "any"], ["State", "keep"], ["Remark", "wide any"]],
       device.checks.map((check) => [check.name, check.problem ? badge("failed", "bad") : check.warns ? badge("warning", "wait") : badge("ok", "good"),
-        check.problem || check.warns ? el("span", {class: "wrong"}, check.problem || check.note) : check.note]), "No checks.")),
+        check.problem || check.warns ? el("span", {class: "wrong"}, dated(check.problem || check.note)) : dated(check.note)]), "No checks.")),
   ];
 }
 
@@ -478,7 +496,7 @@ async function summary() {
     ...(device.active === null ? [] : [el("span", {class: device.active ? "" : "wrong"}, device.active ? "active" : "standby")]),
     ...(device.sync ? [el("span", {}, `config sync: ${device.sync}`)] : []),
     ...(device.leader === null ? [] : [el("span", {}, device.leader ? "this replica leads" : "this replica follows: statuses are those of an earlier term")]),
-    el("span", {class: troubles.length ? "wrong" : ""}, troubles.length ? troubles.map((check) => `${check.name}: ${check.problem || check.note}`).join("; ") : "all checks pass"));
+    el("span", {class: troubles.length ? "wrong" : ""}, dated(troubles.length ? troubles.map((check) => `${check.name}: ${check.problem || check.note}`).join("; ") : "all checks pass")));
 }
 
 let lostAt = 0;  // when the router ceased to answer; 0 while it does
@@ -538,7 +556,7 @@ addEventListener("keydown", (event) => {
 document.addEventListener("visibilitychange", () => { if (!document.hidden && stale) { stale = false; refresh(); } });
 addEventListener("resize", () => { if (place().path.length > 2) { shownText = ""; later(show, TYPING_MS); } });
 setInterval(() => {
-  for (const each of view.querySelectorAll("time")) each.textContent = since(each.dateTime);
+  for (const each of view.querySelectorAll("time.ago")) each.textContent = since(each.dateTime);
 }, TICK_MS);
 setInterval(() => { if (!document.hidden) summary(); }, CHECK_MS);
 show();
