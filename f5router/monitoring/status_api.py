@@ -1,6 +1,7 @@
 """The status page and its JSON API: docs/status-page.md.
 
     GET /                                the page
+    GET /plain                           the list of Routes without scripts
     GET /api/v1/routes                   Routes, filtered and in pages
     GET /api/v1/routes/NAMESPACE/NAME    a Route from its host to the pods
     GET /api/v1/nodes                    Nodes and how the BIG-IP reaches them, in pages
@@ -22,7 +23,7 @@ from urllib.parse import unquote
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.model.texts import rfc3339
-from f5router.monitoring import selection
+from f5router.monitoring import plain_page, selection
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Response
 from f5router.monitoring.selection import BadQuery, Query
@@ -71,13 +72,16 @@ class StatusAPI:
 
     def serves(self, path: Sequence[str]) -> bool:
         """True for the paths of the page and its API."""
-        return not path or (len(path) == 1 and path[0] in FILES) or list(path[:2]) == ["api", "v1"]
+        return not path or (len(path) == 1 and path[0] in (*FILES, plain_page.NAME)) or (
+            list(path[:2]) == ["api", "v1"])
 
     def answer(self, path: Sequence[str], query: Query) -> Response:
         """Return the reply to a path that is served."""
         match path:
             case []:
                 return _file("index.html")
+            case [plain_page.NAME]:
+                return self._plain(query)
             case [name]:
                 return _file(name)
             case ["api", "v1", "events"]:
@@ -90,6 +94,16 @@ class StatusAPI:
         except Unanswered as exc:
             return _json(503, {"error": str(exc)}, ("Retry-After", "5"))
         return _json(404, {"error": "there is no such object"}) if body is None else _json(200, body)
+
+    def _plain(self, query: Query) -> Response:
+        """Return the page without scripts, or why there is none as a text."""
+        try:
+            listed = selection.choose(self._source.summaries(), query)
+        except BadQuery as exc:
+            return Response(400, f"{exc}\n".encode(), headers=SECURITY)
+        except Unanswered as exc:
+            return Response(503, f"{exc}\n".encode(), headers=(*SECURITY, ("Retry-After", "5")))
+        return Response(200, plain_page.page(listed, query), FILES["index.html"], SECURITY)
 
     def _body(self, path: Sequence[str], query: Query) -> object:
         """Return the body of a reply; None if there is nothing. Raises: BadQuery, Unanswered."""

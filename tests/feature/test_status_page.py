@@ -197,6 +197,23 @@ def test_times_in_texts_are_the_readers(opened):
     assert exact not in go(opened, "routes").text("#summary")
 
 
+def test_without_scripts_there_is_the_list(opened):
+    site, browser = opened
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open("about:blank")
+        browser.open(site.url)
+        browser.wait(lambda: browser.driver.current_url.endswith("/plain"))
+        assert browser.find("h2")[0].text.startswith("Requests fail for ")
+        assert "empty.example.com" in browser.find("tbody tr")[0].text
+        (link,) = [each for each in browser.find(".pager a") if each.text == "Next"]
+        link.click()
+        browser.wait(lambda: "page 2 of 2" in browser.find("main")[0].text)
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+        browser.open("about:blank")
+
+
 @pytest.mark.parametrize(("address", "text"), [
     ("nodes", "0a:0a:0a:03:59:01"), ("changes", "first load"), ("device", "bigip-reached"),
     ("routes/shop/web", "openshift_shop_web"), ("routes/other/thief", "HostAlreadyClaimed"),

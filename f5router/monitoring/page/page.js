@@ -559,5 +559,7 @@ setInterval(() => {
   for (const each of view.querySelectorAll("time.ago")) each.textContent = since(each.dateTime);
 }, TICK_MS);
 setInterval(() => { if (!document.hidden) summary(); }, CHECK_MS);
+view.append(el("p", {class: "empty"}, "Loading"));
+live("Connecting", "");
 show();
 listen();

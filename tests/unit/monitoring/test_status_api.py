@@ -2,6 +2,9 @@
 
 import json
 import random
+from collections import Counter
+from html.parser import HTMLParser
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -11,7 +14,7 @@ from f5router.model.findings import NO_MEMBERS, Link, finding
 from f5router.monitoring import connections
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages
-from f5router.monitoring.status_api import StatusAPI
+from f5router.monitoring.status_api import SECURITY, StatusAPI
 from f5router.views.records import ChangeView
 from f5router.views.route_view import RouteState, RouteSummary, Status
 from tests.hostile import TEXTS
@@ -118,3 +121,63 @@ def test_listeners_are_counted_out_when_they_leave_and_at_the_end():
     listeners = Listeners(lambda: len(sent), pause_s=0.0)
     listeners.stream(lambda data: (sent.append(data), len(sent) > 3 and listeners.close()))
     assert sent[1:3] == [b"event: change\ndata: 1\n\n", b"event: change\ndata: 2\n\n"]
+
+
+class Text(HTMLParser):
+    """The texts and elements of a page, as a browser takes them."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.texts, self.elements, self.targets = [], Counter(), []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements[tag] += 1
+        self.targets += [value for name, value in attrs if name == "href"]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_the_list_without_scripts_has_no_markup_of_anybody():
+    """Each text comes back as it was, and the number of elements is that of harmless texts."""
+    texts = hostile(200)
+
+    def listed(names: list[str]) -> Text:
+        answer = StatusAPI(Stub(names), Listeners(int)).answer(["plain"], {"per_page": ["200"]})
+        assert answer.status == 200
+        return Text(answer.body.decode("ascii"))
+
+    page, harmless = listed(texts), listed([f"t{number}" for number in range(200)])
+    assert page.elements == harmless.elements
+    shown = "".join(page.texts)
+    assert all(text.replace("\r", "\n") in shown.replace("\r", "\n") for text in texts if text.isprintable())
+    assert all(target.startswith(("api/v1/", "plain", "page.css", "icon.svg")) for target in page.targets)
+
+
+@rows(("query", "status", "text"), [
+    ({}, 200, "3 Routes, page 1 of 1"),
+    ({"per_page": ["2"], "search": ["<b>"]}, 200, "0 Routes, page 1 of 1"),
+    ({"per_page": ["2"]}, 200, "3 Routes, page 1 of 2"),
+    ({"state": ["failed"]}, 200, "0 Routes"),
+    ({"sort": ["size"]}, 400, "sort must be one of"),
+    ({"strange": ["<b>"]}, 200, "3 Routes"),
+])
+def test_the_parameters_of_the_list_without_scripts(query, status, text):
+    answer = StatusAPI(Stub(["a", "b", "c"]), Listeners(int)).answer(["plain"], query)
+    assert (answer.status, text in answer.body.decode()) == (status, True)
+    assert b"<b>" not in answer.body
+    assert b"strange" not in answer.body
+    assert ("Content-Security-Policy", dict(answer.headers)["Content-Security-Policy"]) in SECURITY
+
+
+def test_the_links_of_the_list_without_scripts():
+    """They keep the parameters that were given, and lead to other pages."""
+    answer = StatusAPI(Stub(["a&", "b&", "c&"]), Listeners(int)).answer(
+        ["plain"], {"per_page": ["1"], "page": ["2"], "search": ["&"], "sort": ["-host"]})
+    targets = [parse_qs(target.partition("?")[2]) for target in Text(answer.body.decode()).targets]
+    kept = {"search": ["&"], "per_page": ["1"]}
+    for other in ({"sort": ["-host"], "state": ["failed"]}, {"sort": ["host"]}, {"sort": ["-host"]},
+                  {"sort": ["-host"], "page": ["1"]}, {"sort": ["-host"], "page": ["3"]}):
+        assert {**kept, **other} in targets
