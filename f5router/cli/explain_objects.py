@@ -3,7 +3,7 @@
 It reads the cluster and the BIG-IP once, as `plan` does, and writes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
@@ -23,6 +23,7 @@ from f5router.model.texts import did_you_mean, hanging, printable
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 from f5router.views import chain, requests
 from f5router.views.chain import Step
+from f5router.views.findings import down_of
 from f5router.views.nodes import NodeView
 from f5router.views.requests import Answer, Lookup, Request
 from f5router.views.route_view import DISABLED, DOWN, Health, RouteView
@@ -56,12 +57,13 @@ def explain_routes(config: Config, finds: Finds, lacks: Lacks, *, of_object: OfO
     if output == DOT:
         print(chain.dot(chosen))
     else:
-        _print_object(chosen[0], problems)
-        _print(chosen)
+        print_object(chosen[0], problems)
+        print_routes(chosen)
     return WELL if all(view.is_served for view in chosen) and not loses(problems) else BROKEN
 
 
-def _print(chosen: Sequence[RouteView]) -> None:
+def print_routes(chosen: Sequence[RouteView]) -> None:
+    """Print the chain of each Route."""
     console = terminal.console()
     for number, view in enumerate(chosen):
         if number:
@@ -73,7 +75,7 @@ def _print(chosen: Sequence[RouteView]) -> None:
             console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
 
 
-def _print_object(view: RouteView, problems: Sequence[Finding]) -> None:
+def print_object(view: RouteView, problems: Sequence[Finding]) -> None:
     """Print what is wrong with the object of a Route, outside of its Routes."""
     if (first := worst(problems)) is None:
         return
@@ -95,33 +97,43 @@ def explain_route(config: Config, name: str, namespace: str, *, output: str = TE
     return explain_routes(config, finds, partial(_no_route, ROUTE, key), output=output)
 
 
-def explain_ingress(config: Config, name: str, namespace: str) -> int:
+def explain_ingress(config: Config, name: str, namespace: str, *, output: str = TEXT) -> int:
     """Explain the Routes of an Ingress."""
     key = object_key(name, namespace, config.watch.selection.namespace or "")
     return explain_routes(config, lambda views: views.routes(
         lambda view: view.kind == INGRESS and (view.namespace, view.name) == key),
         partial(_no_route, INGRESS, key),
-        of_object=lambda survey: not_selected.of_parts(survey, INGRESS, key))
+        of_object=lambda survey: not_selected.of_parts(survey, INGRESS, key), output=output)
 
 
-def explain_ingress_route(config: Config, key: Key, chooses: Chooses) -> int:
-    """Explain the Routes of an IngressRoute. Args: chooses: those of its tree."""
-    return explain_routes(config, lambda views: views.routes(chooses), partial(_no_route, INGRESS_ROUTE, key))
+def explain_ingress_routes(config: Config, trees: Mapping[Key, Chooses]) -> int:
+    """Explain the Routes of IngressRoutes. Args: trees: the filter for the Routes of each; not empty."""
+    first, *_ = missing = list(trees)
+
+    def finds(views: Views) -> list[RouteView]:
+        chosen = views.routes(lambda view: any(chooses(view) for chooses in trees.values()))
+        missing[:] = [key for key, chooses in trees.items() if chosen and not any(map(chooses, chosen))]
+        return chosen
+
+    status = explain_routes(config, finds, partial(_no_route, INGRESS_ROUTE, first))
+    for key in missing:
+        status = print_missing(INGRESS_ROUTE, key)
+    return status
 
 
-def explain_service(config: Config, name: str, namespace: str) -> int:
+def explain_service(config: Config, name: str, namespace: str, *, output: str = TEXT) -> int:
     """Explain the Routes that name a Service."""
     key = object_key(name, namespace, config.watch.selection.namespace or "")
 
     def lacks(survey: Survey, views: Views) -> int:
         known = sorted(each.name for each in survey.reconciler.engine.cluster.services
                        if each.namespace == key.namespace)
-        return _print_lack(f"no Route of this router names the Service {key}" if key.name in known else
+        return print_lack(f"no Route of this router names the Service {key}" if key.name in known else
                            f"Service {key} does not exist{did_you_mean(key.name, known)}")
 
     return explain_routes(config, lambda views: views.routes(
         lambda view: view.namespace == key.namespace and any(
-            service.name == key.name for service in view.services)), lacks)
+            service.name == key.name for service in view.services)), lacks, output=output)
 
 
 def explain_host(config: Config, name: str) -> int:
@@ -136,7 +148,7 @@ def explain_host(config: Config, name: str) -> int:
         return own + views.routes(lambda view: view.host == wildcard != host)
 
     def lacks(survey: Survey, views: Views) -> int:
-        return _print_lack(f"host {host}: no Route of this router has it"
+        return print_lack(f"host {host}: no Route of this router has it"
                            f"{did_you_mean(host, sorted(views.hosts()))}")
 
     return explain_routes(config, finds, lacks)
@@ -147,7 +159,7 @@ def _no_route(kind: str, key: Key, survey: Survey, views: Views) -> int:
     try:
         why = not_selected.explain(survey, kind, key)
     except KubeError as exc:
-        return _print_lack(f"{kind} {key}: no Route of this router comes from it, and it cannot be read: "
+        return print_lack(f"{kind} {key}: no Route of this router comes from it, and it cannot be read: "
                            f"{exc}")
     step = Step("selection", "nothing of it is on the BIG-IP", (why,))
     print_chain(terminal.console(), f"{kind} {key}: {why.code}", [step],
@@ -155,7 +167,14 @@ def _no_route(kind: str, key: Key, survey: Survey, views: Views) -> int:
     return BROKEN
 
 
-def _print_lack(text: str) -> int:
+def print_missing(kind: str, key: Key) -> int:
+    """Print that an object of several has no Route; returns the exit status."""
+    return print_lack(f"{kind} {key}: no Route of this router comes from it: "
+                      f"`f5router explain {kind.lower()} {key}` says why")
+
+
+def print_lack(text: str) -> int:
+    """Print why something cannot be explained; returns the exit status."""
     terminal.console().print(Text(printable(text)), soft_wrap=True)
     return BROKEN
 
@@ -206,6 +225,7 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
             shown = [view for key in owners if (view := views.route(key)) is not None]
             pools = PoolReader(survey.device, connections=False)
             state = pools.state(answer.pool.ref) if answer.pool else NOT_ASKED
+            answer = lookup.answer(request, down_of(answer.pool.ref if answer.pool else None, state.health))
     except Unreadable as exc:
         return refused(exc)
     return _show_answer(request, answer, state.health or {}, shown, state.problem)

@@ -18,10 +18,8 @@ from f5router.cli.pool_states import PoolReader
 from f5router.cli.queries import JSON, NAME, WIDE, YAML
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
-from f5router.kube.watch import single_reads
-from f5router.kube.watch.sources import NODES, SERVED, Source, choose_served
+from f5router.kube.watch.sources import NODES, SERVED, Source
 from f5router.model.cluster import Key
-from f5router.model.errors import KubeError
 from f5router.model.findings import ORPHANED, Finding, Link, finding
 from f5router.model.texts import printable
 from f5router.sources import delegation_graph
@@ -246,25 +244,17 @@ def _rows(kind: str, views: Collection[RouteView]) -> list[ListedObject]:
     return listings.pools(views) if kind == "pools" else [listings.route(view) for view in views]
 
 
-def _chooses(row: ListedObject, choice: ChosenObjects) -> bool:
-    return not choice.given or row.is_named(choice.given)
-
-
 def _labelled(survey: Survey, sources: Collection[Source],
               choice: ChosenObjects) -> set[tuple[Source, Key]] | None:
-    """Return the objects with the labels, by a list of each kind; None for all. Raises: Unreadable."""
+    """Return the objects with the labels; None for all. Raises: Unreadable."""
     if not choice.labels:
         return None
-    namespace = survey.config.watch.selection.namespace or choice.namespace
-    keys = set()
-    for source in sources:
-        try:
-            if (served := choose_served(survey.connection, source)) is not None:
-                keys |= {(source, key) for key in single_reads.labelled(
-                    survey.connection, served, namespace, choice.labels)}
-        except KubeError as exc:
-            raise Unreadable([f"{source.resource} with these labels cannot be listed: {exc}"]) from None
-    return keys
+    return {(source, key) for source in sources
+            for key in look.labelled(survey, source, choice.labels, choice.namespace)}
+
+
+def _chooses(row: ListedObject, choice: ChosenObjects) -> bool:
+    return not choice.given or row.is_named(choice.given)
 
 
 def _objects(survey: Survey, kind: str) -> list[SourceObject]:

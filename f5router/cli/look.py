@@ -16,7 +16,10 @@ from f5router.cli import terminal
 from f5router.cli.pool_states import NOT_ASKED, PoolReader, PoolState
 from f5router.cli.survey import Survey, begin
 from f5router.config.config import Config
+from f5router.kube.watch import single_reads
+from f5router.kube.watch.sources import Source, choose_served
 from f5router.model.cluster import Key
+from f5router.model.errors import KubeError
 from f5router.model.limits import finish
 from f5router.model.objects import Ref
 from f5router.model.texts import printable
@@ -71,6 +74,19 @@ def _read_device(survey: Survey) -> None:
     survey.plan()
 
 
+def labelled(survey: Survey, source: Source, labels: str, namespace: str = "") -> set[Key]:
+    """Return the objects of a kind with these labels, by one list. Raises: Unreadable.
+
+    Args: labels: a label selector; namespace: "" for that of the settings, or all.
+    """
+    where = survey.config.watch.selection.namespace or namespace
+    try:
+        served = choose_served(survey.connection, source)
+        return set() if served is None else single_reads.labelled(survey.connection, served, where, labels)
+    except KubeError as exc:
+        raise Unreadable([f"{source.resource} with these labels cannot be listed: {exc}"]) from None
+
+
 class Views:
     """Views of what a Survey has read."""
 
@@ -112,7 +128,8 @@ class Views:
         return record if refusal is None else dataclasses.replace(record, known=Known(refusal))
 
     def _view(self, record: RouteRecord, state: PoolState = NOT_ASKED) -> RouteView:
-        looked_up = findings.probes(record.evaluated, {each.ref for each in record.objects}, self._lookup)
+        looked_up = findings.probes(record.evaluated, {each.ref for each in record.objects}, self._lookup,
+                                    findings.down_of(record.pool, state.health))
         return routes.view(record, self._now, self._locator, state.health, state.connections, looked_up,
                            state.problem)
 

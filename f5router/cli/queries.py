@@ -3,7 +3,6 @@
 import functools
 import os
 import sys
-from collections.abc import Callable
 
 import click
 
@@ -41,6 +40,18 @@ _LISTED = {
 """Kinds with what `get` does for each; True for one whose objects belong to namespaces."""
 
 
+_LABELS = ("Only objects with these labels: key=value, key!=value, key in (a,b), key notin (a,b), key, !key, "
+           "several with commas between.")
+
+
+def _labels(selector: str) -> str:
+    """Return a label selector in the form of the API. Raises: ConfigError."""
+    try:
+        return selection.parse_labels(selector)
+    except ValueError as exc:
+        raise ConfigError([f"-l, --selector: {exc}"]) from None
+
+
 def _listing(kind: str, text: str, *, namespaced: bool) -> click.Command:
     """Return the command that lists a kind."""
     def command(given: tuple[str, ...], output: str, selector: str, watch: bool, shown: str = "",
@@ -48,10 +59,7 @@ def _listing(kind: str, text: str, *, namespaced: bool) -> click.Command:
         with invocation.reported():
             if given and selector:
                 raise ConfigError(["names and --selector exclude each other"])
-            try:
-                labels = selection.parse_labels(selector)
-            except ValueError as exc:
-                raise ConfigError([f"-l, --selector: {exc}"]) from None
+            labels = _labels(selector)
             listed = invocation.loaded("f5router.cli.get")
             chosen = listed.ChosenObjects("" if everywhere else shown, frozenset(given), labels)
             config = invocation.quiet(flags)
@@ -65,9 +73,7 @@ def _listing(kind: str, text: str, *, namespaced: bool) -> click.Command:
     options = [
         click.option("-o", "--output", type=click.Choice(OUTPUTS), default=TABLE, show_default=True,
                      help="Output format."),
-        click.option("-l", "--selector", default="", metavar="SELECTOR", help=(
-            "Only objects with these labels: key=value, key!=value, key in (a,b), key notin (a,b), key, "
-            "!key, several with commas between.")),
+        click.option("-l", "--selector", default="", metavar="SELECTOR", help=_LABELS),
         click.option("-w", "--watch", is_flag=True,
                      help="Keep reading, and print what has changed, until Ctrl-C."),
         click.argument("given", nargs=-1,
@@ -97,62 +103,77 @@ def explain() -> None:
 
 _in_namespace = click.option("-n", "--namespace", "namespace", default="", metavar="NAME",
                              help="Namespace of the object, if its name is given alone.")
+_by_labels = click.option("-l", "--selector", default="", metavar="SELECTOR",
+                          help=f"In place of a name. {_LABELS}")
 
 
-@explain.command(cls=SettingsCommand, epilog=EPILOG, settings=_SETTINGS,
-                 short_help="Show a Route down to its pods and its first broken link.")
-@click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
-              help="Output format; dot is a graph for Graphviz.")
-@_in_namespace
-@click.argument("given", metavar="[NAMESPACE/]NAME")
-def route(given: str, namespace: str, output: str, **flags: str | None) -> None:
-    """Show a Route from admission to its pods, and the first broken link."""
-    with invocation.reported():
-        objects = invocation.loaded("f5router.cli.explain_objects")
-        status = objects.explain_route(invocation.quiet(flags), given, namespace, output=output)
-    sys.exit(status)
+def _require_one(kind: str, given: str, selector: str) -> None:
+    """Require a name or labels. Raises: ConfigError: both or none are given."""
+    if bool(given) == bool(selector):
+        raise ConfigError([f"give the name of one {kind}, or -l SELECTOR for several"])
 
 
-def _explained(kind: str, metavar: str, text: str, *, namespaced: bool = False) -> None:
-    """Add a command to `explain`. Args: namespaced: True for a kind whose objects belong to namespaces."""
+def _explained(kind: str, text: str) -> None:
+    """Add a command for objects of a namespace to `explain`. Args: kind: such as "Route"."""
+    @click.option("-o", "--output", type=click.Choice(["text", "dot"]), default="text", show_default=True,
+                  help="Output format; dot is a graph for Graphviz.")
+    @_in_namespace
+    @_by_labels
+    @click.argument("given", metavar="[[NAMESPACE/]NAME]", default="")
+    def command(given: str, namespace: str, selector: str, output: str, **flags: str | None) -> None:
+        with invocation.reported():
+            _require_one(kind, given, selector)
+            if selector:
+                labels, labelled = _labels(selector), invocation.loaded("f5router.cli.explain_labelled")
+                status = labelled.explain(invocation.quiet(flags), kind, labels, namespace, output=output)
+            else:
+                objects = invocation.loaded("f5router.cli.explain_objects")
+                function = getattr(objects, f"explain_{kind.lower()}")
+                status = function(invocation.quiet(flags), given, namespace, output=output)
+        sys.exit(status)
+
+    command.__doc__ = text
+    explain.command(kind.lower(), cls=SettingsCommand, epilog=EPILOG, settings=_SETTINGS)(command)
+
+
+def _explained_alone(kind: str, metavar: str, text: str) -> None:
+    """Add a command for what belongs to no namespace to `explain`."""
     def command(given: str, **flags: str | None) -> None:
-        chosen = (given, flags.pop("namespace") or "") if namespaced else (given,)
         with invocation.reported():
             function = getattr(invocation.loaded("f5router.cli.explain_objects"), f"explain_{kind}")
-            status = function(invocation.quiet(flags), *chosen)
+            status = function(invocation.quiet(flags), given)
         sys.exit(status)
 
     command.__doc__ = text
     click.argument("given", metavar=metavar)(command)
-    complete: Callable[..., None] = _in_namespace(command) if namespaced else command
-    explain.command(kind, cls=SettingsCommand, epilog=EPILOG,
-                    settings=_SETTINGS if namespaced else tuple(OPTIONS))(complete)
+    explain.command(kind, cls=SettingsCommand, epilog=EPILOG, settings=tuple(OPTIONS))(command)
 
 
-_explained("ingress", "[NAMESPACE/]NAME", "Show each Route of an Ingress and its first broken link.",
-           namespaced=True)
-_explained("service", "[NAMESPACE/]NAME", "Show each Route of a Service and its first broken link.",
-           namespaced=True)
-_explained("host", "HOST", "Show each Route of a host and its first broken link.")
-_explained("node", "NAME", "Show the way to a Node's pods and their Routes.")
-_explained("request", "URL", "Show who answers a request by the objects on the BIG-IP.")
+_explained("Route", "Show a Route from admission to its pods, and its first broken link.")
+_explained("Ingress", "Show each Route of an Ingress and its first broken link.")
+_explained("Service", "Show each Route of a Service and its first broken link.")
+_explained_alone("host", "HOST", "Show each Route of a host and its first broken link.")
+_explained_alone("node", "NAME", "Show the way to a Node's pods and their Routes.")
+_explained_alone("request", "URL", "Show who answers a request by the objects on the BIG-IP.")
 
 
 @explain.command(cls=SettingsCommand, epilog=EPILOG, settings=_SETTINGS,
                  short_help="Show an IngressRoute from its roots to its pods.")
 @_in_namespace
-@click.argument("given", metavar="[NAMESPACE/]NAME")
-def ingressroute(given: str, namespace: str, **flags: str | None) -> None:
+@_by_labels
+@click.argument("given", metavar="[[NAMESPACE/]NAME]", default="")
+def ingressroute(given: str, namespace: str, selector: str, **flags: str | None) -> None:
     """Show an IngressRoute from its roots to its Services, and where and why a branch is cut.
 
     If the settings name a BIG-IP, each Route follows down to its pods, with its first broken link.
     """
     with invocation.reported():
-        command = invocation.loaded("f5router.cli.explain")
-        settings, follow = command.load(given, namespace, invocation.named(flags), os.environ), None
+        _require_one("IngressRoute", given, selector)
+        command, follow = invocation.loaded("f5router.cli.explain"), None
+        settings = command.load(given, namespace, _labels(selector), invocation.named(flags), os.environ)
         if _names_bigip(flags):
             config, objects = invocation.quiet(flags), invocation.loaded("f5router.cli.explain_objects")
-            follow = functools.partial(objects.explain_ingress_route, config, settings.key)
+            follow = functools.partial(objects.explain_ingress_routes, config)
         else:
             log_output.setup(settings.log_level, settings.log_format)
         exit_status = command.ingress_route(settings, follow)

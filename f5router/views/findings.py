@@ -13,23 +13,36 @@ from f5router.model.cluster import PathMatch
 from f5router.model.findings import CATALOGUE, CAUSES_OF_EMPTY_POOLS, Effect, Finding, Link, finding
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
-from f5router.views.requests import HTTP, HTTPS, Lookup, Request, State
-from f5router.views.route_view import DISABLED, DOWN, MemberView, PoolView, RequestView, RouteView, Status
+from f5router.views.requests import HTTP, HTTPS, NOBODY, Down, Lookup, Request, State
+from f5router.views.route_view import (
+    DISABLED,
+    DOWN,
+    Health,
+    MemberView,
+    PoolView,
+    RequestView,
+    RouteView,
+    Status,
+)
 
 PROBE = "f5router-probe"
 """Label that stands for any name below a wildcard, and for any path below a path."""
 
 
-def probes(evaluated: EvaluatedRoute, uses: Collection[Ref], lookup: Lookup) -> tuple[RequestView, ...]:
-    """Look up one request for each port on which a Route is served. Args: uses: its objects."""
+def probes(evaluated: EvaluatedRoute, uses: Collection[Ref], lookup: Lookup,
+           down: Down = NOBODY) -> tuple[RequestView, ...]:
+    """Look up one request for each port on which a Route is served.
+
+    Args: uses: its objects; down: members of its pool that the BIG-IP sends nothing, as far as it was read.
+    """
     result = []
     for scheme in filter(lookup.has, _schemes(evaluated)):
         request = Request(scheme, _name(evaluated.host), evaluated.route.path or "/")
-        answer = lookup.answer(request)
+        answer = lookup.answer(request, down)
         if answer.matched not in uses and evaluated.route.path_match is not PathMatch.EXACT:
             # Another Route may have the path itself, as an Ingress with pathType Exact, and not those below.
             below = replace(request, path=f"{request.path.rstrip('/')}/{PROBE}")
-            if (answer_below := lookup.answer(below)).matched in uses:
+            if (answer_below := lookup.answer(below, down)).matched in uses:
                 request, answer = below, answer_below
         own = answer.matched is not None and answer.matched in uses
         outcome = answer.steps[-1] if own or answer.matched is None else (
@@ -157,6 +170,13 @@ def _of_empty(pool: PoolView, warnings: Sequence[Problem]) -> Iterator[Finding]:
                       effect=Effect.LOST)
     if not causes and not any(map(_is_faulty, pool.members)):
         yield finding(Link.POOL, findings.NO_MEMBERS, "no member takes requests", at=pool.path)
+
+
+def down_of(pool: Ref | None, health: Health | None) -> Down:
+    """Return the members of a pool that the BIG-IP sends nothing. Args: health: None if it was not read."""
+    if pool is None or not health:
+        return NOBODY
+    return {pool.path: {place for place, word in health.items() if word in (DOWN, DISABLED)}}
 
 
 def _is_faulty(member: MemberView) -> bool:

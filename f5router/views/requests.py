@@ -1,12 +1,12 @@
 """The answer of the BIG-IP to a request, by what is on the device; Rules and other objects in words.
 
 The Rules of the router's policies are compared in their order, as a policy with the strategy first-match
-does, and the records of passthrough as openshift_passthrough_irule looks them up. The objects of others, and
-health checks, are not looked at.
+does, and the records of passthrough as openshift_passthrough_irule looks them up. The objects of others are
+not looked at. Health counts as far as the caller has read it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from heapq import merge
@@ -31,6 +31,10 @@ from f5router.model.ltm import (
     Rule,
 )
 from f5router.model.objects import Ref
+
+Down = Mapping[str, Collection[tuple[str, int]]]
+"""Address and port of members that the BIG-IP sends nothing, by full path of their pool."""
+NOBODY: Down = {}
 
 HTTP, HTTPS = "http", "https"
 SCHEMES = (HTTP, HTTPS)
@@ -100,8 +104,8 @@ class Lookup:
         """True if the settings name a virtual server for a scheme."""
         return (self._facts.https if scheme == HTTPS else self._facts.http) is not None
 
-    def answer(self, request: Request) -> Answer:
-        """Return the outcome of a request."""
+    def answer(self, request: Request, down: Down = NOBODY) -> Answer:
+        """Return the outcome of a request. Args: down: as far as it was read already."""
         virtual = self._facts.https if request.scheme == HTTPS else self._facts.http
         if virtual is None or not virtual.exists:
             which = virtual.path if virtual else f"for {request.scheme}"
@@ -116,11 +120,11 @@ class Lookup:
                            f"port {request.port}",))
         steps = [f"virtual server {virtual.path}, {virtual.address or '*'} port {virtual.port or '*'}"]
         if request.scheme == HTTPS and (
-                passed := _passthrough(request, self._objects, self._folder, steps)):
+                passed := _passthrough(request, self._objects, self._folder, steps, down)):
             return passed
-        return self._by_policy(request, virtual, steps)
+        return self._by_policy(request, virtual, steps, down)
 
-    def _by_policy(self, request: Request, virtual: VirtualFacts, steps: list[str]) -> Answer:
+    def _by_policy(self, request: Request, virtual: VirtualFacts, steps: list[str], down: Down) -> Answer:
         policies = sorted(self._policies.get(virtual.path, ()))
         if not policies:
             steps.append(f"no policy of the router is attached to {virtual.path}: its default pool answers, "
@@ -137,7 +141,7 @@ class Lookup:
             if (first := rules.first(request)) is not None:
                 number, rule = first
                 steps.append(f"policy {policy}, rule {number + 1} of {len(rules)}: {rule.name} matches")
-                return _carried_out(request, rule, self._objects, steps, "; ".join(doubts[:1]))
+                return _carried_out(request, rule, self._objects, steps, down, "; ".join(doubts[:1]))
             steps.append(f"policy {policy}: none of {len(rules)} rules matches")
         steps.append(f"no Route has this host and path over {request.scheme.upper()}: the answer is 503, or "
                      "the router's page for this")
@@ -185,8 +189,8 @@ def _exact_hosts(rule: Rule) -> frozenset[str]:
 # --- passthrough -------------------------------------------------------------------------
 
 
-def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str,
-                 steps: list[str]) -> Answer | None:
+def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str, steps: list[str],
+                 down: Down) -> Answer | None:
     """Look up the server name, whole and then without its first label; None if TLS ends on the BIG-IP."""
     group = names.full_path(folder, names.PASSTHROUGH_GROUP)
     _, dot, domain = request.host.partition(".")
@@ -198,7 +202,7 @@ def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str,
             steps.append(f"server name {request.host}: record {name} of {group} excepts it, TLS ends here")
             return None
         steps.append(f"server name {request.host}: record {name} of {group} passes TLS through")
-        return _to_pool(HTTPS, record.ref, record.data, objects, steps)
+        return _to_pool(HTTPS, record.ref, record.data, objects, steps, down)
     steps.append(f"server name {request.host}: no record of {group}, TLS ends here")
     return None
 
@@ -227,14 +231,14 @@ def _matches(condition: Condition, request: Request) -> bool:
 
 
 def _carried_out(request: Request, rule: Rule, objects: Mapping[Ref, Object], steps: list[str],
-                 doubt: str) -> Answer:
+                 down: Down, doubt: str) -> Answer:
     """Return the outcome of a Rule. An iRule lets a wildcard have one label only."""
     if rule.suffix and not _is_one_label(request.host, rule.suffix):
         steps.append(f"{request.host} has more than one label before {rule.suffix}: the answer is 503")
         return Answer(tuple(steps), rule.ref, doubt=doubt)
     match rule.action:
         case Forward(pool=pool):
-            return _to_pool(request.scheme, rule.ref, pool, objects, steps, doubt)
+            return _to_pool(request.scheme, rule.ref, pool, objects, steps, down, doubt)
         case Redirect(location=location, status=status):
             where = "the same address with https" if location.startswith("tcl:") else location
             steps.append(f"the answer is {status}, to {where}")
@@ -251,7 +255,7 @@ def _is_one_label(host: str, suffix: str) -> bool:
 
 
 def _to_pool(scheme: str, matched: Ref, path: str, objects: Mapping[Ref, Object], steps: list[str],
-             doubt: str = "") -> Answer:
+             down: Down, doubt: str = "") -> Answer:
     pool = objects.get(Ref(Pool.KIND, path))
     if not isinstance(pool, Pool):
         steps.append(f"pool {path} is not there: the answer is a reset connection or 503")
@@ -260,8 +264,11 @@ def _to_pool(scheme: str, matched: Ref, path: str, objects: Mapping[Ref, Object]
         steps.append(f"pool {path} has no members on purpose: the Route is not served over "
                      f"{scheme.upper()}, or waits for its Secret; the answer is 503, or a reset connection")
         return Answer(tuple(steps), matched, pool, doubt=doubt)
-    usable = [member for member in pool.members if member.state == "enabled"]
+    enabled = [member for member in pool.members if member.state == "enabled"]
+    usable = [each for each in enabled if (each.address, each.port) not in down.get(path, ())]
+    unfit = len(enabled) - len(usable)
     steps.append(f"pool {path}, {len(usable)} of {len(pool.members)} members take requests"
+                 + (f", {unfit} {'is' if unfit == 1 else 'are'} down or disabled" if unfit else "")
                  + ("" if usable else ": the answer is 503, or a reset connection"))
     return Answer(tuple(steps), matched, pool, served=bool(usable), doubt=doubt)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import manifests
-from tests.feature.test_look import invoke
+from tests.feature.commands import invoke
 
 FORCED_OFFLINE = {"session": "user-disabled", "state": "user-down"}
 
@@ -27,7 +27,9 @@ def test_nodes_that_are_disabled_by_hand(lab, how):
     assert "! member          10.1.7.1 port 8080, disabled" in result.stdout
     assert "an administrator has disabled it, or its LTM node" in result.stdout
     assert "(docs/findings.md#memberdisabled)" in result.stdout
+    assert "1 of 2 members take requests, 1 is down or disabled" in " ".join(result.stdout.split())
     disable("10.1.7.2")
     for arguments in (("route", "shop/a"), ("request", "http://two.com/")):
         result = invoke(lab, "explain", *arguments, sources="routes", f5_static_routes="false")
         assert (result.exit_code, "disabled" in result.stdout) == (1, True), result.stdout
+        assert "0 of 2 members take requests, 2 are down or disabled" in " ".join(result.stdout.split())

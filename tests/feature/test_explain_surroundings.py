@@ -5,8 +5,8 @@ from contextlib import ExitStack
 import pytest
 
 from tests import manifests
+from tests.feature.commands import invoke
 from tests.feature.conftest import Lab
-from tests.feature.test_look import invoke
 
 ADDRESS = "ltm/virtual-address/~Common~10.0.0.1"
 STATIC = {"sources": "routes", "f5_static_routes": "false"}

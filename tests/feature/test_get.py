@@ -10,43 +10,30 @@ import yaml
 from f5router.cli import get, preflight
 from f5router.cli.get import ChosenObjects
 from tests import manifests
-from tests.feature.conftest import Lab
-from tests.feature.test_look import SOURCES, invoke
+from tests.feature.commands import invoke, labelled, shop
 from tests.rows import rows
 from tests.waiting import ends_elsewhere, until
 
 POOLS = "ltm/pool/stats"
 
 
-def labelled(obj: dict, **labels: str) -> dict:
-    obj["metadata"]["labels"] = labels
-    return obj
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Objects of each kind, some with faults; no test changes anything for others."""
     with ExitStack() as stack:
-        lab = Lab(stack, tmp_path_factory.mktemp("site"))
-        lab.virtuals()
-        near = {"name": "near", "address": "10.3.0.9/24", "vlan": "/Common/internal"}
-        lab.bigip.put_object("net/self", near)
-        lab.apply(
-            *manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")),
+        lab = shop(
+            stack, tmp_path_factory.mktemp("site"),
             *manifests.service("shop", "api", pods=("10.1.1.3", "10.1.1.4")),
             *manifests.service("shop", "down", pods=("10.1.1.5",)),
             labelled(manifests.route("web", host="web.com"), app="web", tier="front"),
             labelled(manifests.route("api", host="api.com", service="api"), app="api"),
             manifests.route("down", host="down.com", service="down"),
-            labelled(manifests.node("node-1", "10.3.0.1", cidrs=("10.1.1.0/24",)), zone="a"),
-            manifests.ingress_class(),
             labelled(manifests.ingress("site", ("i.com", "/", "web", 8080)), app="web"),
             manifests.ingress("half", ("h.com", "/", "web", 8080), ("h2.com", "/", "wbe", 8080)),
             manifests.ingress("foreign", ("f.com", "/", "web", 8080), ingress_class="nginx"),
             manifests.ingress_route("root", manifests.forward("/", {"name": "web", "port": 8080}),
                                     fqdn="t.com"),
             manifests.ingress_route("lost", manifests.forward("/", {"name": "web", "port": 8080})))
-        assert lab.converge(sources=SOURCES, f5_static_routes="true") == []
         off = {"session": "user-disabled", "state": "user-down"}
         for address in ("10.1.1.4", "10.1.1.5"):
             lab.change("PATCH", f"ltm/node/~Common~{address}", off)

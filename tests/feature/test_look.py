@@ -5,56 +5,33 @@ from contextlib import ExitStack
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from f5router.cli.main import main
 from tests import hostile_certificates, manifests
-from tests.feature.conftest import Lab
+from tests.feature.commands import invoke, shop
 from tests.rows import rows
-
-SOURCES = "routes,ingress,ingressroutes"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Routes of which some are served, some rejected, and one waits; no test changes anything for others."""
     with ExitStack() as stack:
-        lab = Lab(stack, tmp_path_factory.mktemp("site"))
-        lab.virtuals()
-        near = {"name": "near", "address": "10.3.0.9/24", "vlan": "/Common/internal"}
-        lab.bigip.put_object("net/self", near)
         balanced = manifests.route("a")
         balanced["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": "roundrobin"}
-        lab.apply(
-            *manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")),
-            *manifests.service("shop", "idle", pods=()),
+        lab = shop(
+            stack, tmp_path_factory.mktemp("site"), *manifests.service("shop", "idle", pods=()),
             manifests.ingress_route("root", manifests.forward("/", {"name": "web", "port": 8080}),
                                     manifests.delegate("/bank", "branch", "bank"), fqdn="tree.com"),
             manifests.ingress_route("branch", manifests.forward("/bank", {"name": "web", "port": 8080}),
                                     namespace="bank"),
             *manifests.service("bank", "web", pods=("10.1.2.1",)),
-            manifests.node("node-1", "10.3.0.1", cidrs=("10.1.1.0/24",)),
             balanced,
             manifests.route("b", path="/api"),
             manifests.route("c", host="c.com", kind="passthrough"),
             manifests.route("none", host="idle.com", service="idle"),
             manifests.route("late", namespace="bank", created="2027-01-01T00:00:00Z"),
-            manifests.ingress_class(), manifests.ingress("site", ("i.com", "/", "web", 8080)))
-        assert lab.converge(sources=SOURCES, f5_static_routes="true") == []
+            manifests.ingress("site", ("i.com", "/", "web", 8080)))
         lab.apply(manifests.route("new", host="new.com"))
         yield lab
-
-
-def invoke(lab, *arguments: str, **flags: str) -> Result:
-    """Run a command; it writes nothing."""
-    lab.clear()
-    flags = {"sources": SOURCES, "f5_static_routes": "true", "f5_connect_timeout": "60", **flags}
-    given = [f"--{name}={value}" for name, value in lab.flags(**flags).items()]
-    result = CliRunner().invoke(main, [*arguments, *given])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    assert lab.writes() == []
-    assert lab.bigip.password not in result.output
-    return result
 
 
 def test_get_routes(site):

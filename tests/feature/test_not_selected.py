@@ -6,15 +6,10 @@ import pytest
 
 from tests import manifests
 from tests.builders import identity
+from tests.feature.commands import SOURCES, invoke, labelled
 from tests.feature.conftest import Lab
-from tests.feature.test_look import invoke
 
 ONE = identity()
-
-
-def labelled(obj: dict, **labels: str) -> dict:
-    obj["metadata"]["labels"] = labels
-    return obj
 
 
 def of_class(obj: dict, name: str) -> dict:
@@ -47,7 +42,7 @@ def site(tmp_path_factory):
             of_class(manifests.ingress("older", ("o.com", "/", "web", 8080), ingress_class=None), "haproxy"),
             manifests.ingress("empty"),
             manifests.ingress_route("tree", manifests.forward("/", "web"), fqdn="t.com"))
-        router = lab.router(allow_wildcard_routes="true", sources="routes,ingress,ingressroutes")
+        router = lab.router(allow_wildcard_routes="true", sources=SOURCES)
         lab.converge(router)
         router.close()
         yield lab

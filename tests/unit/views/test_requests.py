@@ -57,8 +57,10 @@ OBJECTS = (
 )
 
 
-def answer(url: str, objects=OBJECTS, facts: DeviceFacts = FACTS) -> requests.Answer:
-    return requests.Lookup({obj.ref: obj for obj in objects}, facts, "/Common").answer(requests.parse(url))
+def answer(url: str, objects=OBJECTS, facts: DeviceFacts = FACTS,
+           down: requests.Down = requests.NOBODY) -> requests.Answer:
+    lookup = requests.Lookup({obj.ref: obj for obj in objects}, facts, "/Common")
+    return lookup.answer(requests.parse(url), down)
 
 
 def test_a_rule_that_leads_nowhere_on_purpose():
@@ -109,6 +111,23 @@ def test_pools(url, name, served):
 ])
 def test_outcomes(url, words):
     assert words in answer(url).steps[-1]
+
+
+@rows(("url", "down", "served", "words"), [
+    ("http://a.com/", {}, True, "2 of 2 members take requests"),
+    ("http://a.com/", {"/Common/shop": [("10.1.1.2", 8080)]}, True,
+     "1 of 2 members take requests, 1 is down or disabled"),
+    ("http://a.com/", {"/Common/shop": [("10.1.1.1", 8080), ("10.1.1.2", 8080)]}, False,
+     "0 of 2 members take requests, 2 are down or disabled: the answer is 503"),
+    ("http://a.com/", {"/Common/shop": [("10.1.1.1", 80)], "/Common/api": [("10.1.1.1", 8080)]}, True,
+     "2 of 2 members take requests"),
+    ("http://idle.com/", {"/Common/idle": [("10.1.1.1", 8080)]}, False,
+     "0 of 1 members take requests: the"),
+    ("https://p.com/", {"/Common/through": [("10.1.1.1", 8080)]}, False, "requests, 1 is down"),
+])
+def test_members_that_are_down(url, down, served, words):
+    result = answer(url, down=down)
+    assert (result.served, words in result.steps[-1]) == (served, True)
 
 
 def test_steps():
