@@ -34,12 +34,11 @@ from f5router.model.limits import Steps
 from f5router.plan.change import AnyChange
 from f5router.reconcile.reconciler import STEP_S, Reconciler
 from f5router.reconcile.report import Report, combined
+from f5router.reconcile.timers import Timers
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.05
-LISTING_S = 1.0
-"""Longest wait for messages while the first lists of the cluster are not complete."""
 
 
 class Controller:
@@ -53,23 +52,22 @@ class Controller:
     ):
         self.config, self.cluster, self.reconciler, self.signal = config, cluster, reconciler, signal
         self.monitor, self.reporter, self.settling = monitor, reporter, settling
-        self.inbox, self.timers = reconciler.inbox, reconciler.timers
+        self.inbox, self.timers = reconciler.inbox, Timers()
+        """Timers of what goes on while the BIG-IP is in trouble, unlike those of the Reconciler."""
         self._timing, self._clock = timing, clock
         self.backoff = PassBackoff(config.bigip_names, timing=timing, clock=clock)
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s,
                                      of_nodes=config.nodeport is not None)
         self.replica = Replica(campaign, cluster, reconciler, monitor, reporter, settling, self.backoff,
                                Takeover(cluster, reconciler, of_pods=not config.watch.nodeport),
-                               observe_interval_s=config.observe_interval_s, take=self._guarded,
-                               clock=clock)
+                               observe_interval_s=config.observe_interval_s, timers=self.timers,
+                               writes_end=self._writes_end, clock=clock)
         self.pace = EndpointPace(signal, hold_off_s=config.hold_off_s, clock=clock)
-        self.upkeep = Upkeep(config, reconciler, monitor, leads=lambda: self.replica.leads, timing=timing,
-                             clock=clock)
+        self.upkeep = Upkeep(config, reconciler, monitor, leads=lambda: self.replica.leads,
+                             timers=self.timers, timing=timing, clock=clock)
         self.first_load = FirstLoad(reconciler, clock=clock)
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
-        self._has_taken = False
-        """The first lists of the cluster were taken; before, the device is not read."""
         self._contended = False
         """Changes came in since the last rollout began."""
         self._began_at = 0.0
@@ -89,12 +87,14 @@ class Controller:
         """Let the parts tell the loop what happens."""
         reconciler, device = self.reconciler, self.device
         self._started = False
-        """True once the timers of what is done periodically are set."""
+        """True once the lists of the cluster are complete, and the timers are set."""
         self.signal.on_event = self._event_came
+        self.cluster.on_relisted = lambda: self.inbox.put(self.replica.relisted)
         reconciler.rollouts.on_change, reconciler.on_report = self._record_change, self._report
         reconciler.on_begin, reconciler.on_end = self._pass_began, self._pass_ended
         reconciler.rollouts.portion, reconciler.rollouts.others_wait = self._portion, self._others_wait
-        device.on_switch, device.pair.on_change = self._unit_switched, self._unit_found
+        device.on_switch = self._unit_switched
+        device.pair.on_change = lambda: self.inbox.put(self._turn_to_unit)
 
     @property
     def device(self) -> Device:
@@ -113,61 +113,72 @@ class Controller:
         if self.replica.is_elected:
             self.replica.hand_over(self._timing.exit_s)
             return
-        self._end_writes()
+        if not self._writes_end(self._timing.exit_s / 2):  # the configuration is saved with them
+            self.settling.record_write()  # it may have been done
         self.settling.finish_at_exit()
         self.reporter.flush(self._timing.exit_s / 2)
 
     def _start(self) -> None:
-        """Set the timers of what is done periodically."""
+        """Begin what is done periodically, and follow the election."""
         self._started = True
-        self.settling.connect(self.timers)
+        self.settling.connect(self.reconciler.timers)
         self.upkeep.start()
+        self.replica.start()
 
     def turn(self, wait_s: float = 0.0) -> None:
         """Take what has come, do what is due, and send what may be sent. Args: wait_s: for a message."""
-        if not self._started:
-            self._start()
         for message in self.inbox.take(wait_s):
             self._guarded(message)
         self.inquiries.answer()
-        if not self.cluster.synced():
-            return
-        self.replica.update()
-        now = self._clock()
-        if self.reconciler.rollouts.trouble is not None:
-            if self.reconciler.is_passing or now < self.resumes_at():
+        if not self._started:
+            if not self.cluster.synced():
                 return
-            self.reconciler.rollouts.trouble = None
+            self._start()
+        now = self._clock()
         self._guarded(lambda: self.timers.fire(now))
+        if self._must_rest(now):
+            return
+        self._guarded(lambda: self.reconciler.timers.fire(now))
         self._take_changes(now)
         self._guarded(lambda: self.reconciler.work.step(STEP_S))
-        if self.replica.leads:
+        if not self.replica.leads:
+            self.replica.follow()
+        elif self.replica.has_taken:
             if not self.reconciler.work:
                 self._guarded(lambda: self.reconciler.background.step(STEP_S))
             self._guarded(self.reconciler.dispatch)
-        else:
-            self.replica.follow()
+
+    def _must_rest(self, now: float) -> bool:
+        """True while nothing may be sent, because of trouble with the BIG-IP."""
+        rollouts = self.reconciler.rollouts
+        if rollouts.trouble is None:
+            return False
+        if not self.reconciler.is_passing:  # else requests under way end first
+            if now >= (at := self.resumes_at()):
+                rollouts.trouble = None
+                return False
+            self.timers.at(at, "resume")
+        return True
 
     def next_turn_at(self) -> float:
         """Return when something is due if no message comes; -infinity if something is to be done now."""
-        if not self.cluster.synced():
-            return self._clock() + LISTING_S
-        if self.reconciler.rollouts.trouble is not None:  # requests under way end first
-            return math.inf if self.reconciler.is_passing else self.resumes_at()
-        if self.replica.has_changed or self._is_busy():
-            return -math.inf
-        takes_endpoints = self.reconciler.has_read or self.replica.is_taking_over
-        times = [self._events_at(), self.timers.next_at(), self.pace.due_at(
-            pending=self.cluster.has_endpoints()) if takes_endpoints else None]
-        if not self.replica.leads:
-            times = [self._events_due(), self.timers.next_at(), self.replica.due_at()]
-        return min((time for time in times if time is not None), default=math.inf)
+        if not self._started:
+            return -math.inf if self.cluster.synced() else math.inf
+        heaps = [self.timers]
+        if self.reconciler.rollouts.trouble is None:
+            if self._is_busy():
+                return -math.inf
+            heaps.append(self.reconciler.timers)
+        return min((at for heap in heaps if (at := heap.next_at()) is not None), default=math.inf)
 
     def _is_busy(self) -> bool:
         """True if there is something to do that needs no message."""
         reconciler = self.reconciler
-        return bool(reconciler.work) or (
-            self.replica.leads and (bool(reconciler.background) or reconciler.can_go_on))
+        if reconciler.work or not self.replica.has_taken:
+            return True
+        if self.replica.leads:
+            return bool(reconciler.background) or reconciler.can_go_on
+        return self.replica.is_taking_over and reconciler.engine.has_changed_pools
 
     def _guarded(self, action: Callable[[], None]) -> None:
         """Do something; an error of it makes the loop back off, and read the device again."""
@@ -208,16 +219,24 @@ class Controller:
         """Take changed endpoints at once, and other changes between two rollouts, when they are due."""
         if (self.reconciler.has_read and self.replica.leads) or self.replica.is_taking_over:
             self._take_endpoints()
-        if self.reconciler.work or (self.reconciler.rollouts.current is not None and self.replica.leads):
+            if (at := self.pace.due_at(pending=self.cluster.has_endpoints())) is not None:
+                self.timers.at(at, "endpoints")
+        if self.reconciler.work:
             return
-        due = self._events_due()
-        if not self._has_taken or (due is not None and due <= now) or self.reconciler.engine.checks.news or (
-                self.replica.leads and self.held_deletes.is_listed()):
+        due, rollout = self._events_due(), self.reconciler.rollouts.current
+        if rollout is not None and self.replica.leads:
+            if due is not None and not rollout.is_dropped and self.cluster.pending():  # it ends then
+                self.timers.at(max(due, rollout.began + self._timing.slice_s), "hold-off")
+        elif (not self.replica.has_taken or self.reconciler.engine.checks.news
+              or (due is not None and due <= now)
+              or (self.replica.leads and self.held_deletes.is_listed())):
             self.take_events()
+        elif due is not None:
+            self.timers.at(due, "hold-off")
 
     def take_events(self) -> None:
         """Begin to take what changed in the cluster."""
-        self._has_taken, first = True, self.signal.take()
+        self.replica.has_taken, first = True, self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
         delta = self.cluster.drain()
         self._record_services(delta)
@@ -260,15 +279,6 @@ class Controller:
         return self.signal.due(hold_off_s=self.config.hold_off_s, limit_s=self.config.hold_off_limit_s,
                                at_rest=at_rest)
 
-    def _events_at(self) -> float | None:
-        """Return when a turn has something to do for the changes so far: take them, or end a rollout."""
-        due, rollout = self._events_due(), self.reconciler.rollouts.current
-        if due is None or rollout is None:
-            return due
-        if rollout.is_dropped or not self.cluster.pending():
-            return None  # its end is a message
-        return max(due, rollout.began + self._timing.slice_s)
-
     def _others_wait(self) -> bool:
         """True if changes are pending whose hold-off is over."""
         due = self._events_due()
@@ -300,6 +310,7 @@ class Controller:
         if self._started and (at := self.held_deletes.ask_at()) is not None:
             self.timers.at(at, "confirm", lambda: self.held_deletes.ask(self._clock()))
         self.reporter.passed(report)
+        self._check_loaded()
         if report.counts.writes or report.counts.refused:
             log.info("reconciled", extra={**report.counts._asdict(), "full": report.full,
                                           "seconds": round(self._clock() - self._began_at, 3)})
@@ -315,28 +326,24 @@ class Controller:
         self.upkeep.failover.record()
         self.monitor.pass_ended(error, is_pause=error is not None and self._is_pause(error))
         if self.reconciler.rollouts.follows:
-            self._followed(error)
-            return
-        if error is not None:
+            self.replica.followed(error)
+        elif error is not None:
             self._back_off(error)
-            return
-        self._wrote_at = self._clock()
-        self.backoff.succeeded()
+        if error is not None:
+            self.timers.at(self.resumes_at(), "resume")
+        elif self.replica.leads:
+            self._wrote_at = self._clock()
+            self.backoff.succeeded()
+            self._check_loaded()
+
+    def _check_loaded(self) -> None:
+        """Take the end of the first load; its last write may end long after its rollout, if it hangs."""
         if not self._loaded and self.reconciler.loaded:
             self._loaded = True
             self.first_load.end()
             self.monitor.health.loaded()
             self.settling.record_write()  # the router before may have ended between a write and its saving
             self.on_loaded(frozenset(self.reconciler.engine.routes()))
-
-    def _followed(self, error: Exception | None) -> None:
-        """Take the end of a reading of a follower."""
-        if error is None:
-            self.reconciler.drift.others.start_over()
-            self.replica.warmed_up()
-            self.backoff.succeeded()
-        else:
-            self.backoff.failed(error)
 
     def _back_off(self, exc: Exception) -> None:
         """Decide when to go on after trouble with the device."""
@@ -348,6 +355,7 @@ class Controller:
         elif self._is_pause(exc):
             log.info("rollout ended early", extra={"reason": str(exc)})
             self.backoff.block(self._timing.busy_s)
+            self.replica.election_changed()  # a term may have ended
         else:
             self.reporter.failed()
             if not isinstance(exc, BigIPError) or exc.may_have_applied:
@@ -361,29 +369,24 @@ class Controller:
         return isinstance(exc, Busy) and self.settling.is_disturbing()
 
     def resumes_at(self) -> float:
-        """Return when a back-off ends. It may end sooner when endpoints change, or a unit becomes active."""
-        if self._unit_due:
-            return -math.inf
-        return self.backoff.resumes_at(
-            endpoints=bool(self.reconciler.table.members) or self.cluster.has_endpoints())
+        """Return when a back-off ends: sooner if endpoints change, or a unit becomes active."""
+        waits = bool(self.reconciler.table.members) or self.cluster.has_endpoints()
+        return -math.inf if self._unit_due else self.backoff.resumes_at(endpoints=waits)
 
-    def _end_writes(self) -> None:
-        """Wait for the writes in flight, but not for long: the configuration is saved with them."""
-        end = time.monotonic() + self._timing.exit_s / 2
-        while not self.device.dispatcher.is_quiet:
+    def _writes_end(self, limit_s: float) -> bool:
+        """Wait until no write is under way; False if that takes longer."""
+        end = time.monotonic() + limit_s
+        while not all(unit.dispatcher.is_quiet for unit in self.device.pair.units):
             if time.monotonic() >= end:
-                self.settling.record_write()  # it may have been done
-                return
+                return False
             for message in self.inbox.take(POLL_S):
                 self._guarded(message)
+        return True
 
     # --- units of a pair -------------------------------------------------------------------
 
-    def _unit_found(self) -> None:
-        """Let the loop look which unit is active. From any thread."""
-        self.inbox.put(self._turn_to_unit)
-
     def _turn_to_unit(self) -> None:
+        """Look which unit is active."""
         self._unit_due = True
         self.reconciler.must_read("another unit is active")
 

@@ -51,7 +51,7 @@ def build_controller(
     Args: sleep: of the device; None for waits that give_up ends.
     """
     signal, inbox = EventSignal(clock), Inbox()
-    campaign = build_campaign(config, inbox.wake, stack)
+    campaign = build_campaign(config, stack)
     permit = write_permit(config, campaign)
     connection = connect(config.kube, permit)
     cluster = build_cluster(config, connection, signal.notify, timing=timing)

@@ -18,6 +18,7 @@ from f5router.reconcile.drift_hint import DriftHint
 from f5router.reconcile.explained import Explained
 from f5router.reconcile.reading_pace import HINTS, READINGS, ReadingPace
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.timers import Timers
 
 CERTIFICATES_S = 60.0
 """Period at which the dates of all certificates are compared; with 10,000 of them that takes 2 ms."""
@@ -27,10 +28,14 @@ class Upkeep:
     """Does periodic work. The loop's thread calls its methods."""
 
     def __init__(self, config: Config, reconciler: Reconciler, monitor: Monitor, *, leads: Callable[[], bool],
-                 timing: Timing, clock: Callable[[], float]):
-        """Args: leads: True for a router that writes."""
+                 timers: Timers, timing: Timing, clock: Callable[[], float]):
+        """Args:
+        leads: True for a router that writes.
+        timers: those that go on while the BIG-IP is in trouble.
+        """
         device = reconciler.device
         self._reconciler, self._device, self._timers = reconciler, device, reconciler.timers
+        self._own_timers = timers
         self._monitor, self._leads, self._timing, self._clock = monitor, leads, timing, clock
         self.failover = FailoverWatch(device, reconciler.reader)
         self.client_tls_files = FileWatch(
@@ -63,8 +68,8 @@ class Upkeep:
         self._set_timer()
         self._timers.at(now, "failover", self._check_failover)
         self._timers.at(now + self._timing.servers_s, "incidents", self._look_at_incidents)
-        self._timers.at(now + self._timing.files_s, "files", self._read_files)
-        self._timers.at(now + CERTIFICATES_S, "certificates", self._look_at_certificates)
+        self._own_timers.at(now + self._timing.files_s, "files", self._read_files)
+        self._own_timers.at(now + CERTIFICATES_S, "certificates", self._look_at_certificates)
 
     # --- failover state, virtual servers, files, certificates --------------------------------
 
@@ -81,7 +86,7 @@ class Upkeep:
 
     def _read_files(self) -> None:
         """Read the administrator's files again."""
-        self._timers.at(self._clock() + self._timing.files_s, "files", self._read_files)
+        self._own_timers.at(self._clock() + self._timing.files_s, "files", self._read_files)
         if self.client_tls_files.read():
             self._reconciler.set_tls_files(self.client_tls_files.content)
         if self.destination_ca_file.read():
@@ -89,7 +94,7 @@ class Upkeep:
                 self._reconciler.set_default_destination_ca(self.destination_ca_file.content))
 
     def _look_at_certificates(self) -> None:
-        self._timers.at(self._clock() + CERTIFICATES_S, "certificates", self._look_at_certificates)
+        self._own_timers.at(self._clock() + CERTIFICATES_S, "certificates", self._look_at_certificates)
         self._reconciler.reports.reevaluate(self._reconciler.certificates.take_changed())
 
     # --- readings that look for drift --------------------------------------------------------

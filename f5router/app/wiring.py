@@ -142,14 +142,14 @@ def _uploader(config: Config, ssh: SSHSettings, permit: WritePermit,
     return SSHUploader(ssh, permit=permit, newest=newest, before_write=before_write)
 
 
-def build_campaign(config: Config, wake: Callable[[], None], stack: ExitStack) -> Campaign | None:
+def build_campaign(config: Config, stack: ExitStack) -> Campaign | None:
     """Build and start the candidate of a Config; None without leader election.
 
     The stack ends it: last of all if this is the first thing that is built, when nothing writes any more.
     """
     if config.lease is None:
         return None
-    campaign = Campaign(lease_connection(config.kube, config.lease.timing), config.lease, on_change=wake)
+    campaign = Campaign(lease_connection(config.kube, config.lease.timing), config.lease)
     stack.callback(campaign.stop)
     campaign.start()
     return campaign
@@ -197,9 +197,8 @@ def build_load_balancers(config: Config, connection: Connection, cluster: Cluste
     def known(key: Key) -> KnownStatus | None:
         if (ingress := cluster.ingress(key)) is None:
             return None
-        version = ingress.resource_version
-        return KnownStatus(ingress.uid, int(version) if version.isdecimal() else 0,
-                           load_balancer_status(ingress.load_balancer))
+        return KnownStatus.read(ingress.uid, ingress.resource_version,
+                                load_balancer_status(ingress.load_balancer))
 
     return ObjectStatusWriter(connection, INGRESSES, INGRESS, config.status, known, timing=timing.statuses,
                               subresource="/status", served=cluster.ingress_source)

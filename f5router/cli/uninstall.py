@@ -48,8 +48,7 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
         stopping: yields the event that ends the removal early.
     """
     with ExitStack() as stack:
-        changed = threading.Event()
-        campaign = None if dry_run else build_campaign(config, changed.set, stack)
+        campaign = None if dry_run else build_campaign(config, stack)
         device = build_device(config, stack, timing=timing, permit=write_permit(config, campaign),
                               everything=True)
         try:
@@ -61,7 +60,7 @@ def uninstall(config: Config, *, dry_run: bool, confirm: Callable[[str], bool],
         statuses = _statuses(config)
         if dry_run:
             return 0 if _clear(config, statuses, device, dry_run=True) else 1
-        if campaign is not None and (reason := _lead(campaign, config, changed)):
+        if campaign is not None and (reason := _lead(campaign, config)):
             log.error("nothing removed", extra={"reason": reason})
             return 1
         if not confirm(_question(shown, config, statuses)):
@@ -116,10 +115,11 @@ def _question(shown: Removal, config: Config, statuses: clear_status.ClearConfig
             "Its Routes are no longer served.")
 
 
-def _lead(campaign: Campaign, config: Config, changed: threading.Event) -> str:
+def _lead(campaign: Campaign, config: Config) -> str:
     """Wait for the Lease; returns why this process does not get it: another one renews it, for instance."""
     assert config.lease is not None
-    timing, seen = config.lease.timing, set[str]()
+    timing, seen, changed = config.lease.timing, set[str](), threading.Event()
+    campaign.on_change = changed.set
     end = time.monotonic() + 2 * timing.duration_s
     campaign.stand()
     with Progress.logged(log, "waiting for the Lease") as progress:

@@ -21,7 +21,6 @@ from f5router.model.cluster import Key, KnownStatus, Route
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.selection import NamespaceFilter
-from f5router.model.texts import SECRET_NOT_READ
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS_ROUTE, ROUTE
 from f5router.sources.translator import ObjectSource, Translator
@@ -30,7 +29,6 @@ log = logging.getLogger(__name__)
 
 JOIN_S = 0.9
 """How long stop() waits for the threads together."""
-
 POLL_S = 0.05
 """Interval at which a wait looks for other reasons to end."""
 
@@ -77,8 +75,9 @@ class ClusterWatcher:
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}
-        self._relist_due = False
-        """True if `on_change` is to be called once `relisted`."""
+        self.on_relisted: Callable[[], None] = lambda: None
+        """Called from a thread of the watchers when all lists are complete that `relist` has asked for."""
+        self._relist_due = False  # True if it is to be called
         self._threads = [
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
@@ -185,27 +184,30 @@ class ClusterWatcher:
 
     def unread_secrets(self) -> tuple[str, ...]:
         """Return one line for all Secrets that cannot be read; what was made of them stays."""
-        unread = {} if self._secrets is None else self._secrets.unreadable()
-        if not unread:
-            return ()
-        first = min(unread)
-        return (f"{SECRET_NOT_READ}: {len(unread)} of the Secrets that Routes name cannot be read; what was "
-                f"made of them stays, the first is {first}: {unread[first]}",)
+        return () if self._secrets is None or not (text := self._secrets.unreadable_text()) else (text,)
 
     def relist(self) -> None:
         """List everything again that Routes and their pools depend on."""
-        self._relist_due = True
-        for reflector in self._relisting():
-            reflector.relist()
+        with self._lock:
+            for reflector in self._relisting():
+                reflector.relist()
+            self._relist_due = True
+        self._check_relisted()
 
     def relisted(self) -> bool:
         """True if lists of all these are complete that began after the last `relist`.
 
         The next drain returns their changes.
         """
-        done = all(reflector.relisted for reflector in self._relisting())
-        self._relist_due = self._relist_due and not done
-        return done
+        return all(reflector.relisted for reflector in self._relisting())
+
+    def _check_relisted(self) -> None:
+        """Call `on_relisted` once: a list has ended, or a kind is not required any more."""
+        with self._lock:
+            if not self._relist_due or not self.relisted():
+                return
+            self._relist_due = False
+        self.on_relisted()
 
     def _relisting(self) -> list[Reflector]:
         return [self._readers[source] for source in self._kinds.required(self._readers)]
@@ -292,11 +294,7 @@ class ClusterWatcher:
         selection = self._settings.selection
         if not selection.by_namespace or self._filter.namespaces or not self.synced():
             return ()
-        if projects := selection.project_labels:
-            return (f"--project-labels {projects!r} selects no project that the account may see: no Route is "
-                    "served",)
-        return (f"--namespace-labels {selection.namespace_labels!r} selects no namespace: no Route is "
-                "served",)
+        return (selection.nothing_selected(),)
 
     def route(self, key: Key) -> Route | None:
         """Return the newest known Route, with resource_version and status_ingress."""
@@ -332,8 +330,8 @@ class ClusterWatcher:
         if not isinstance(obj, IngressRoute):
             return None
         current, description = obj.status
-        version = int(obj.resource_version) if obj.resource_version.isdecimal() else 0
-        return KnownStatus(obj.uid, version, {"currentStatus": current, "description": description})
+        return KnownStatus.read(obj.uid, obj.resource_version,
+                                {"currentStatus": current, "description": description})
 
     def route_source(self) -> Source:
         """Return the API that serves Routes, as far as it is known."""
@@ -352,18 +350,20 @@ class ClusterWatcher:
             self._changed()
 
     def _listed(self, source: Source) -> None:
-        first_of_dispensable = self._kinds.record_list(source)
-        if first_of_dispensable or (self._relist_due and self.relisted()):
+        if self._kinds.record_list(source):  # the first of a dispensable kind
             self._changed()
+        self._check_relisted()
         self._begin()
 
     def _problem(self, source: Source, problem: str) -> None:
         if self._kinds.record_problem(source, problem):
             self._begin()
+        self._check_relisted()
 
     def _absence(self, source: Source) -> None:
         if self._kinds.record_absence(source):
             self._changed()
+        self._check_relisted()
 
     def _begin(self, *, without_secrets: bool = False) -> None:
         """End the start once every kind is listed, and the Secrets of all Routes known by then are read.

@@ -80,6 +80,11 @@ class KnownStatus:
     """resourceVersion. Source: Kubernetes API concepts: those of one resource compare as integers."""
     status: JSON
 
+    @classmethod
+    def read(cls, uid: str, resource_version: str, status: JSON) -> "KnownStatus":
+        """Return the status of an object as it was read; a version that is no number counts as the oldest."""
+        return cls(uid, int(resource_version) if resource_version.isdecimal() else 0, status)
+
 
 class PathMatch(StrEnum):
     """Meaning of a path."""

@@ -38,6 +38,13 @@ class Selection:
         """True if only Routes of listed namespaces are served."""
         return bool(self.namespace_labels or self.project_labels)
 
+    def nothing_selected(self) -> str:
+        """Return the warning for a selection without any namespace."""
+        if self.project_labels:
+            return (f"--project-labels {self.project_labels!r} selects no project that the account may see: "
+                    "no Route is served")
+        return f"--namespace-labels {self.namespace_labels!r} selects no namespace: no Route is served"
+
     @property
     def selective(self) -> bool:
         """True if a Route can be deselected without being deleted."""

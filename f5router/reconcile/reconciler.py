@@ -122,6 +122,8 @@ class Reconciler:
                 self._collect()
                 yield
             self._collect()
+        if self.rollouts.follows:
+            return
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
         if self.engine.undetermined() != undetermined:
@@ -134,17 +136,6 @@ class Reconciler:
     def _knows_ways(self) -> bool:
         cluster = self.engine.cluster
         return cluster.nodes_listed and not cluster.networks_unread
-
-    def forget_changes(self) -> None:
-        """Forget what is to be written and reported: another router does so.
-
-        The reading of a takeover finds all of it again, except Routes that are gone by then.
-        """
-        self.rollouts.current = None  # its requests in flight end as they may
-        self.table.clear()
-        self.reports.clear()
-        self.rollouts.is_demanded = False
-        self.retention.draining.expire(self._clock())
 
     def unit_changed(self) -> None:
         """Forget what was written and refused on a unit that is not used any more; a reading follows."""
@@ -210,6 +201,8 @@ class Reconciler:
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
         dirty, affected = self.engine.take_changes()
+        if self.rollouts.follows:
+            return  # a reading finds what differs, once this router leads
         self.members.note_endpoints(services, self._event_at)
         if self.has_read or self.device.observed:  # else the first reading shows what differs
             self.table.touch(dirty, since=self._since())
@@ -313,8 +306,16 @@ class Reconciler:
         self.reader.begin(create_folder=create_folder)
 
     def start_over(self, *, follows: bool) -> None:
-        """Begin to write, or to follow another router: what is known is out of date."""
+        """Begin to write, or to follow another router: what is known, due or to be reported is out of date.
+
+        The next reading as a leader finds all of it again, except Routes that are gone by then.
+        """
         self.rollouts.follows, self.rollouts.trouble = follows, None
+        self.rollouts.current = None  # its requests in flight end as they may
+        self.table.clear()
+        self.reports.clear()
+        self.rollouts.is_demanded = False
+        self.retention.draining.expire(self._clock())
         self.has_read = self.is_passing = False
         self.reader.drop()
         self.must_read("this router follows" if follows else "this router begins to lead")

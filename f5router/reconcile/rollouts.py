@@ -119,7 +119,7 @@ class Rollouts:
             self._send_rollout(rollout, now)
             if not rollout.is_over and not self._is_stuck(rollout, now):
                 if (at := rollout.wakes_at(now)) != math.inf:
-                    self._timers.at(at, "rollout", lambda: None)
+                    self._timers.at(at, "rollout")
                 return
             self._end(rollout)
 

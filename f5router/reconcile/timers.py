@@ -16,8 +16,11 @@ class Timers:
         self._set: dict[Hashable, tuple[float, int, Action]] = {}
         self._number = count()
 
-    def at(self, when: float, name: Hashable, action: Action) -> None:
-        """Call an action at a time. Args: when: monotonic seconds; name: of the only timer for it."""
+    def at(self, when: float, name: Hashable, action: Action = lambda: None) -> None:
+        """Call an action at a time; without one, the wait of the loop ends.
+
+        Args: when: monotonic seconds; name: of the only timer for it.
+        """
         number = next(self._number)
         self._set[name] = when, number, action
         heapq.heappush(self._heap, (when, number, name))

@@ -168,10 +168,10 @@ def test_endpoints_that_wait_shorten_a_back_off(lab, error, most):
     assert lab.converge(router) == []
     for _ in range(10):
         router.reconciler.rollouts.suspend(error)
-    assert router.next_turn_at() == now[0] + 60.0
+    assert router.resumes_at() == now[0] + 60.0
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     until(router.cluster.has_endpoints)
-    assert router.next_turn_at() == now[0] + most
+    assert router.resumes_at() == now[0] + most
     now[0] += most - 0.1
     pump.turn(router)
     assert pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"}

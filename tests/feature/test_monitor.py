@@ -13,6 +13,7 @@ from f5router.monitoring.http_server import Server
 from tests import manifests, pump
 from tests.waiting import DEADLINE_S, until
 
+STEP_S = 0.02
 LATER = 30
 """Routes that come during the first load."""
 
@@ -118,6 +119,20 @@ def test_a_device_that_answers_is_reached(lab, serve):
     load_a_part(lab, served.router)
     assert {frozenset(causes) for causes in missing} == {frozenset({"has-synced"})}
     assert served.metric("f5router_bigip_reached") == 1
+
+
+@pytest.mark.bare
+def test_a_last_write_without_a_reply_for_long_ends_the_first_load(lab, serve):
+    """As where a BIG-IP needs seconds to publish thousands of rules. Nothing else happens after it."""
+    served = serve()
+    router, reconciler = served.router, served.router.reconciler
+    lab.apply(manifests.route("a"))
+    lab.bigip.inject("hold", method="POST", path="/rules$")
+    until(lambda: router.turn(STEP_S) or (
+        reconciler.has_read and reconciler.table.sent and reconciler.rollouts.current is None))
+    assert served.missing() == {"has-synced"}
+    lab.bigip.release()
+    until(lambda: router.turn(STEP_S) or not served.missing())
 
 
 @pytest.mark.bare

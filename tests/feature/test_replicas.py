@@ -223,24 +223,31 @@ def test_the_end_of_a_write_of_a_term_that_is_over_is_no_failure(lab, replicas, 
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-def test_a_follower_whose_watches_have_died_lists_again_before_it_writes(lab, replicas):
+@pytest.mark.parametrize("flags", [
+    pytest.param({}, id="as usual"),
+    pytest.param({"hold_off": "60s", "hold_off_limit": "60s"}, id="events wait longer than a reading takes"),
+])
+def test_a_follower_whose_watches_have_died_lists_again_before_it_writes(lab, replicas, flags):
     """With its old view it would take a newer Route off the BIG-IP, and a pod out of its pool."""
     lab.apply(manifests.route("a"))
     host, _, port = lab.kube.url.removeprefix("https://").rpartition(":")
     with closing(Forwarder((host, int(port)))) as forwarder:
         first = replicas()
         until(lambda: admitted(lab, "a"))
-        second = replicas(master=f"https://127.0.0.1:{forwarder.port}")
+        second = replicas(master=f"https://127.0.0.1:{forwarder.port}", **flags)
         until(second.is_ready)
         forwarder.freeze()
-        lab.apply(manifests.route("b", host="b.example.com"))
+        lab.apply(manifests.route("b", host="b.example.com"), *(
+            obj for number in range(9)
+            for obj in manifests.service("idle", f"s{number}", pods=("10.1.7.1",))))
         lab.apply(*manifests.service("shop", "web", pods=("10.1.1.3",)))
         until(lambda: admitted(lab, "b"))
         until(lambda: pool(lab) == {"10.1.1.3:8080"})
         lab.clear()
         first.stop()
         until(second.leads)
-        until(lambda: second.router.replica.leads and second.is_ready())
+        reconciler = second.router.reconciler
+        until(lambda: second.router.replica.leads and reconciler.has_read and reconciler.is_idle)
         assert [path for _, path in lab.writes() if not path.endswith("sys/config")] == []
         second.stopping.set()
 

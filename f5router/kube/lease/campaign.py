@@ -44,14 +44,14 @@ def lease_connection(settings: KubeSettings, timing: ElectionTiming) -> Connecti
 class Campaign:
     """A candidate in a thread of its own. Thread-safe."""
 
-    def __init__(self, connection: Connection, settings: LeaseSettings, *, on_change: Callable[[], None],
-                 name: str = "", clock: Callable[[], float] = running_clock,
-                 wall: Callable[[], float] = time.time):
+    def __init__(self, connection: Connection, settings: LeaseSettings, *, name: str = "",
+                 clock: Callable[[], float] = running_clock, wall: Callable[[], float] = time.time):
         """Args:
-        on_change: called from the thread when leadership begins or ends.
         name: identity; a new one if none is given.
         """
-        self._connection, self._settings, self._on_change = connection, settings, on_change
+        self._connection, self._settings = connection, settings
+        self.on_change: Callable[[], None] = lambda: None
+        """Called from the thread when leadership begins or ends."""
         self._clock, self._wall = clock, wall
         self._elector = Elector(name or identity(), settings.timing)
         self._path = LEASES.format(settings.namespace)
@@ -200,7 +200,7 @@ class Campaign:
             self._led, self.transitions = leads, self.transitions + 1
             log.info("leading" if leads else "no longer leading", extra={
                 "lease": f"{self._settings.namespace}/{self._settings.name}", "identity": self.identity})
-            self._on_change()
+            self.on_change()
         elif holder and holder not in (self._holder, self.identity):
             log.info("following", extra={"leader": holder})
         self._holder = holder

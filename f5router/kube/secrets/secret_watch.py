@@ -26,6 +26,7 @@ from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route, Secret, is_object_name
 from f5router.model.errors import KubeError, KubeUnauthorized, KubeUnreachable
+from f5router.model.texts import SECRET_NOT_READ
 
 
 class NamedSecrets:
@@ -229,6 +230,14 @@ class SecretWatch:
         """Return the Secrets that cannot be read now, each with the reason. For any thread."""
         with self._unreadable_lock:
             return dict(self._unreadable)
+
+    def unreadable_text(self) -> str:
+        """Return one line for all Secrets that cannot be read; "" for none."""
+        if not (unread := self.unreadable()):
+            return ""
+        first = min(unread)
+        return (f"{SECRET_NOT_READ}: {len(unread)} of the Secrets that Routes name cannot be read; what was "
+                f"made of them stays, the first is {first}: {unread[first]}")
 
     def complete(self) -> bool:
         """True if each Secret was known once. Not for several threads at once, nor together with follow()."""

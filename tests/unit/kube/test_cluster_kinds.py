@@ -236,3 +236,19 @@ def test_node_selector(kube, follow):
     asked = {entry.query.get("labelSelector") for entry in (*lists(kube, "nodes"), *watches(kube, "nodes"))}
     assert asked == {"tier in (edge)"}
     assert {entry.query.get("labelSelector") for entry in lists(kube, "services")} == {None}
+
+
+def test_lists_are_told_as_complete_without_a_kind_that_is_needed_no_more(kube, follow):
+    """Its right goes while everything is listed again, and the lists of the others are there."""
+    kube.apply([objects.route("a"), objects.node()])
+    follower, told = follow(nodes=True), threading.Event()
+    assert follower.cluster.wait_synced(DEADLINE_S)
+    kube.inject("503", times=None, method="list", path="/nodes")
+    follower.cluster.on_relisted = told.set
+    follower.cluster.relist()
+    until(lambda: any(entry.status == 503 for entry in kube.log))
+    assert not told.wait(0.2)
+    kube.forbid("nodes")
+    kube.clear_faults()
+    assert told.wait(DEADLINE_S)
+    assert follower.cluster.relisted()

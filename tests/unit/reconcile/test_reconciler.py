@@ -267,7 +267,6 @@ def test_whatever_differs_is_tried_again(events, meanwhile, seed):
                 device.switch()
                 reconciler.must_read("of the test")
             elif event == "forget":  # another router leads for a while
-                reconciler.forget_changes()
                 reconciler.start_over(follows=False)
             elif event == "read":
                 reconciler.must_read("of the test")
@@ -462,7 +461,6 @@ def test_a_rollout_of_a_router_that_leads_no_longer_has_no_end(serve):
     ends = Ends(serve(), fails=False)
     ends.until(lambda: ends.served.device.dispatcher.in_flight(Lane.ROLLOUT))
     ends.served.reconciler.start_over(follows=True)
-    ends.served.reconciler.forget_changes()
     ends.release()
     assert ends.errors == []
 
