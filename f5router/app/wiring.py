@@ -70,8 +70,9 @@ def build_device(
     authorities = SharedFiles(
         "changed CA bundle for the BIG-IP", file_watch.authorities(config.bigip_paths.ca_bundle), "",
         period_s=timing.files_s, clock=clock)
+    own_servers = OwnServers(listeners(config.front_ends), everything, config.repair_disabled)
     pair = Pair([_unit(config, number, stack, timing=timing, clock=clock, sleep=sleep, permit=permit,
-                        login=login, authorities=authorities)
+                        login=login, authorities=authorities, own_servers=own_servers)
                  for number in range(len(config.hosts))], period_s=timing.failover_s,
                 look_s=timing.look_s, refused_s=timing.refused_login_s)
     stack.callback(pair.close)
@@ -79,13 +80,13 @@ def build_device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         vxlan=everything or bool(config.vxlan), static_routes=everything or config.static_routes,
         profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s,
-        own_servers=OwnServers(listeners(config.front_ends), everything, config.repair_disabled),
+        own_servers=own_servers,
     )
 
 
 def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, clock: Callable[[], float],
           sleep: Callable[[float], object] | None, permit: WritePermit, login: Renewable[Login],
-          authorities: Renewable[str]) -> Unit:
+          authorities: Renewable[str], own_servers: OwnServers) -> Unit:
     """Build the unit of one management address; the stack closes it."""
     settings, ssh = config.unit_settings(number)
     several = len(config.hosts) > 1
@@ -105,7 +106,7 @@ def _unit(config: Config, number: int, stack: ExitStack, *, timing: Timing, cloc
                 number=number, node_partition=config.node_partition,
                 max_in_flight=settings.max_in_flight,
                 describe=describer(config.status.router_name, config.status.canonical_hostname or "",
-                                   config.folder))
+                                   config.folder), own_servers=own_servers)
     client.on_written = unit.replies.note
     stack.callback(unit.close)
     return unit

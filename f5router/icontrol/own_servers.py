@@ -73,16 +73,15 @@ class OwnServers:
             return []
         listed = pages.items(client, VirtualServer.KIND, {**pages.filtered(folder), **_SELECTED})
         return [path for raw in listed if (path := ltm_codec.path_of(raw)).rpartition("/")[0] == folder
-                and path not in known and virtual_codec.state(raw) is not None
-                and not self._serves_in_place(raw)]
+                and path not in known and virtual_codec.state(raw) is not None]
 
-    def _serves_in_place(self, raw: JSON) -> bool:
-        """True for a virtual server that has the place of one with another name, which cannot be there yet.
+    def successor(self, path: str, raw: JSON) -> str:
+        """Return which other virtual server is to have the place of one; "" for none.
 
-        It goes on serving: the BIG-IP refuses the other one, and names it.
+        Until it has, clients are served by the one that is there.
         """
-        place = virtual_codec.destination_address(raw), virtual_codec.destination_port(raw)
-        return not self.is_read and any((each.address, each.port) == place for each in self.listeners)
+        return "" if self.is_read else next((each.virtual for each in self.listeners if (
+            each.address, each.port) == virtual_codec.place(raw) and each.virtual != path), "")
 
     def objects(self, servers: Iterable[JSON], attached: Iterable[Attachment]) -> Iterator[Object]:
         """Yield the virtual servers with a mark, and that they answer clients.

@@ -27,11 +27,13 @@ class TakenPlaces:
     """Full path by address and port, of those for TCP and all clients on all VLANs."""
     addresses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Folder by address."""
+    own: frozenset[str] = frozenset()
+    """Paths of those that the router has created: it may let them exchange their places."""
 
-    def refusal(self, server: VirtualServer) -> str:
+    def refusal(self, server: VirtualServer, *, is_new: bool) -> str:
         """Return why a virtual server cannot be created or moved to its place; "" if it can."""
         other = self.servers.get((server.address, server.port), server.path)
-        if other != server.path:
+        if other != server.path and (is_new or other not in self.own):
             return (f"Virtual Server {server.path} illegally shares destination address, source address, "
                     f"service port, ip-protocol, and vlan with Virtual Server {other}: give "
                     "--f5-vserver-address another address, or delete that virtual server")
@@ -56,12 +58,12 @@ def read(client: Client) -> TakenPlaces:
     return TakenPlaces(
         {place: ltm_codec.path_of(raw) for raw in servers if (place := _place(raw))},
         {ltm_codec.address_of(str(raw.get("address", ""))): ltm_codec.path_of(raw).rpartition("/")[0]
-         for raw in addresses if not net_codec.route_domain(raw)})
+         for raw in addresses if not net_codec.route_domain(raw)},
+        frozenset(ltm_codec.path_of(raw) for raw in servers if virtual_codec.state(raw) is not None))
 
 
 def _place(raw: JSON) -> tuple[str, int] | None:
     """Return address and port, if the virtual server takes them from all others."""
     everywhere = raw.get("vlansEnabled") is not True and "%" not in str(raw.get("destination", ""))
-    server = virtual_codec.decode(raw)
-    return (server.address, server.port) if everywhere and raw.get("ipProtocol") == "tcp" and (
+    return virtual_codec.place(raw) if everywhere and raw.get("ipProtocol") == "tcp" and (
         str(raw.get("source", "")) in ("", "0.0.0.0/0", "::/0")) else None

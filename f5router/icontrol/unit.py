@@ -10,6 +10,8 @@ from f5router.icontrol.dispatcher import Dispatcher
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.generations import Replies
 from f5router.icontrol.own_addresses import PeerAddresses
+from f5router.icontrol.own_servers import NONE as NO_SERVERS
+from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import Blame
@@ -33,11 +35,13 @@ class Unit:
 
     def __init__(self, name: str, client: Client, files: FileWriter, failover: Failover, *, folder: str,
                  number: int = 0, node_partition: str | None = None,
-                 max_in_flight: int = 4, describe: Describe = lambda obj: ""):
+                 max_in_flight: int = 4, describe: Describe = lambda obj: "",
+                 own_servers: OwnServers = NO_SERVERS):
         """Args:
         name: its management address, for messages.
         number: its place among the units of the settings, from 0.
         describe: writes the description of an object.
+        own_servers: virtual servers that the router creates.
         """
         self.name, self.client, self.files, self.failover = name, client, files, failover
         self.number = number
@@ -50,7 +54,7 @@ class Unit:
         self.sender = Sender(Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self.nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self.attachments = AttachmentWriter(client, folder)
-        self.virtual_servers = VirtualServerWriter(client, describe)
+        self.virtual_servers = VirtualServerWriter(client, folder, describe, own_servers)
         self.observed: Callable[[], BigIPState] = dict
         """Returns our objects that are on the device."""
         fdb, described = FDBWriter(client), KnownDescriptions(describe)

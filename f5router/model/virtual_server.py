@@ -48,12 +48,11 @@ class FrontEnd:
 
     def listeners(self) -> Iterator[FrontEndServer]:
         """Yield the virtual servers, those of the first address first."""
-        for number, address in enumerate(self.addresses):
+        for number, address in enumerate(self.addresses, start=1):
             for first, port, secure in ((self.http, self.http_port, False),
                                         (self.https, self.https_port, True)):
                 if first is not None:
-                    path = further(first, address) if number else first
-                    yield FrontEndServer(path, address, port, secure, first)
+                    yield FrontEndServer(numbered(first, number), address, port, secure, first)
 
 
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
@@ -61,13 +60,15 @@ def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
     return tuple(listener for front_end in front_ends for listener in front_end.listeners())
 
 
-def further(first: str, address: str) -> str:
-    """Return the full path of the virtual server on a further address.
+def numbered(first: str, number: int) -> str:
+    """Return the full path of the virtual server on an address.
 
-    A colon of IPv6 becomes "-": which other characters a name may hold is not recorded (bigip-behaviour.md
-    B1).
+    A number and no address: when addresses come and go, virtual servers change theirs in place, and no name
+    has to go before another may come.
+
+    Args: number: place of the address in the settings, from 1.
     """
-    return f"{first}_{address.replace(':', '-')}"
+    return first if number == 1 else f"{first}_{number}"
 
 
 @dataclass(frozen=True, slots=True)

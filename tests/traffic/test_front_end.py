@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from f5router.model.virtual_server import further
+from f5router.model.virtual_server import numbered
 from tests import manifests
 from tests.builders import identity
 from tests.rows import rows
@@ -36,8 +36,7 @@ def site(tmp_path_factory) -> Iterator[Site]:
 
 
 def where(site: Site, name: str, address: str) -> tuple[str, int]:
-    path = f"/Common/{name}"
-    return site.bigip.endpoint(path if address == ADDRESSES[0] else further(path, address))
+    return site.bigip.endpoint(numbered(f"/Common/{name}", ADDRESSES.index(address) + 1))
 
 
 @rows("address", ADDRESSES)

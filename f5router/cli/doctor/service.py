@@ -18,7 +18,9 @@ from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, PartitionMissing, Standby
 from f5router.model.findings import NO_MEMBER_UP
 from f5router.model.ltm import Attachment, ClientSSL, Pool, Record, Rule
+from f5router.model.objects import Ref
 from f5router.model.texts import SECRET_NOT_READ, Findings
+from f5router.model.virtual_server import VirtualServer
 from f5router.network import node_ports, static_routes
 from f5router.network.node_ports import Network
 from f5router.plan.changes import GroupedProblem
@@ -221,9 +223,15 @@ def _described(survey: Survey, virtual: VirtualFacts) -> str:
                 f"server SSL {', '.join(virtual.server_ssl)}" if virtual.server_ssl else "",
                 f"SNAT {virtual.snat}{f' {virtual.snat_pool}' if virtual.snat_pool else ''}",
                 f"{attached} policies, profiles and iRules of the router are attached" if attached
-                else "`f5router run` attaches its policies"]
+                else "`f5router run` attaches its policies" if _is_there(survey, virtual)
+                else "`f5router run` creates it"]
     return f"{virtual.path} at {virtual.address or '*'} port {virtual.port or '*'}: " + "; ".join(
         filter(None, profiles))
+
+
+def _is_there(survey: Survey, virtual: VirtualFacts) -> bool:
+    """True unless it is one that the router creates, and is not there yet."""
+    return not virtual.is_own or Ref(VirtualServer.KIND, virtual.path) in survey.device.observed
 
 
 def _translation(config: Config, virtual: VirtualFacts) -> Iterator[Check]:

@@ -39,6 +39,11 @@ def destination_address(obj: JSON) -> str:
     return address_of(re.sub(r"[:.](\d+|any)$", "", name))
 
 
+def place(obj: JSON) -> tuple[str, int]:
+    """Return the address and the port of a virtual server."""
+    return destination_address(obj), destination_port(obj)
+
+
 def state(raw: JSON) -> bool | None:
     """Return whether the router has enabled a virtual server; None if it is not one of the router's."""
     return state_of(str(raw.get("description") or ""), (

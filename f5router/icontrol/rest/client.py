@@ -187,10 +187,11 @@ class Client:
         return self._write("POST", path, body)
 
     def patch(
-        self, path: str, body: JSON | bytes, params: Mapping[str, str] | None = None,
+        self, path: str, body: JSON | bytes, params: Mapping[str, str] | None = None, *,
+        headers: Mapping[str, str] = JSON_HEADERS,
     ) -> dict[str, Any]:
         """Change the properties in body; a list in it replaces the whole list. Bytes are sent as they are."""
-        return self._write("PATCH", path, body, params)
+        return self._write("PATCH", path, body, params, headers)
 
     def delete(self, path: str) -> None:
         """Remove an object."""
@@ -299,15 +300,14 @@ class Client:
 
     def _write(
         self, method: str, path: str, body: JSON | bytes | None = None,
-        params: Mapping[str, str] | None = None, **how: Any,
+        params: Mapping[str, str] | None = None, headers: Mapping[str, str] = JSON_HEADERS, **how: Any,
     ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
         data = body if body is None or isinstance(body, bytes) else encode_body(body)
         query = encode_query(params)
 
         def call() -> dict[str, Any]:
-            headers = JSON_HEADERS if data else None
-            reply = self._call(method, path, query=query, body=data, headers=headers, **how)
+            reply = self._call(method, path, query=query, body=data, headers=headers if data else None, **how)
             self.on_written(method, path, reply)
             return reply
 

@@ -6,12 +6,15 @@ its name: each is read just before it is changed.
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from f5router.icontrol import taken_places
+from f5router.icontrol import pages, taken_places
 from f5router.icontrol.codec import virtual_codec
 from f5router.icontrol.observation import Observation
+from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.readiness import blames_object
+from f5router.icontrol.rest.transaction import patch_together
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results
 from f5router.model.errors import BigIPError, Conflict, Refused
@@ -31,8 +34,8 @@ class VirtualServerWriter:
 
     kinds = (VirtualServer.KIND, Listening.KIND)
 
-    def __init__(self, client: Client, describe: Describe):
-        self._client, self._describe = client, describe
+    def __init__(self, client: Client, folder: str, describe: Describe, own_servers: OwnServers):
+        self._client, self._folder, self._describe, self._own_servers = client, folder, describe, own_servers
         self._foreign: frozenset[str] = frozenset()
         self._has_metadata = True
 
@@ -69,7 +72,7 @@ class VirtualServerWriter:
             server = change.obj
             if change.verb == CREATE and server.path in self._foreign:
                 refusals[change.ref] = foreign(server.path)
-            elif text := taken.refusal(server):
+            elif text := taken.refusal(server, is_new=change.verb == CREATE):
                 refusals[change.ref] = Refused("POST", f"ltm/virtual {server.path}", text)
         return refusals
 
@@ -99,19 +102,77 @@ class VirtualServerWriter:
     def _change(self, server: VirtualServer) -> None:
         """Change what differs; attachments stay, and so does whether it is enabled."""
         path = item_path(server.KIND, server.path)
-        raw = self._client.get(path, {"expandSubcollections": "true"})
+        raw = self._moved(self._read(server.path), server)
         listening = _is_listening(raw, server.path)
         present, body = virtual_codec.decode(raw), virtual_codec.changes(server)
+        if present == server:
+            return
         if present.profiles != server.profiles:
             body["profiles"] = virtual_codec.with_profiles(raw, server)
         self._with_marks(raw, server, listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
 
+    def _read(self, path: str) -> JSON:
+        return self._client.get(item_path(VirtualServer.KIND, path), {"expandSubcollections": "true"})
+
+    def _moved(self, raw: JSON, server: VirtualServer) -> JSON:
+        """Let a virtual server exchange its place with others of the router, as long as that is of use.
+
+        It leaves a place that another one is to have to that one, and takes its own from whatever has it. So
+        clients of both are served all the time. Each exchange brings one of them to its place.
+
+        Returns: the virtual server as it is then.
+        """
+        for _ in self._own_servers.listeners:
+            if virtual_codec.place(raw) == (server.address, server.port):
+                break
+            other = self._successor(server.path, raw) or self._holder(server)
+            if other is None:
+                break
+            self._exchange(raw, other)
+            raw = self._read(server.path)
+        return raw
+
+    def _successor(self, path: str, raw: JSON) -> JSON | None:
+        """Read which other virtual server is to have the place of one. Raises: Refused: it is not there."""
+        if not (successor := self._own_servers.successor(path, raw)):
+            return None
+        other = get_if_there(self._client, item_path(VirtualServer.KIND, successor))
+        if other is None or virtual_codec.state(other) is None:
+            raise _staying(path, successor)
+        return other
+
+    def _holder(self, server: VirtualServer) -> JSON | None:
+        """Read another virtual server of the router that has the place of this one; None if there is none."""
+        for raw in pages.items(self._client, server.KIND, pages.filtered(self._folder)):
+            if virtual_codec.place(raw) == (server.address, server.port) and (
+                    virtual_codec.state(raw) is not None):
+                return raw
+        return None
+
+    def _exchange(self, *servers: JSON) -> None:
+        """Let two virtual servers, as read, exchange their places in one transaction."""
+        bodies = {}
+        for raw, other in (servers, servers[::-1]):
+            address, port = virtual_codec.place(other)
+            server = replace(virtual_codec.decode(raw), address=address, port=port)
+            marks = virtual_codec.marks(raw, self._describe(server), metadata=self._has_metadata,
+                                        listening=_is_listening(raw, server.path))
+            bodies[item_path(server.KIND, server.path)] = {**virtual_codec.changes(server), **marks}
+        log.info("virtual servers exchange their places", extra={"paths": list(bodies)})
+        patch_together(self._client, bodies)
+
     def _delete(self, path: str) -> None:
         if (raw := get_if_there(self._client, item_path(VirtualServer.KIND, path))) is None:
             return
         _is_listening(raw, path)
+        self._require_no_successor(path, raw)
         delete_if_there(self._client, item_path(VirtualServer.KIND, path))
+
+    def _require_no_successor(self, path: str, raw: JSON) -> None:
+        """Raises: Refused: it serves a place that another one is to have."""
+        if successor := self._own_servers.successor(path, raw):
+            raise _staying(path, successor)
 
     def _turn(self, virtual: str, *, listening: bool) -> None:
         """Enable or disable a virtual server, and record that in its marks, in one request.
@@ -124,6 +185,8 @@ class VirtualServerWriter:
         if raw is None:
             return
         _is_listening(raw, virtual)
+        if not listening:
+            self._require_no_successor(virtual, raw)
         body = {"enabled": True} if listening else {"disabled": True}
         self._with_marks(raw, virtual_codec.decode(raw), listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
@@ -151,6 +214,13 @@ def _is_listening(raw: JSON, path: str) -> bool:
     if state is None:
         raise foreign(path)
     return state
+
+
+def _staying(path: str, successor: str) -> Refused:
+    """Return the refusal to take clients from a virtual server before another one can answer them."""
+    return Refused("PATCH", f"ltm/virtual {path}",
+                   f"virtual server {path} stays where it is: it serves clients until {successor} does; name "
+                   "new addresses of --f5-vserver-address behind those that are served already")
 
 
 def foreign(path: str) -> Refused:

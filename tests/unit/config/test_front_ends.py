@@ -27,8 +27,7 @@ def test_names():
     """The first address has the names that prepared ones have."""
     settings = config(f5_vserver_address="203.0.113.10,203.0.113.11,2001:db8::1")
     assert [listener.virtual for listener in listeners(settings.front_ends)] == [
-        HTTP, HTTPS, f"{HTTP}_203.0.113.11", f"{HTTPS}_203.0.113.11", f"{HTTP}_2001-db8--1",
-        f"{HTTPS}_2001-db8--1"]
+        HTTP, HTTPS, f"{HTTP}_2", f"{HTTPS}_2", f"{HTTP}_3", f"{HTTPS}_3"]
     assert settings.virtual_servers == tuple(listener.virtual for listener in listeners(settings.front_ends))
 
 

@@ -28,6 +28,7 @@ from f5router.model.ltm import Pool, Rule
 from f5router.model.route_options import RouteOptions
 from f5router.model.selection import NamespaceFilter
 from f5router.model.texts import Findings
+from f5router.model.virtual_server import FrontEnd
 from f5router.network import node_ports, refused_addresses, static_routes, vxlan
 from f5router.network.vxlan import VxlanConfig
 from tests import strategies
@@ -58,7 +59,9 @@ ADMISSIONS = [
     AdmissionPolicy(listed_clients=2), AdmissionPolicy(listed_clients=1),
     AdmissionPolicy(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
-CONFIGS = st.sampled_from([VXLAN, STATIC, CHOSEN, NODEPORT, Settings(max_pool_members=1),
+OWN = Settings(front_ends=(FrontEnd(("203.0.113.10", "2001:db8::1"), "/Common/ose-vserver",
+                                    "/Common/https-ose-vserver"),))
+CONFIGS = st.sampled_from([VXLAN, STATIC, CHOSEN, NODEPORT, OWN, Settings(max_pool_members=1),
                            *(Settings(admission=policy) for policy in ADMISSIONS)])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(

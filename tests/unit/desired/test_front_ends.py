@@ -7,7 +7,7 @@ from f5router.model import names, ownership, tls_names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import Attachment, ClientSSL
 from f5router.model.objects import Ref
-from f5router.model.virtual_server import FrontEnd, Listening, VirtualServer, further, listeners
+from f5router.model.virtual_server import FrontEnd, Listening, VirtualServer, listeners, numbered
 from f5router.plan.diff import diff
 from tests.builders import FACTS, Settings
 from tests.rows import rows
@@ -23,7 +23,7 @@ def own(path: str, port: int, **fields) -> VirtualFacts:
 
 OWN_FACTS = replace(FACTS, http=own(HTTP, 80), https=own(
     HTTPS, 443, replaced_client_ssl=ClientSSL.PARENT), further=tuple(
-        own(further(first, TWO[1]), port) for first, port in ((HTTP, 80), (HTTPS, 443))))
+        own(numbered(first, 2), port) for first, port in ((HTTP, 80), (HTTPS, 443))))
 
 
 def settings(addresses: tuple[str, ...], http: str | None = HTTP, https: str | None = HTTPS) -> Settings:
@@ -74,8 +74,8 @@ def attached(objects: dict, virtual: str) -> set[str]:
 @rows("first", [HTTP, HTTPS])
 def test_a_further_address_has_what_the_first_has(first):
     objects = built(settings(TWO))
-    assert attached(objects, first) < attached(objects, further(first, TWO[1]))
-    more = attached(objects, further(first, TWO[1])) - attached(objects, first)
+    assert attached(objects, first) < attached(objects, numbered(first, 2))
+    more = attached(objects, numbered(first, 2)) - attached(objects, first)
     assert more == {names.REENCRYPT_IRULE, names.LIMITS_IRULE, tls_names.DEFAULT_SERVERSSL}
 
 
