@@ -101,8 +101,8 @@ class Problem(NamedTuple):
 
 
 def number_of(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 pool", "2 pools"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """Return a count with its noun: "1 pool", "2,000 pools"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def rfc3339(seconds: float | None) -> str:

@@ -7,6 +7,7 @@ to the JSON of a Route: a form would need a looser content security policy. Brow
 from the page (HTML, 4.2.5.3: a `meta` element in a `noscript` element of the head).
 """
 
+import re
 from collections.abc import Mapping
 from html import escape
 from urllib.parse import quote, urlencode
@@ -36,6 +37,9 @@ CHOICES = {"All": "", "Requests fail": "failed", "Served": "answered", "Pending"
 ORDERS = {"Trouble first": "trouble", "Host": "host", "Source object": "object", "Service": "service",
           "Certificate": "certificate"}
 """Likewise for `sort`."""
+
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}):[0-9]{2}Z", re.ASCII)
+_SHORT = r'<time title="\g<0>">\1 \2 UTC</time>'
 
 HEAD = """<!doctype html>
 <html lang="en">
@@ -72,8 +76,9 @@ def page(listed: Chosen, query: Query) -> bytes:
     text = "".join((
         HEAD, f'<h2 class="sentence{" wrong" if listed.failed else ""}">{sentence}</h2>',
         _links("Routes", "state", CHOICES, given), _links("Order", "sort", ORDERS, given),
-        '<div class="card"><table class="cards"><thead><tr><th>Host and path</th><th>Status</th>'
-        "<th>Source object</th><th>Service</th><th>Problem</th></tr></thead><tbody>",
+        '<div class="card"><table class="cards"><thead><tr><th class="host">Host and path</th><th>Status</th>'
+        '<th class="source">Source object</th><th class="source">Service</th><th class="problem">Problem</th>'
+        "</tr></thead><tbody>",
         *map(_row, listed.items), "</tbody></table></div>", _pager(listed, given), NOTE))
     return text.encode("ascii", "xmlcharrefreplace")
 
@@ -81,13 +86,13 @@ def page(listed: Chosen, query: Query) -> bytes:
 def _row(route: RouteSummary) -> str:
     text, kind = WORDS[route.state]
     target = f"api/v1/routes/{_quoted(route.key.namespace)}/{_quoted(route.key.name)}"
-    problem = route.problem.text if route.problem else ""
+    problem = _TIME.sub(_SHORT, escape(route.problem.text)) if route.problem else ""
     return (f'<tr><td class="wide any"><a href="{escape(target)}">{escape(route.host or "(no host)")}'
             f'{escape(route.path)}</a><span class="under">{escape(route.termination or "http")}</span></td>'
             f'<td class="wide keep"><span class="badge {kind}">{text}</span></td>'
             f'<td class="wide any">{escape(f"{route.kind} {route.key.namespace}/{route.name}")}</td>'
             f'<td class="wide any">{escape(", ".join(route.services))}</td>'
-            f'<td class="wide any wrong">{escape(problem)}</td></tr>\n')
+            f'<td class="wide any wrong">{problem}</td></tr>\n')
 
 
 def _quoted(name: str) -> str:

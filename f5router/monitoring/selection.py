@@ -56,12 +56,12 @@ class Chosen:
         if not self.states:
             return ""
         if self.failed:
-            failures = [f"{self.states[state]} {words}" for state, words in FAILURES.items()
+            failures = [f"{self.states[state]:,} {words}" for state, words in FAILURES.items()
                         if self.states[state]]
-            return (f"Requests fail for {self.failed} of {all_routes}: {', '.join(failures)}"
-                    f"{f'; {waiting} waiting for the BIG-IP' if waiting else ''}")
+            return (f"Requests fail for {self.failed:,} of {all_routes}: {', '.join(failures)}"
+                    f"{f'; {waiting:,} waiting for the BIG-IP' if waiting else ''}")
         if waiting:
-            return f"{waiting} of {all_routes} waiting for the BIG-IP; the others are served"
+            return f"{waiting:,} of {all_routes} waiting for the BIG-IP; the others are served"
         return f"{all_routes} served"
 
 

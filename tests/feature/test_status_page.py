@@ -194,6 +194,8 @@ def test_times_in_texts_are_the_readers(opened):
     titles = browser.driver.execute_script(
         "return [...document.querySelectorAll('.problems time')].map((each) => each.title)")
     assert exact in titles
+    assert browser.text("#view").count("it expired on") == 3, "problem, certificate and Event, and no remark"
+    assert "Days left\nexpired " in browser.text("#view")
     assert exact not in go(opened, "routes").text("#summary")
 
 
@@ -206,6 +208,7 @@ def test_without_scripts_there_is_the_list(opened):
         browser.wait(lambda: browser.driver.current_url.endswith("/plain"))
         assert browser.find("h2")[0].text.startswith("Requests fail for ")
         assert "empty.example.com" in browser.find("tbody tr")[0].text
+        assert browser.find("tbody time")[0].text.endswith(" UTC")
         (link,) = [each for each in browser.find(".pager a") if each.text == "Next"]
         link.click()
         browser.wait(lambda: "page 2 of 2" in browser.find("main")[0].text)

@@ -2,7 +2,7 @@
 /* The status page. Everything from the server becomes text: no markup is made of it anywhere. */
 
 const STATUSES = {
-  admitted: ["Served", "good"], rejected: ["Rejected", "bad"],
+  admitted: ["Admitted", "good"], rejected: ["Rejected", "bad"],
   device_rejected: ["Refused by BIG-IP", "bad"], pending: ["Pending", "wait"],
 };
 const ORDERS = {trouble: "Trouble first", host: "Host and path", object: "Source object", service: "Service", members: "Number of members", certificate: "Certificate, first to expire"};
@@ -196,7 +196,8 @@ function expiry(route) {
 function showRoute(route) {
   const pool = route.pool, certificate = route.certificate;
   const told = route.problems.map((problem) => problem.text).join("\n");
-  const remarks = [...route.warnings, route.problems.length ? "" : route.message].filter((text) => text && !told.includes(text));
+  const remarks = [...route.warnings, route.problems.length ? "" : route.message].filter((text) =>
+    text && !told.includes(text) && !route.problems.some((problem) => text.endsWith(problem.text)));
   const picture = el("div", {class: "card picture", tabindex: "0", role: "group", "aria-label": "Picture of the Route"});
   picture.append(drawRoute(route, Math.max(view.clientWidth - 34, 280)));
   return [
@@ -206,7 +207,7 @@ function showRoute(route) {
     el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), badge(...stateOf(route))),
     el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
-      el("li", {}, el("strong", {}, `${problem.link}: `), dated(problem.text), ` (${problem.code})`))) : "",
+      el("li", {}, el("strong", {}, `${problem.link}: `), dated(problem.text), problem.text.startsWith(problem.code) ? "" : ` (${problem.code})`))) : "",
     route.to_do ? el("p", {class: "problems notes"}, el("strong", {}, "To do: "), route.to_do) : "",
     remarks.length ? el("ul", {class: "problems notes", "aria-label": "Remarks"},
       remarks.map((text) => el("li", {}, dated(text)))) : "",
@@ -224,7 +225,7 @@ function showRoute(route) {
         ["Problem", certificate.problem && el("span", {class: "wrong"}, dated(certificate.problem))],
         ["Subject", certificate.subject], ["Names", certificate.names.join(", ")], ["Issuer", certificate.issuer],
         ["Valid", certificate.not_after && dated(`${certificate.not_before} to ${certificate.not_after}`)],
-        ["Days left", certificate.not_after && certificate.days_left.toLocaleString()],
+        ["Days left", certificate.not_after && (certificate.days_left < 0 ? `expired ${plural(-certificate.days_left, "day")} ago` : certificate.days_left.toLocaleString())],
       ]) : el("p", {class: "soft"}, route.termination === "passthrough" ? "TLS goes to the pods untouched."
         : route.termination ? "The virtual server's own certificate answers." : "Without TLS."))),
     el("section", {class: "card"}, el("h3", {class: "hidden"}, "Events"), table(

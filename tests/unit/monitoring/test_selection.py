@@ -69,6 +69,8 @@ def test_counts_are_those_before_the_state_is_chosen():
     ({"served": 1, "pending": 1}, "1 of 2 Routes waiting for the BIG-IP; the others are served"),
     ({"unanswered": 1, "rejected": 2, "pending": 3, "served": 4},
      "Requests fail for 3 of 10 Routes: 1 served, but nothing answers, 2 rejected; 3 waiting for the BIG-IP"),
+    ({"unanswered": 1200, "pending": 8, "served": 30000},
+     "Requests fail for 1,200 of 31,208 Routes: 1,200 served, but nothing answers; 8 waiting for the BIG-IP"),
     ({"failing": 1}, "Requests fail for 1 of 1 Route: 1 served, but not as asked for"),
 ])
 def test_the_state_of_all_routes_in_a_sentence(states, sentence):
