@@ -56,8 +56,7 @@ def show(lab: Lab) -> None:
         lab.start_servers()
     click.echo(f"  cluster  {lab.cluster.url}, three namespaces with Routes, an "
                "Ingress, IngressRoutes, Services and pods")
-    click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, with the virtual servers "
-               "ose-vserver and https-ose-vserver")
+    click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, without a virtual server")
     say("Giving the BIG-IP a subnet of the pod network")
     with Progress("waiting for the subnet", still_waiting):
         commands = lab.join_network()

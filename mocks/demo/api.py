@@ -34,12 +34,3 @@ class Api:
         if reply.status_code >= 400:
             raise requests.HTTPError(f"{method} {path}: {reply.status_code} {reply.text[:300]}")
         return reply.json()
-
-
-    def upload(self, name: str, text: str) -> None:
-        """Send a file to a BIG-IP. Raises: requests.RequestException."""
-        self._session.post(
-            f"{self.url}/mgmt/shared/file-transfer/uploads/{name}", data=text.encode(), timeout=API_TIMEOUT_S,
-            headers={"Content-Type": "application/octet-stream",
-                     "Content-Range": f"0-{len(text) - 1}/{len(text)}"},
-        ).raise_for_status()

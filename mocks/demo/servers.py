@@ -23,12 +23,10 @@ ADDED, JOINING = "added.yaml", "joining.yaml"
 
 TMOS = "14.1.2.1"
 HTTP_VIRTUAL, HTTPS_VIRTUAL = "/Common/ose-vserver", "/Common/https-ose-vserver"
-DEFAULT_PROFILE = "/Common/demo-default"
-CERTIFICATE, KEY = "demo-default.crt", "demo-default.key"
+ADDRESS = "192.0.2.80"
+"""Address of the virtual servers, which the router creates."""
 MOST_LINES = 60
 """Lines of `explain` that are shown: those of the example, and more."""
-
-UPLOADED = "file:/var/config/rest/downloads"
 
 GHOST, INTERNAL = "openshift-f5-node", "10.3.89.213"
 """HostSubnet of the BIG-IP, and its address in the Nodes' network."""
@@ -108,15 +106,10 @@ class Lab:
         ], environment=clean_environment())
 
     def _start_bigip(self) -> None:
-        """Serve a BIG-IP in this process, so that its log of calls is at hand, and set it up."""
+        """Serve a BIG-IP without virtual servers in this process, so that its log of calls is at hand."""
         self.bigip = self._stack.enter_context(FakeBigIP(tmos_version=TMOS, ssh=True, dataplane=True))
         self.device = Api(self.bigip.url, self.bigip.ca_file,
                           auth=(self.bigip.username, self.bigip.password))
-        certificate, key = self.public.issue("*.example.com")
-        for name, text in ((CERTIFICATE, certificate), (KEY, key)):
-            self.device.upload(name, text)
-        for path, body in administrators_objects():
-            self.device.call("POST", f"/mgmt/tm/{path}", body)
 
     def join_network(self) -> list[tuple[str, str]]:
         """Give the BIG-IP a HostSubnet, as an administrator does; commands and what they printed.
@@ -211,6 +204,7 @@ class Lab:
                 login / "password": self.bigip.password, key: private,
                 hosts: f"{self.bigip.ssh_server.host_key_line}\n",
                 self.folder / "bigip-ca.crt": Path(self.bigip.ca_file).read_text(),
+                self.folder / "default.pem": "".join(self.public.issue("*.example.com")),
             }
             for path, text in texts.items():
                 path.touch(mode=0o600)
@@ -219,32 +213,14 @@ class Lab:
             "KUBECONFIG": str(self.kubeconfig),
             "ROUTER_EXTERNAL_HOST_CREDENTIALS_DIR": str(login),
             "ROUTER_EXTERNAL_HOST_CA_BUNDLE": str(self.folder / "bigip-ca.crt"),
+            "ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS": ADDRESS,
             "ROUTER_EXTERNAL_HOST_PRIVKEY": str(key),
             "ROUTER_EXTERNAL_HOST_SSH_PORT": str(self.bigip.ssh_port),
             "ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS": str(hosts),
             "ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS": INTERNAL,
             "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR": self._gateway,
             "ROUTER_CANONICAL_HOSTNAME": "router.example.com",
+            "DEFAULT_CERTIFICATE_PATH": str(self.folder / "default.pem"),
             "DEFAULT_DESTINATION_CA_PATH": "none",
             "ROUTER_LISTEN_ADDR": "127.0.0.1:0",
         }
-
-
-def administrators_objects() -> list[tuple[str, dict]]:
-    """Objects that an administrator makes before the router comes: collection and body of each object.
-
-    A client SSL profile for hosts whose Routes bring no certificate, and two virtual servers.
-    """
-    common = ["/Common/tcp", "/Common/http"]
-    default = {"name": DEFAULT_PROFILE, "context": "clientside"}
-    return [
-        ("sys/file/ssl-cert", {"name": CERTIFICATE, "sourcePath": f"{UPLOADED}/{CERTIFICATE}"}),
-        ("sys/file/ssl-key", {"name": KEY, "sourcePath": f"{UPLOADED}/{KEY}"}),
-        ("ltm/profile/client-ssl", {"name": DEFAULT_PROFILE, "defaultsFrom": "/Common/clientssl",
-                                    "cert": f"/Common/{CERTIFICATE}", "key": f"/Common/{KEY}",
-                                    "sniDefault": "true"}),
-        ("ltm/virtual", {"name": HTTP_VIRTUAL, "destination": "192.0.2.80:80", "ipProtocol": "tcp",
-                         "profiles": common, "sourceAddressTranslation": {"type": "automap"}}),
-        ("ltm/virtual", {"name": HTTPS_VIRTUAL, "destination": "192.0.2.80:443", "ipProtocol": "tcp",
-                         "profiles": [*common, default], "sourceAddressTranslation": {"type": "automap"}}),
-    ]

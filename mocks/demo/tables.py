@@ -18,7 +18,7 @@ rule      in LTM policy openshift_insecure_routes (port 80) or openshift_secure_
           For an Ingress or IngressRoute, -i- or -c- and a digest stand before its name
 record    in data-group ssl_passthrough_servername_dg, where an iRule looks the SNI up
 TLS       towards the pods: the pool has a record in data-group ssl_reencrypt_serverssl_dg
-default certificate: that of the client SSL profile which the virtual server had before"""
+default certificate: the one that the router was given, see DEFAULT_CERTIFICATE_PATH"""
 
 MESSAGE_WIDTH = 100
 
