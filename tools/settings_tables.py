@@ -55,6 +55,7 @@ PLACES = {
     "allow-external-certificates": "routes.md#certificates",
     "status-rate": "operations.md#status",
     "ignore-annotations": "ingress.md#annotations-of-other-controllers",
+    "ingress-insecure-policy": "ingress.md#tls",
     "root-namespaces": "ingressroute.md",
     "leader-elect": "high-availability.md",
     "f5-drift-interval": "operations.md#drift",

@@ -19,8 +19,9 @@ HTTP_OPTIONS = (
     Option("errorfile-503", "ROUTER_ERRORFILE_503", "", HTTP,
            "File with a raw HTTP response that replaces the page with status 503.", "FILE"),
     Option("errorfile-404", "ROUTER_ERRORFILE_404", "", HTTP,
-           "File with a raw HTTP response for requests that no Route matches. Default: the page with "
-           "status 503.", "FILE"),
+           "File with a raw HTTP response for requests that no Route matches; builtin for a small page with "
+           "status 404, none for the page with status 503. Default: builtin where the router creates the "
+           "virtual servers and serves Ingresses alone, else none.", "FILE"),
     boolean("use-proxy-protocol", "ROUTER_USE_PROXY_PROTOCOL", "false", HTTP,
             "Require a header of the PROXY protocol, in which a load balancer in front names the client."),
     Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,

@@ -78,6 +78,11 @@ def _suites(reader: Reader, name: str, parse: Parse) -> tuple[str, ...]:
     return suites
 
 
+BUILTIN, NO_PAGE = "builtin", "none"
+"""Words in the place of a file."""
+NOT_FOUND = ErrorPage(404, (("Content-Type", "text/plain; charset=utf-8"),),
+                      b"404 Not Found: no application has this host and path.\n")
+
 LARGEST_PAGE = 32768
 """Bytes of a file. In base64 it fits into an iRule, whose text may have 65,520 bytes."""
 MOST_HEADERS = 30
@@ -142,7 +147,22 @@ def load_http(reader: Reader) -> HTTPEdge:
     if unavailable and not reader.value("f5-503-page"):
         reader.warn("not used, because of --f5-503-page=false", "errorfile-503")
         unavailable = None
-    return HTTPEdge(types if compresses else (), unavailable, _page(reader, "errorfile-404"))
+    return HTTPEdge(types if compresses else (), unavailable, _not_found(reader))
+
+
+def _not_found(reader: Reader) -> ErrorPage | None:
+    """Return the page for requests that no Route matches; None for that of all others.
+
+    Source of the default: kubernetes-sigs/ingress-controller-conformance, features/*.feature, where the
+    status of such a request is 404. Where Routes are served it is 503, as from OpenShift's router.
+    """
+    text = reader.text("errorfile-404")
+    if not text:
+        own = reader.text("f5-vserver-address") and reader.value("sources") == ("ingress",)
+        text = BUILTIN if own and reader.value("f5-503-page") else NO_PAGE
+    if text in (BUILTIN, NO_PAGE):
+        return NOT_FOUND if text == BUILTIN else None
+    return _page(reader, "errorfile-404")
 
 
 def _page(reader: Reader, name: str) -> ErrorPage | None:

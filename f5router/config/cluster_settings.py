@@ -14,6 +14,7 @@ from f5router.sources.settings import (
     INGRESS_ROUTE,
     ROUTE,
     ClassSettings,
+    IngressPolicy,
     IngressRoutePolicy,
     SourceSettings,
 )
@@ -49,7 +50,13 @@ def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> Sour
     """Return the settings of the kinds. Args: see load()."""
     classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
     return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership),
-                          reader.value("ignore-annotations") or frozenset())
+                          ingress(reader))
+
+
+def ingress(reader: Reader) -> IngressPolicy:
+    """Return the settings of Ingresses."""
+    return IngressPolicy(
+        reader.value("ignore-annotations") or frozenset(), reader.value("ingress-insecure-policy"))
 
 
 def ingress_routes(reader: Reader, *, ownership: bool) -> IngressRoutePolicy:

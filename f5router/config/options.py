@@ -8,9 +8,8 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 
 from collections.abc import Mapping
 
-from f5router.admission.foreign import translation
 from f5router.admission.route_options import parse_allowed
-from f5router.config import client_options, front_end_options, option, parsers
+from f5router.config import client_options, front_end_options, option, parsers, source_options
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
@@ -36,7 +35,6 @@ from f5router.model import (
     texts,
 )
 from f5router.network import node_ports, pool_members
-from f5router.sources import settings
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
@@ -275,27 +273,7 @@ _SELECTION = (
     Option("labels", "ROUTE_LABELS", "", SELECTION,
            "Serve only Routes that match this label selector.",
            _SELECTOR, selection.parse_labels),
-    Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
-           "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
-           "picked up once it is installed.",
-           "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
-    Option("ingress-class", "ROUTER_INGRESS_CLASS", settings.INGRESS_CLASS, SELECTION,
-           "Class of the Ingresses to serve, if their annotation kubernetes.io/ingress.class names a class.",
-           _NAME, settings.parse_class),
-    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", settings.CONTROLLER, SELECTION,
-           "Controller of the IngressClasses whose Ingresses are served.", _NAME,
-           settings.parse_controller),
-    Option("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", "", SELECTION,
-           "Annotations of other controllers to ignore, with a warning, even if an Ingress asks for a "
-           "protection by them; DOMAIN/* for all annotations of a controller. Default: such an Ingress is "
-           "not served.",
-           "NAME,...", translation.parse_ignored),
-    Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
-           "Namespaces that may have root IngressRoutes, separated by commas. Default: all.",
-           "NAME,...", parsers.namespaces),
-    Option("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", "", SELECTION,
-           "Class of the IngressRoutes to serve. Default: class contour, or no class.",
-           _NAME, settings.parse_class),
+    *source_options.OPTIONS,
     Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selection.parse_fields),
 )

@@ -5,7 +5,7 @@ these leave it open, openshift/route-controller-manager, pkg/route/ingress/ingre
 Ingresses on OpenShift, and OpenShift's documentation, "Creating a route through an Ingress object".
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from f5router.admission import annotations, host_claims
@@ -41,6 +41,7 @@ from f5router.model.texts import (
 )
 from f5router.sources import contour_entries
 from f5router.sources.ingress_tls import IngressTLSChoice
+from f5router.sources.settings import IngressPolicy
 
 _FIELD = "metadata.annotations: "
 
@@ -71,6 +72,7 @@ def foreign_warnings(translation: Translation, encrypted: Mapping[str, str]) -> 
 KIND = "Ingress"
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
+_POLICY = IngressPolicy()
 REDIRECT = 302
 """Status of a redirect to https for which an Ingress asks for no other."""
 
@@ -103,17 +105,16 @@ def _route_host(host: str) -> tuple[str, bool]:
 
 
 def convert(ingress: Ingress, known: Mapping[Key, Service],
-            owned: Mapping[tuple[str, str], Key] | None = None, *,
-            ignored: Collection[str] = ()) -> Converted:
+            owned: Mapping[tuple[str, str], Key] | None = None,
+            policy: IngressPolicy = _POLICY) -> Converted:
     """Return the virtual Routes of an Ingress.
 
     Args:
         known: all Services.
         owned: by place: Routes that OpenShift's controller made of it, which serve it as long as they exist.
             It makes none for path type Exact, and for paths without Service or port.
-        ignored: annotations of other controllers that are ignored; see foreign.ignored.
     """
-    return _Conversion(ingress, known, owned or {}, ignored).run()
+    return _Conversion(ingress, known, owned or {}, policy).run()
 
 
 def _is_root(path: IngressPath) -> bool:
@@ -125,13 +126,15 @@ class _Conversion:
     """The conversion of one Ingress."""
 
     def __init__(self, ingress: Ingress, known: Mapping[Key, Service],
-                 owned: Mapping[tuple[str, str], Key], ignored: Collection[str]):
+                 owned: Mapping[tuple[str, str], Key], policy: IngressPolicy):
         self._ingress, self._services, self._owned = ingress, known, owned
         self._annotations = dict(ingress.annotations)
         self._termination = self._annotations.get(TERMINATION, "")
         self._translation = translation.translate(
-            {key: text for key, text in ingress.annotations if key not in READ_ANNOTATIONS}, ignored)
-        self._tls_of = IngressTLSChoice(ingress, self._termination, self._translation.draft)
+            {key: text for key, text in ingress.annotations if key not in READ_ANNOTATIONS},
+            policy.ignored_annotations)
+        self._tls_of = IngressTLSChoice(
+            ingress, self._termination, self._translation.draft, policy.insecure_policy)
         self._options: dict[str, AnnotatedOptions] = {}
         self._result = Converted()
 

@@ -26,9 +26,12 @@ class HostTLS(NamedTuple):
 class IngressTLSChoice:
     """Decides how each host of an Ingress is encrypted."""
 
-    def __init__(self, ingress: Ingress, termination: str, draft: Draft):
-        """Args: termination: by the annotation of OpenShift, "" without it."""
-        self._ingress, self._draft = ingress, draft
+    def __init__(self, ingress: Ingress, termination: str, draft: Draft, insecure: str):
+        """Args:
+            termination: by the annotation of OpenShift, "" without it.
+            insecure: Redirect or Allow, where no annotation says so.
+        """
+        self._ingress, self._draft, self._default = ingress, draft, insecure
         self._termination = termination
         self.by_annotation: dict[str, str] = {}
         """Hosts that are encrypted although spec.tls does not have them, and what asks for that."""
@@ -88,6 +91,6 @@ class IngressTLSChoice:
             return "Redirect"
         if draft.allow_http is False:
             return "None" if draft.silent or draft.redirect is False else "Redirect"
-        if draft.redirect is False and termination != "passthrough":
+        if termination != "passthrough" and (draft.redirect is False or self._default == "Allow"):
             return "Allow"
         return "Redirect"

@@ -12,7 +12,9 @@ from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressClass
 from f5router.model.texts import Problem
 from f5router.sources import ingress_conversion
-from f5router.sources.settings import ClassSettings
+from f5router.sources.settings import ClassSettings, IngressPolicy
+
+_POLICY = IngressPolicy()
 
 
 class Classes:
@@ -45,13 +47,12 @@ class Ingresses:
     """Not thread-safe."""
 
     def __init__(self, services: Mapping[Key, Service], classes: ClassSettings,
-                 ignored: Collection[str] = ()):
+                 policy: IngressPolicy = _POLICY):
         """
         Args:
             services: all Services; apply() is called after each change of it.
-            ignored: annotations of other controllers that are ignored; see foreign.ignored.
         """
-        self._services, self._classes, self._ignored = services, Classes(classes), ignored
+        self._services, self._classes, self._policy = services, Classes(classes), policy
         self._ingresses: dict[Key, Ingress] = {}
         """All Ingresses of the selection, of other classes too."""
         self._by_uid: dict[str, Key] = {}
@@ -121,7 +122,7 @@ class Ingresses:
             owned = {place: route for route, place in sorted(self._owned.get(ingress.uid, {}).items())
                      if route.namespace == key.namespace}  # an owner of another namespace is none
             result, named = (ingress_conversion.convert(
-                ingress, self._services, owned, ignored=self._ignored),
+                ingress, self._services, owned, self._policy),
                              ingress_conversion.services(ingress))
         self._name(key, named)
         before = self._routes.pop(key, {})

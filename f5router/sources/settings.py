@@ -75,11 +75,20 @@ ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
 
 
 @dataclass(frozen=True, slots=True)
+class IngressPolicy:
+    """Settings of Ingresses."""
+
+    ignored_annotations: frozenset[str] = frozenset()
+    """Annotations of other controllers that are ignored, or DOMAIN/*."""
+    insecure_policy: str = "Redirect"
+    """Redirect or Allow: what requests without TLS get for a host with TLS, where no annotation says so."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceSettings:
     """The kinds of objects that are served."""
 
     kinds: tuple[str, ...] = KINDS
     classes: ClassSettings = field(default_factory=ClassSettings)
     ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
-    ignored_annotations: frozenset[str] = frozenset()
-    """Annotations of other controllers on Ingresses that are ignored, or DOMAIN/*."""
+    ingresses: IngressPolicy = field(default_factory=IngressPolicy)

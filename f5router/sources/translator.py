@@ -72,7 +72,7 @@ def _sources(settings: SourceSettings, services: Mapping[Key, Service]) -> dict[
     kinds: Collection[str] = settings.kinds
     sources: dict[str, ObjectSource] = {}
     if INGRESS in kinds:
-        sources[INGRESS] = Ingresses(services, settings.classes, settings.ignored_annotations)
+        sources[INGRESS] = Ingresses(services, settings.classes, settings.ingresses)
     if INGRESS_ROUTE in kinds:
         sources[INGRESS_ROUTE] = IngressRoutes(services, settings.ingress_routes)
     return sources

@@ -74,6 +74,21 @@ def test_settings(variable):
     assert list(pages.values()) == [None]
 
 
+@rows(("flags", "page"), [
+    ({}, None),
+    ({"errorfile_404": "builtin"}, client_settings.NOT_FOUND),
+    ({"f5_vserver_address": "203.0.113.10"}, None),
+    ({"f5_vserver_address": "203.0.113.10", "sources": "routes,ingress"}, None),
+    ({"sources": "ingress"}, None),
+    ({"f5_vserver_address": "203.0.113.10", "sources": "ingress"}, client_settings.NOT_FOUND),
+    ({"f5_vserver_address": "203.0.113.10", "sources": "ingress", "f5_503_page": "false"}, None),
+    ({"f5_vserver_address": "203.0.113.10", "sources": "ingress", "errorfile_404": "none"}, None),
+])
+def test_the_page_without_a_file(flags, page):
+    """404 where only Ingresses are served, on virtual servers of the router's own; else what is set."""
+    assert config(**flags).edge.not_found == page
+
+
 @pytest.mark.parametrize("variable", VARIABLES)
 @pytest.mark.parametrize("content", [
     "<html>", None, UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x"), "x" * 32769,

@@ -12,6 +12,7 @@ from f5router.admission import host_claims
 from f5router.kube.api import decode_ingress
 from f5router.model.cluster import Key, PathMatch
 from f5router.sources.ingress_conversion import convert, services
+from f5router.sources.settings import IngressPolicy
 from tests import builders, manifests
 from tests.rows import rows
 
@@ -204,6 +205,26 @@ def test_tls(tls, annotations, host, termination, secret):
         assert route.origin.tls_field == f"spec.tls[{number}].secretName"
     if route.tls:
         assert (route.tls.insecure_policy, route.redirect_status) == ("Redirect", 302)
+
+
+REDIRECT = "nginx.ingress.kubernetes.io/force-ssl-redirect"
+
+
+@rows(("annotations", "policy", "insecure"), [
+    ({}, "Redirect", "Redirect"), ({}, "Allow", "Allow"),
+    ({"route.openshift.io/termination": "reencrypt"}, "Allow", "Allow"),
+    ({"route.openshift.io/termination": "passthrough"}, "Allow", "Redirect"),
+    ({REDIRECT: "true"}, "Allow", "Redirect"),
+    ({"ingress.kubernetes.io/allow-http": "false"}, "Allow", "Redirect"),
+    ({"kubernetes.io/ingress.allow-http": "false"}, "Allow", "None"),
+    ({"nginx.ingress.kubernetes.io/ssl-redirect": "false"}, "Redirect", "Allow"),
+])
+def test_requests_without_tls(annotations, policy, insecure):
+    """The administrator's policy counts where no annotation asks for less."""
+    ingress = decode_ingress.ingress(manifests.ingress(
+        "site", (HOST, "/", "web", 80), tls=[((HOST,), "own")], annotations=annotations))
+    (route,) = convert(ingress, SERVICES, policy=IngressPolicy(insecure_policy=policy)).routes.values()
+    assert route.tls.insecure_policy == insecure
 
 
 @pytest.mark.parametrize(("termination", "name", "authority", "problems"), [

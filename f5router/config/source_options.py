@@ -1,0 +1,34 @@
+"""Settings of the kinds of objects that are served, and which of them, rows of the table in options.py."""
+
+from f5router.admission.foreign import translation
+from f5router.config import parsers
+from f5router.config.option import SELECTION, Option
+from f5router.sources import settings
+
+OPTIONS = (
+    Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
+           "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
+           "picked up once it is installed.",
+           "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
+    Option("ingress-class", "ROUTER_INGRESS_CLASS", settings.INGRESS_CLASS, SELECTION,
+           "Class of the Ingresses to serve, if their annotation kubernetes.io/ingress.class names a class.",
+           "NAME", settings.parse_class),
+    Option("ingress-controller", "ROUTER_INGRESS_CONTROLLER", settings.CONTROLLER, SELECTION,
+           "Controller of the IngressClasses whose Ingresses are served.", "NAME",
+           settings.parse_controller),
+    Option("ignore-annotations", "ROUTER_IGNORE_ANNOTATIONS", "", SELECTION,
+           "Annotations of other controllers to ignore, with a warning, even if an Ingress asks for a "
+           "protection by them; DOMAIN/* for all annotations of a controller. Default: such an Ingress is "
+           "not served.",
+           "NAME,...", translation.parse_ignored),
+    Option("ingress-insecure-policy", "ROUTER_INGRESS_INSECURE_POLICY", "Redirect", SELECTION,
+           "What requests without TLS get for a host of an Ingress with TLS, unless an annotation says so: "
+           "Redirect to https, or Allow to serve them.",
+           "Redirect|Allow", parsers.choice("Redirect", "Allow")),
+    Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
+           "Namespaces that may have root IngressRoutes, separated by commas. Default: all.",
+           "NAME,...", parsers.namespaces),
+    Option("ingressroute-class", "ROUTER_INGRESSROUTE_CLASS", "", SELECTION,
+           "Class of the IngressRoutes to serve. Default: class contour, or no class.",
+           "NAME", settings.parse_class),
+)
