@@ -97,6 +97,7 @@ BAD = {
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
     "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
     "sources": "pods", "ingress-class": "A", "ingress-controller": "a b",
+    "ingress-insecure-policy": ["redirect", "None", "Allow,Redirect"],
     "ignore-annotations": "auth-url",
     "root-namespaces": "a,B", "ingressroute-class": "A",
     "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
