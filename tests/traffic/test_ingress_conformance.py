@@ -1,4 +1,4 @@
-"""What Kubernetes' conformance suite for Ingress controllers asks for, by requests to virtual servers of the
+"""Checks of Kubernetes' conformance suite for Ingress controllers, by requests to virtual servers of the
 router's own.
 
 Source: kubernetes-sigs/ingress-controller-conformance, features/host_rules.feature, path_rules.feature,
