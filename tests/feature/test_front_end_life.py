@@ -3,10 +3,13 @@
 import contextlib
 import itertools
 import threading
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from f5router.cli import uninstall
+from mocks.bigip import FakeBigIP
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
 from tests.feature.test_adopt import state
@@ -22,7 +25,9 @@ from tests.feature.test_front_end import (
     listening,
     serve,
 )
+from tests.feature.test_pair import PairLab
 from tests.feature.test_preflight import plan
+from tests.waiting import DEADLINE_S, until
 
 __all__ = ["empty"]
 
@@ -47,6 +52,26 @@ def test_versions(make_lab, version, quirks):
     assert lab.writes() == []
     assert lab.converge(**FLAGS, **flags) == []
     assert listening(lab) == {HTTP, HTTPS}
+
+
+@pytest.mark.parametrize("folder", ["/tenants", "/tenants/zone1"])
+@pytest.mark.parametrize("domain", [0, 6])
+@pytest.mark.parametrize("quirks", [(), ("filter-excludes-subfolders",)])
+def test_folders_and_route_domains(make_lab, folder, domain, quirks):
+    lab = make_lab(partition=folder, partitions=("Common", "tenants"), quirks=frozenset(quirks))
+    if domain:
+        lab.bigip.put_object("net/route-domain", {"name": "6", "id": 6})
+        lab.change("PATCH", "auth/partition/tenants", {"defaultRouteDomain": 6})
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
+    assert serve(lab, f5_vserver_address=TWO) == []
+    assert listening(lab) == ON_TWO
+    assert lab.converge(f5_vserver_address=B) == []
+    assert listening(lab) == {HTTP, HTTPS}
+    lab.clear()
+    assert lab.converge(f5_vserver_address=B) == []
+    assert lab.writes() == []
+    assert remove(lab, f5_vserver_address=B) == 0
+    assert lab.paths("ltm/virtual") == set()
 
 
 # --- removal -----------------------------------------------------------------------------
@@ -289,3 +314,23 @@ def test_another_name_takes_nothing(empty):
     assert any(f"with Virtual Server /Common/{HTTPS}" in reason for reason in reasons)
     assert listening(empty) == {HTTP, HTTPS}
     assert is_complete(empty, HTTPS)
+
+
+# --- pairs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(1, 36, 2))
+def test_a_failover_during_the_creation(empty, tmp_path, number):
+    """The other unit has no half of a virtual server that answers, and gets what it lacks."""
+    empty.timing = replace(empty.timing, failover_s=0.1, failover_fresh_s=0.0, look_s=DEADLINE_S)
+    with FakeBigIP() as second:
+        joined = PairLab(empty, second, tmp_path / "both.crt")
+        empty.apply(manifests.route("a"), manifests.route("b", host="b.example.com", kind="edge"))
+        router = empty.router(f5_max_in_flight="1", retry_s=0.0, **FLAGS, **joined.flags)
+        joined.on_write(number, joined.pair.fail_over)
+        until(lambda: empty.converge(router) == [])
+        for big in joined.pair.units:
+            unit = SimpleNamespace(bigip=big)
+            assert all(is_complete(unit, name) for name in listening(unit))
+        assert listening(SimpleNamespace(bigip=joined.pair.active)) == {HTTP, HTTPS}
+        assert [*empty.bigip.errors, *second.errors] == []
