@@ -50,7 +50,7 @@ def parent(config: ClientTLSSettings) -> str:
 def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> tuple[str, list[Object]]:
     """Return the parent for Hosts with a lowest version of TLS, and its object if it is not the router's own.
 
-    The stricter of both counts. A version that the parent above has off stays off, but for 1.3 where nothing
+    The stricter of both counts. A version that the parent above has off stays off, except 1.3 where nothing
     else is left: from TMOS 14.0 on the BIG-IP has it off by default (K10251520).
 
     Args: minimum: one that `minimum_fault` has no fault to find with; "" for that of the router.

@@ -335,7 +335,7 @@ def _title(page: str) -> str:
 
 
 def _excerpt(text: str, own: str = "") -> str:
-    """Shorten a reply: one line, key material redacted but for a part of ours, HTML reduced to its title."""
+    """Shorten a reply: one line, key material redacted except a part of ours, HTML reduced to its title."""
     text = _title(text) if _is_page(text) else text
     redacted = own.join(map(redact_keys, text.split(own))) if own else redact_keys(text)
     return " ".join(redacted.split())[:EXCERPT + len(own)]

@@ -100,7 +100,7 @@ def _quoted(name: str) -> str:
 
 
 def _links(title: str, name: str, choices: Mapping[str, str], given: Mapping[str, str]) -> str:
-    """Return links to the list with other values of a parameter; all others stay, but for the page."""
+    """Return links to the list with other values of a parameter; all others stay, except the page."""
     links = [_link({**given, "page": "", name: value}, text, is_current=given.get(name, "") == value)
              for text, value in choices.items()]
     return f'<p class="pager"><span>{title}: {" · ".join(links)}</span></p>'

@@ -44,7 +44,7 @@ class Translator:
     def __init__(self, settings: SourceSettings):
         self._services: dict[Key, Service] = {}
         self.sources: Mapping[str, ObjectSource] = _sources(settings, self._services)
-        """By kind of object, but for Routes."""
+        """By kind of object, without Routes."""
 
     def apply(self, delta: Delta) -> Delta:
         """Return the Delta with the virtual Routes that changed by it."""

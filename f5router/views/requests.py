@@ -300,7 +300,7 @@ class NeededObject(NamedTuple):
     refusal: str = ""
     """Why the device refused its last write; "" if it did not."""
     left_out: bool = False
-    """True for a pool that is written but for the members that the device refused."""
+    """True for a pool that is written without the members that the device refused."""
 
     @property
     def state(self) -> State:

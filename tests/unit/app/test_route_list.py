@@ -38,6 +38,9 @@ class Lister:
     def get(self, revision=1):
         return self.list.get(revision)
 
+    def states(self, revision=1) -> set[RouteState]:
+        return {each.state for each in self.get(revision)}
+
 
 def test_it_is_made_again_after_a_change_or_some_time():
     lister = Lister()
@@ -81,9 +84,9 @@ def test_a_summary_is_kept_while_nothing_of_it_changes():
 
 def test_a_virtual_server_that_somebody_disables():
     lister = Lister()
-    assert {each.state for each in lister.get()} == {RouteState.SERVED}
+    assert lister.states() == {RouteState.SERVED}
     lister.records = [replace(each, http=replace(each.http, enabled=False)) for each in lister.records]
-    assert {each.state for each in lister.get(revision=2)} == {RouteState.UNANSWERED}
+    assert lister.states(revision=2) == {RouteState.UNANSWERED}
 
 
 def test_statistics_of_pools_count_while_they_are_those_of_its_members():
@@ -92,11 +95,11 @@ def test_statistics_of_pools_count_while_they_are_those_of_its_members():
     def state(**values) -> set[RouteState]:
         lister.at += FRESH_S
         lister.pools = {POOL: PoolStatistics(Traffic(0, 0, 0, 0, 0, 0, 0), **values)}
-        return {each.state for each in lister.get()}
+        return lister.states()
 
     assert state(members=2, active=0) == {RouteState.UNANSWERED}
     assert state(members=2, active=1) == {RouteState.SERVED}
     assert state(members=2, active=0, is_checked=False) == {RouteState.SERVED}
     assert state(members=1, active=0) == {RouteState.SERVED}, "read before a pod came"
     lister.pools = {}
-    assert {each.state for each in lister.get(revision=9)} == {RouteState.SERVED}
+    assert lister.states(revision=9) == {RouteState.SERVED}
