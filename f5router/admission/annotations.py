@@ -61,11 +61,15 @@ def unsupported(given: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def warnings(keys: Collection[str]) -> tuple[str, ...]:
-    """Return warnings for the team: a sentence for each key that has no effect, one for all others'."""
+    """Return warnings for the team: a sentence for each key that has no effect, one for all others'.
+
+    A key that is nearly another one is called unknown: it is most probably misspelt.
+    """
     own = [key for key in keys if key.startswith(PREFIXES)]
     others = [key for key in keys if not key.startswith(PREFIXES)]
-    texts = [f"metadata.annotations: {key} is not supported by this router; it has no effect{hint(key)}"
-             for key in own]
+    hints = {key: hint(key) for key in own}
+    texts = [f"metadata.annotations: {key} is {'unknown to' if near else 'not supported by'} this router; it "
+             f"has no effect{near}" for key, near in hints.items()]
     return (*texts, f"metadata.annotations: {listed(others)} has no effect on a Route: another controller "
                     "reads it on Ingresses") if others else tuple(texts)
 

@@ -18,6 +18,7 @@
 | html-200 | 200 with an HTML page | |
 | html-404 | Apache's page for a path that it does not know | |
 | redirect | 302 to the login page of the Configuration utility | |
+| api-server | the Status of a Kubernetes API server, which answers in its place | status |
 | deep-json | performed; 200 with lists in lists, deeper than a parser's stack | |
 | truncated-json | performed, the body cut in the middle | |
 | 404-done | performed, 404 all the same | |
@@ -29,6 +30,7 @@ The sections are those of bigip-behaviour.md.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -56,13 +58,15 @@ KINDS = (
     "html-200",
     "html-404",
     "redirect",
+    "api-server",
     "deep-json",
     "truncated-json",
     "404-done",
     "timeout-html",
     "refuse",
 )
-_OPTIONS = {"delay": {"seconds"}, "late": {"requests"}, "refuse": {"status", "message", "code"}}
+_OPTIONS = {"delay": {"seconds"}, "late": {"requests"}, "refuse": {"status", "message", "code"},
+            "api-server": {"status"}}
 
 
 SILENT = ("drop-reply", "drop-request", "late")
@@ -180,6 +184,7 @@ def instead(fault: Fault, request: Request) -> Reply | Refusal | None:
         "html-200": lambda: replies.html(200, "<html><body>BIG-IP&reg;- Redirect</body></html>"),
         "html-404": lambda: replies.html(404, replies.NOT_FOUND % path),
         "redirect": lambda: replies.html(302, "", headers={"Location": "/tmui/login.jsp"}),
+        "api-server": lambda: _status(request, int(fault.options.get("status", 403))),
         "refuse": lambda: _refusal(fault.options),
         "command-fails": lambda: _failed_command(request),
     }
@@ -192,6 +197,18 @@ def _failed_command(request: Request) -> Reply:
     name, body = request.path.rsplit("/", 1)[-1], request.body()
     words = f"/bin/{name.removeprefix('unix-')}: {body.get('utilCmdArgs', '')}: Operation not permitted\n"
     return replies.success({"kind": f"tm:util:{name}:runstate", **body, "commandResult": words})
+
+
+def _status(request: Request, status: int) -> Reply:
+    """The reply of a Kubernetes API server to somebody it does not know, with 403 or 401.
+
+    Source: kubernetes/apiserver, pkg/endpoints/handlers/responsewriters: ErrorNegotiated, Forbidden.
+    """
+    anonymous = f'forbidden: User "system:anonymous" cannot {request.method.lower()} path "{request.path}"'
+    reason, message = ("Forbidden", anonymous) if status == 403 else ("Unauthorized", "Unauthorized")
+    body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
+            "reason": reason, "details": {}, "code": status}
+    return Reply(status, json.dumps(body).encode(), {"Content-Type": "application/json"})
 
 
 def _refusal(options: dict[str, Any]) -> Refusal:

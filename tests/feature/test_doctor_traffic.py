@@ -148,6 +148,7 @@ def test_routes_that_are_rejected_are_counted(site):
     assert (warned["state"], result.exit_code) == ("warning", 0)
 
 
+API_SERVER = "a Kubernetes API server answers at this address, not a BIG-IP; see --f5-host"
 STRANGER = 'forbidden: User "system:anonymous" cannot post path "/mgmt/shared/authn/login"'
 
 
@@ -157,8 +158,8 @@ STRANGER = 'forbidden: User "system:anonymous" cannot post path "/mgmt/shared/au
                      "needed"),
     ("html-200", {}, "another server answers there, not a BIG-IP: to /mgmt/shared/authn/login with 200, and "
                      "the reply to the login holds no token"),
-    ("refuse", {"status": 403, "message": STRANGER},
-     f"a Kubernetes API server answers there, not a BIG-IP: {STRANGER}"),
+    ("api-server", {}, f"{API_SERVER}: {STRANGER}"),
+    ("api-server", {"status": 401}, f"{API_SERVER}: Unauthorized"),
 ])
 def test_a_server_that_is_no_bigip(site, fault, options, text):
     site.bigip.inject(fault, times=None, **options)

@@ -211,6 +211,22 @@ def test_a_wrong_password(site, arguments):
     assert "wrong-word" not in result.output
 
 
+@rows(("status", "words"), [(403, "cannot post path"), (401, "Unauthorized")])
+@pytest.mark.parametrize("command", [("get", "routes"), ("plan",)])
+def test_an_api_server_in_place_of_the_device(site, command, status, words):
+    """As where --f5-host is the cluster's address; nothing is wrong with the password."""
+    site.bigip.inject("api-server", times=None, status=status)
+    try:
+        result = invoke(site, *command)
+    finally:
+        site.bigip.clear_faults()
+    shown = " ".join(result.output.split())
+    assert result.exit_code == 1
+    assert "a Kubernetes API server answers at this address, not a BIG-IP; see --f5-host: " in shown
+    assert words in shown
+    assert "password" not in shown
+
+
 @rows("arguments", [("route", "a"), ("route", "a/b/c"), ("service", "/a"), ("request", "ftp://a.com"),
                     ("request", "http://")])
 def test_wrong_usage(site, arguments):

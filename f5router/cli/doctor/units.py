@@ -86,11 +86,6 @@ def _unusable(where: str, unit: Unit, config: Config, exc: BigIPError) -> Iterat
     yield skipped(where, _AFTER_LOGIN, "they need a login that works")
 
 
-_ANONYMOUS = 'User "system:anonymous"'
-"""User of a request without credentials, in replies of a Kubernetes API server. Source: Kubernetes,
-Authenticating, Anonymous requests."""
-
-
 def _other_server(exc: BigIPError) -> str:
     """Return what answers in place of iControl REST; "" if a BIG-IP may have answered.
 
@@ -99,8 +94,6 @@ def _other_server(exc: BigIPError) -> str:
     """
     if isinstance(exc, Unsupported):
         return exc.text
-    if isinstance(exc, AuthFailed) and _ANONYMOUS in exc.text:
-        return f"a Kubernetes API server answers there, not a BIG-IP: {exc.text}"
     if isinstance(exc, NotReady) and 200 <= exc.status < 300:
         return f"another server answers there, not a BIG-IP: to {exc.path} with {exc.status}, and {exc.text}"
     return ""

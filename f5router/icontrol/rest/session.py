@@ -30,6 +30,7 @@ from f5router.model.errors import (
     Refused,
     Stopped,
     TokenLimit,
+    Unsupported,
     error_for,
 )
 from f5router.model.json_types import JSON
@@ -139,12 +140,16 @@ class Session:
         token = self._token
         secrets = (*self._secrets, token.value) if token else self._secrets
         words = reply.text() if text is None else text
-        return error_for(method, hide_token(path), reply.status, words, secrets, is_known=self.is_known)
+        error = error_for(method, hide_token(path), reply.status, words, secrets, is_known=self.is_known)
+        if self.is_known or not _is_api_server(reply):
+            return error
+        return Unsupported(method, error.path, "a Kubernetes API server answers at this address, not a "
+                                               f"BIG-IP; see --f5-host: {error.text}", status=reply.status)
 
     def _login_refused(self, method: str, path: str, reply: Reply) -> BigIPError:
         """Return the exception for refused credentials, which names the user and the settings."""
         error = self.error(method, path, reply)
-        if _SPORADIC in error.text:
+        if _SPORADIC in error.text or isinstance(error, Unsupported):
             return error
         text = (f"user {self._newest.username!r} or its password is refused, see "
                 f"{self._settings.login_from}: {error.text}")
@@ -327,6 +332,12 @@ class Session:
                                  timeout_s=LOGOUT_TIMEOUT_S, label="logout")
         except BigIPError as exc:  # it ends by itself
             log.debug("BIG-IP token not deleted", extra={"error": str(exc)})
+
+
+def _is_api_server(reply: Reply) -> bool:
+    """True for an error of a Kubernetes API server. Source: Kubernetes API conventions, Status kind."""
+    content = reply.json() or {}
+    return content.get("kind") == "Status" and content.get("apiVersion") == "v1"
 
 
 def _no_such_worker(content: JSON) -> bool:

@@ -91,6 +91,16 @@ def test_any_values_give_options_or_a_sentence_each(values, termination):
     assert all(problem.isprintable() for problem in problems)
 
 
+@rows(("name", "text"), [
+    ("timeouts",
+     "is unknown to this router; it has no effect; did you mean haproxy.router.openshift.io/timeout?"),
+    ("unheard-of", "is not supported by this router; it has no effect"),
+])
+def test_an_annotation_without_effect(name, text):
+    key = f"haproxy.router.openshift.io/{name}"
+    assert annotations.warnings([key]) == (f"metadata.annotations: {key} {text}",)
+
+
 def test_an_annotation_that_is_read_is_not_reported_as_unsupported():
     assert annotations.unsupported(dict.fromkeys(KEYS, "x")) == ()
 
