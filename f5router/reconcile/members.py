@@ -49,6 +49,17 @@ class Members:
         pools = set(pools)
         self._engine.set_dropped_pools({ref for ref in pools if ref not in self._engine.objects})
 
+    def correct(self, refs: Iterable[Ref]) -> None:
+        """Let pools follow their pods that wait for something else than that.
+
+        A wanted one whose own write was refused loses the pods that left, and gets no new ones.
+        """
+        for ref in refs:
+            pool = self._device.observed.get(ref)
+            if isinstance(pool, Pool) and not self._retention.is_unconfirmed(ref) and (
+                    self._followed(pool) != pool):
+                self._table.correct_members(ref)
+
     # --- writing -----------------------------------------------------------------------------
 
     def take_due(self, room: int) -> list[AnyChange]:
@@ -65,7 +76,9 @@ class Members:
             if old is not None and counts[namespace] >= NAMESPACE_MOST:
                 continue
             new = self._desired(ref, old) if isinstance(old, Pool) else None
-            if self._is_held(ref) or new is None or (new == old and not table.is_in_doubt([ref])):
+            held = self._retention.is_unconfirmed(ref) or (
+                table.is_held(ref) and not table.rows[ref].corrects)
+            if held or new is None or (new == old and not table.is_in_doubt([ref])):
                 self._settle(ref)
                 continue
             if not new.members and ref in table.queue:
@@ -182,16 +195,25 @@ class Members:
 
     def _desired(self, ref: Ref, old: Pool) -> Pool:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
-        if isinstance(desired := self._engine.objects.get(ref), Pool):
+        desired = self._engine.objects.get(ref)
+        if isinstance(desired, Pool) and not self._table.rows[ref].corrects:
             return self._writable(desired, old)
-        return replace(old, members=self._engine.members(old))
+        return self._followed(old)
+
+    def _followed(self, old: Pool) -> Pool:
+        """Return a pool of the device with the members that it should have; a wanted one gets no new ones."""
+        members = self._engine.members(old)
+        if old.ref in self._engine.objects:
+            names_left = {member.name for member in members}
+            members = frozenset(member for member in old.members if member.name in names_left)
+        return replace(old, members=members)
 
     def _writable(self, pool: Pool, old: Pool | None) -> Pool:
         """Return a pool as it can be written now; one whose monitor is missing is written again with it."""
         return diff.without_missing_monitors(pool, old, self._device.observed)
 
     def _is_held(self, ref: Ref) -> bool:
-        """True for a pool that may not be written now."""
+        """True for a pool that may only be corrected now, or not be written at all."""
         return self._table.is_held(ref) or self._retention.is_unconfirmed(ref)
 
 

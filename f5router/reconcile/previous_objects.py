@@ -9,7 +9,6 @@ another namespace's, or a team takes the Route away.
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeGuard
 
 from f5router.desired.engine import Engine
@@ -20,15 +19,13 @@ from f5router.model.ltm import (
     BigIPState,
     ClientSSL,
     Object,
-    Pool,
-    PoolMember,
     Record,
     Rule,
 )
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
 from f5router.model.ownership import is_passthrough
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.plan.change import CREATE, DELETE, AnyChange, Change, Plan
 from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.row import HoldReason
 from f5router.reconcile.successors import Successors
@@ -150,30 +147,10 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
         staying: objects that were refused, or whose delete waits.
     """
     old, owners = [observed[ref] for ref in staying if ref in observed], HostOwners(engine)
-    pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
-    pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
-    changes: list[AnyChange] = []
-    for path in sorted(pools):
-        ref = Ref(Pool.KIND, path)
-        pool = observed.get(ref)
-        # A wanted pool is written by the Plan; if that is refused, it may at least lose members that left.
-        if not isinstance(pool, Pool) or (ref in engine.objects and ref not in staying):
-            continue
-        members = _present_members(engine, pool)
-        if members != pool.members:
-            changes.append(Change(UPDATE, pool, replace(pool, members=members)))
-    changes += [Change(DELETE, obj, None) for obj in old if owners.serves_foreign_namespace(obj)]
+    changes: list[AnyChange] = [
+        Change(DELETE, obj, None) for obj in old if owners.serves_foreign_namespace(obj)]
     changes += [Change(CREATE, None, record) for record in _missing_exclusions(engine, observed, old, owners)]
     return tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref)))
-
-
-def _present_members(engine: Engine, pool: Pool) -> frozenset[PoolMember]:
-    """Return the members that a pool should have; a wanted pool gets no new ones."""
-    members = engine.members(pool)
-    if pool.ref not in engine.objects:
-        return members
-    wanted = {member.name for member in members}
-    return frozenset(member for member in pool.members if member.name in wanted)
 
 
 def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Object],

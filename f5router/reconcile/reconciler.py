@@ -176,6 +176,7 @@ class Reconciler:
         changed = {change.ref for change in diff(
             self.engine.objects, self.device.observed, self.retention.owns, refs, self.device.ordinals)}
         self.table.touch_differing(changed)
+        self.members.correct(changed)
 
     def end_reading(self) -> None:
         """Let the next report count as one of everything: all that was read is compared."""

@@ -10,6 +10,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model import ownership
 from f5router.model.cluster import Key, Route
+from f5router.model.errors import UNCERTAIN_ERRORS
 from f5router.model.ltm import Object, Pool, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
@@ -22,7 +23,7 @@ from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.host_owners import HostOwners
 from f5router.reconcile.placeholders import is_placeholder, with_placeholders
 from f5router.reconcile.rollout import RetentionTest
-from f5router.reconcile.row import UNREAD, HoldReason
+from f5router.reconcile.row import UNREAD, HoldReason, RowState
 from f5router.reconcile.table import Table
 from f5router.reconcile.undetermined import Undetermined
 from f5router.reconcile.unread_sources import UnreadSources
@@ -153,11 +154,19 @@ class Retention:
         draining = {key for key in self.draining.routes() if self._engine.rejection(key) is None}
         return previous_objects.should_retain(self._engine, self._device.observed, {*failed}, draining)
 
+    def staying(self) -> set[Ref]:
+        """Return the objects that were refused, or are held."""
+        return {*self._table.failures, *self._table.held_for(*HoldReason)}
+
     def corrections(self) -> Plan:
-        """Return the Changes of objects that stay which cannot wait."""
-        table = self._table
-        staying = {*table.failures, *table.held_for(*HoldReason)}
-        return previous_objects.corrections(self._engine, self._device.observed, staying)
+        """Return the Changes of objects that stay which cannot wait; pools follow their pods anyway.
+
+        An object waits for its turn if the last error of its write makes a reading follow at once.
+        """
+        rows = self._table.rows
+        changes = previous_objects.corrections(self._engine, self._device.observed, self.staying())
+        return tuple(change for change in changes if (row := rows.get(change.ref)) is None or not (
+            row.state in (RowState.DUE, RowState.SENT) or isinstance(row.error, UNCERTAIN_ERRORS)))
 
     # --- deletes and members that a second list must confirm ---------------------------------
 

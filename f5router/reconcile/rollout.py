@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sized
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from f5router.icontrol.device import Device
@@ -97,14 +98,12 @@ class Rollout:
     """Sends the Changes of a Plan stage after stage. The loop's thread uses it."""
 
     def __init__(self, plan: Plan, device: Device, table: Table, obstacles: Obstacles, *, now: float,
-                 patience_s: float = 1.0, corrects: bool = False):
+                 patience_s: float = 1.0):
         """Args:
         table: its rows say what was refused before, and get what is not sent.
         patience_s: how long a stage waits for pools whose members are written beside the Plan.
-        corrects: it only corrects objects that stay because of a refusal.
         """
-        self.corrects, self._device, self._table, self._obstacles, self._patience_s = (
-            corrects, device, table, obstacles, patience_s)
+        self._device, self._table, self._obstacles, self._patience_s = device, table, obstacles, patience_s
         self._refs = frozenset(change.ref for change in plan)
         self._ahead = set(self._refs)
         """Objects whose stage has not begun; what became of them before counts no more."""
@@ -113,12 +112,14 @@ class Rollout:
         """True once the device has confirmed a write, or a delete, of it."""
         self.paused_until = -math.inf
         """Nothing is sent before: requests that were just routed have time to connect."""
-        self._stages = deque((deleting, stage, list(group)) for (deleting, stage), group in groupby(
-            plan, key=lambda change: (change.is_late_delete, change.stage)))
+        self._stages = _stages(plan)
+        self.corrects = False
+        """True in the last stages, which only correct what stays because of a refusal."""
         self._jobs: deque[list[AnyChange]] = deque()
         self.in_groups = False
         """True if the Jobs of the stage go one after another."""
-        self._in_flight = 0
+        self._in_flight: set[Ref] = set()
+        """Objects whose requests it waits for."""
         self._stage_until = math.inf
         """End of the wait for pools whose members are being written."""
         self._drain = Drain()
@@ -141,6 +142,14 @@ class Rollout:
         self._jobs.clear()
         self._stages.clear()
 
+    def correct(self, changes: Plan, now: float) -> bool:
+        """Go on with Changes that correct what stays; False if there are none. Writes that hang may go on."""
+        self.corrects, self.began = True, now
+        self._in_flight.clear()
+        self._stages = _stages(changes)
+        self._device.unit.sender.uncertain = self._uncertain = UncertainWrites(self._table.is_recent)
+        return bool(changes)
+
     def next(self, now: float) -> list[AnyChange] | None:
         """Return Changes to send at once, or None if something must end first."""
         while now >= self.paused_until:
@@ -148,18 +157,23 @@ class Rollout:
                 if self.in_groups and self._in_flight:
                     return None
                 if changes := self._current(self._jobs.popleft()):
-                    self._in_flight += 1
+                    self._in_flight.update(change.ref for change in changes)
                     return changes
             elif self._in_flight or not self._stages or not self._open(now):
                 return None
         return None
 
-    def ended(self, done: Iterable[AnyChange] = ()) -> None:
-        """Record that one of its requests has ended. Args: done: the Changes that the device confirmed."""
-        self._in_flight -= 1
+    def ended(self, changes: Iterable[AnyChange], done: Iterable[AnyChange]) -> bool:
+        """Record the end of a request with some Changes; False if nobody waited for it any more.
+
+        Args: done: the Changes that the device confirmed.
+        """
+        waited, refs = len(self._in_flight), {change.ref for change in changes}
+        self._in_flight -= refs
         for change in done:
             self.has_written = True
             self.has_deleted = self.has_deleted or change.verb == DELETE
+        return len(self._in_flight) < waited
 
     def wakes_at(self, now: float) -> float:
         """Return when `next` may return something although nothing has ended; infinite if it cannot."""
@@ -182,8 +196,9 @@ class Rollout:
                 return False
         self._stages.popleft()
         self._stage_until = math.inf
-        ready = changes
-        if not self.corrects:
+        if self.corrects:
+            ready = [each for each in changes if self._obstacles.group_under_way(each) is None]
+        else:
             deletes = self._without_groups_under_way([each for each in changes if each.verb == DELETE])
             ready = self._without_retained(deletes) + self._unblocked(writes, waiting)
         self._ahead.difference_update(change.ref for change in changes)
@@ -300,6 +315,11 @@ class Rollout:
         return possible
 
 
+def _stages(plan: Plan) -> deque[tuple[bool, Stage, list[AnyChange]]]:
+    return deque((deleting, stage, list(group)) for (deleting, stage), group in groupby(
+        plan, key=lambda change: (change.is_late_delete, change.stage)))
+
+
 def carry_out(plan: Plan, device: Device, on_change: Callable[[AnyChange], None]) -> dict[Ref, BigIPError]:
     """Carry out a Plan in its order, and wait for it, as commands do.
 
@@ -312,9 +332,9 @@ def carry_out(plan: Plan, device: Device, on_change: Callable[[AnyChange], None]
     rollout = Rollout(plan, device, table, Obstacles(), now=time.monotonic())
     troubles: list[Exception] = []
 
-    def replied(job: Job) -> None:
+    def replied(changes: list[AnyChange], job: Job) -> None:
         settled = device.settle(job, on_change)
-        rollout.ended(settled.done)
+        rollout.ended(changes, settled.done)
         for change in settled.done:
             table.confirm(change.ref)
         for ref, error in settled.errors.items():
@@ -328,7 +348,7 @@ def carry_out(plan: Plan, device: Device, on_change: Callable[[AnyChange], None]
         while device.dispatcher.room() > 0 and (changes := rollout.next(now)):
             for change in changes:
                 table.send(change.ref)
-            device.send(changes, replied, Lane.ROLLOUT)
+            device.send(changes, partial(replied, changes), Lane.ROLLOUT)
         if not rollout.is_over:
             for message in inbox.take(min(POLL_S, max(0.0, rollout.wakes_at(now) - now))):
                 message()

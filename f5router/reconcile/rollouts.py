@@ -13,7 +13,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device, Settled
 from f5router.icontrol.dispatcher import PATIENCE_S, Job, Lane
 from f5router.icontrol.unit import Unit
-from f5router.model.errors import UNCERTAIN_ERRORS, Busy, NotFound, NotLeader, Unconfirmed
+from f5router.model.errors import Busy, NotFound, NotLeader, Unconfirmed
 from f5router.model.ltm import Policy
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, UPDATE, AnyChange, Plan
@@ -23,7 +23,7 @@ from f5router.reconcile.inbox import weakly
 from f5router.reconcile.members import Members
 from f5router.reconcile.retention import Determined, Retention
 from f5router.reconcile.rollout import Obstacles, Rollout
-from f5router.reconcile.row import FOR_SERVING, HoldReason, RowState
+from f5router.reconcile.row import FOR_SERVING, HoldReason
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from f5router.reconcile.whole_reading import DeviceReader
@@ -121,7 +121,8 @@ class Rollouts:
                 if (at := rollout.wakes_at(now)) != math.inf:
                     self._timers.at(at, "rollout")
                 return
-            self._end(rollout)
+            if not self._correct(rollout, now):
+                self._end(rollout)
 
     def suspend(self, error: Exception) -> None:
         """Send nothing more until the owner resumes: the device itself failed."""
@@ -282,7 +283,7 @@ class Rollouts:
     def _send(self, changes: list[AnyChange], lane: Lane, rollout: Rollout | None) -> None:
         unit, group = self._device.unit, self._device.unit.sender.group(changes[0])
         for change in changes:
-            self._table.send(change.ref)
+            self._table.send(change.ref, corrects=rollout is not None and rollout.corrects)
         if group:
             self._groups[group] = changes[0].ref
         number = next(self._number)
@@ -299,28 +300,30 @@ class Rollouts:
         if (first := self._groups.pop(unit.sender.group(changes[0]), None)) is not None:
             self._table.wake(first)
         settled = self._device.settle(job, self._confirmed)
-        self._record(changes, settled, corrects=rollout is not None and rollout.corrects)
+        self._record(changes, settled)
         if rollout is not None:
             self._advance(rollout, changes, settled)
-        elif settled.errors:
-            self.is_demanded = True  # what stays because of a refusal may have to be corrected
         self.on_settled()
         if settled.trouble is not None:
             self.suspend(settled.trouble)
         elif self.trouble is not None and self.current is not None and self.current.is_over:
             self._end(self.current)
 
-    def _record(self, changes: list[AnyChange], settled: Settled, *, corrects: bool) -> None:
+    def _record(self, changes: list[AnyChange], settled: Settled) -> None:
         """Let the rows say what became of Changes."""
         done = {change.ref for change in settled.done}
         for ref in (change.ref for change in changes):
             error = settled.errors.get(ref)
             if ref in done:
-                self._table.confirm(ref, corrects=corrects)
+                self._table.confirm(ref)
             elif error is None:
                 self._table.not_sent(ref)
             else:
-                self._table.refuse(ref, error, corrects=corrects)
+                row = self._table.rows.get(ref)
+                corrected = row is not None and row.corrects
+                self._table.refuse(ref, error)
+                if not corrected:
+                    self._members.correct([ref])
             if isinstance(error, Unconfirmed):
                 self._table.doubt(ref, self._reader.number)
             if isinstance(error, NotFound | Unconfirmed):  # somebody else may have changed it
@@ -328,8 +331,8 @@ class Rollouts:
 
     def _advance(self, rollout: Rollout, changes: list[AnyChange], settled: Settled) -> None:
         """Let a rollout go on after Changes of it."""
-        rollout.ended(settled.done)
-        if (rollout is not self.current or rollout.is_dropped) and any(
+        waited = rollout.ended(changes, settled.done)
+        if (rollout is not self.current or rollout.is_dropped or not waited) and any(
                 change.stage.is_routing for change in settled.done):
             self._routed_at = self._clock()
         if len(settled.done) + len(settled.errors) < len(changes):
@@ -340,34 +343,31 @@ class Rollouts:
         self._members.written(change)
         self.on_change(change)
 
-    def _end(self, rollout: Rollout) -> None:
-        """Record what a rollout leaves to be done."""
-        now = self._clock()
-        self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
+    def _correct(self, rollout: Rollout, now: float) -> bool:
+        """Let the last stages of a rollout correct what cannot wait; False if nothing is to be corrected.
+
+        That is tried after every rollout, but once: it must not go on without end.
+        """
+        if rollout.corrects or self.trouble is not None:
+            return False
+        self._settle(rollout, now)
+        # Dependents of these may be gone, or have changed, since the Plan was made: one more finds out.
+        self.is_demanded = self.is_demanded or bool(rollout.has_written and self._retention.unread())
+        self._device.unit.is_enough = False
+        self._members.correct(self._retention.staying())
+        return rollout.correct(self._retention.corrections(), now)
+
+    def _settle(self, rollout: Rollout, now: float) -> None:
+        """Take what a rollout has deleted."""
         self._guard.record_pass(now)
         if rollout.has_deleted:
             self._table.release(HoldReason.NEEDED)
+
+    def _end(self, rollout: Rollout) -> None:
+        """Record what a rollout leaves to be done."""
+        self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
+        self._settle(rollout, self._clock())
         if rollout.has_written and self._device.facts.original.reencrypt and not self._table.queue:
             self._reader.must_read("what was there only until the original's Rules were ours goes now")
         self.on_settled()
-        if rollout.corrects or self.trouble is not None:
-            self.on_end()
-            return
-        # Dependents of these may be gone, or have changed, since the Plan was made: one more finds out.
-        self.is_demanded = self.is_demanded or bool(rollout.has_written and self._retention.unread())
-        if plan := self._corrections():
-            self.current = Rollout(plan, self._device, self._table, Obstacles(), now=now, corrects=True)
-        else:
-            self.on_end()
-
-    def _corrections(self) -> Plan:
-        """Return the Changes of objects that stay because of a refusal, and cannot wait.
-
-        They are tried after every rollout, but must not go on without end: an object waits for its turn if
-        the last error of its write makes a reading follow at once.
-        """
-        waiting = {ref for ref, row in self._table.failures.items()
-                   if row.state is RowState.DUE or isinstance(row.error, UNCERTAIN_ERRORS)}
-        return tuple(change for change in self._retention.corrections()
-                     if change.ref not in waiting and not self._retention.is_unconfirmed(change.ref)
-                     and not self._table.is_sent(change.ref))
+        self.on_end()

@@ -72,6 +72,8 @@ class ObjectRow:
     """The object that it waits for, while BLOCKED."""
     sent_at: float = 0.0
     """Monotonic seconds when its request began, while SENT."""
+    corrects: bool = False
+    """DUE or SENT, only to write what cannot wait for the end of its refusal, or of its hold."""
     since: float | None = None
     """When the oldest event came that is not written yet; None if no event is the reason."""
 
@@ -160,7 +162,7 @@ class RowIndexes:
     def is_held(self, ref: Ref) -> bool:
         """True for an object whose back-off has not ended, or that waits for another one."""
         row = self.rows.get(ref)
-        return row is not None and row.state in (RowState.REFUSED, RowState.BLOCKED)
+        return row is not None and (row.corrects or row.state in (RowState.REFUSED, RowState.BLOCKED))
 
     def is_asleep(self, ref: Ref) -> bool:
         """True for an object that is HELD, and of which nothing else is to be done."""
@@ -170,7 +172,7 @@ class RowIndexes:
     def is_waiting(self, ref: Ref) -> bool:
         """True for an object that is to be written, or is being written."""
         row = self.rows.get(ref)
-        return row is not None and row.state in (RowState.DUE, RowState.SENT)
+        return row is not None and row.state in (RowState.DUE, RowState.SENT) and not row.corrects
 
     def is_present_pool(self, ref: Ref) -> bool:
         """True for a pool of the device."""
@@ -179,6 +181,17 @@ class RowIndexes:
     def is_in_doubt(self, refs: Iterable[Ref]) -> bool:
         """True if the last write of one of these may have been applied, and it was not read since."""
         return any(row.doubt is not None for ref in refs if (row := self.rows.get(ref)) is not None)
+
+    def doubt(self, ref: Ref, readings: int) -> None:
+        """Record that a write may have been applied. Args: readings: number of those that have begun."""
+        self.rows[ref].doubt = readings
+
+    def end_doubts(self, reading: int) -> bool:
+        """Take the end of a reading, by its number; True if a write is in doubt since it began."""
+        for row in self.failures.values():
+            if row.doubt is not None and row.doubt < reading:
+                row.doubt = None
+        return self.is_in_doubt(self.failures)
 
     def is_settled(self, refs: Iterable[Ref]) -> bool:
         """True if none of these objects is to be written or being written."""
@@ -214,10 +227,11 @@ class RowIndexes:
         return settled
 
     def _goes_on_waiting(self, ref: Ref, row: ObjectRow) -> bool:
-        """True for an object that is held, or in use, and not as it is wanted."""
+        """True for an object that is held, in use, or only corrected, and not as it is wanted."""
         desired, observed = self._states()
         return desired.get(ref) != observed.get(ref) and (
-            row.hold is not None or (row.is_in_use and ref not in desired))
+            row.hold is not None or (row.corrects and row.error is not None)
+            or (row.is_in_use and ref not in desired))
 
     def _set_hold(self, ref: Ref, row: ObjectRow, reason: HoldReason) -> None:
         if row.hold is not reason:

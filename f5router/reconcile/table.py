@@ -74,8 +74,18 @@ class Table(RowIndexes):
                 row.again = True
             else:
                 self._unblock(ref, row)
-                row.state = RowState.DUE
+                row.state, row.corrects = RowState.DUE, False
                 self.members[ref] = None
+
+    def correct_members(self, ref: Ref) -> None:
+        """Make members of a pool due that cannot wait as it does; if it is in doubt, it is read first."""
+        row = self.rows.get(ref)
+        if row is None or isinstance(row.error, UNCERTAIN_ERRORS) or not (
+                row.blocked or row.state in (RowState.REFUSED, RowState.HELD)):
+            return
+        self._unblock(ref, row)
+        row.state, row.corrects = RowState.DUE, True
+        self.members[ref] = None
 
     def touch_differing(self, refs: Iterable[Ref], *, since: float | None = None,
                         first: bool = False) -> None:
@@ -94,23 +104,23 @@ class Table(RowIndexes):
             else:
                 self._make_due(ref, row)
 
-    def send(self, ref: Ref) -> None:
-        """Record that a request for an object begins."""
+    def send(self, ref: Ref, *, corrects: bool = False) -> None:
+        """Record that a request for an object begins. Args: corrects: see ObjectRow."""
         row = self.rows.setdefault(ref, ObjectRow())
         self._leave(ref, row)
+        row.corrects = row.corrects or corrects
         row.state, row.sent_at, row.again = RowState.SENT, self._clock(), False
         self.sent[ref] = None
 
-    def refuse(self, ref: Ref, error: BigIPError, *, corrects: bool = False) -> None:
+    def refuse(self, ref: Ref, error: BigIPError) -> None:
         """Record that an object was refused, or its write not confirmed: it is tried again after a back-off.
 
-        At once if an event has touched it meanwhile.
-
-        Args: corrects: see `confirm`; if that was refused, the object waits as before.
+        At once if an event has touched it meanwhile. If a correction was refused, the object waits as before.
         """
-        if corrects and not isinstance(error, UNCERTAIN_ERRORS):
+        row = self.rows.get(ref)
+        if row is not None and row.corrects and not isinstance(error, UNCERTAIN_ERRORS):
             self.refused[ref.kind] += 1
-            self._settle(ref, corrects=True)
+            self._end_write(ref)
             return
         row = self._fail(ref, error)
         row.state, row.until = RowState.REFUSED, self._clock() + BACKOFF.delay_s(row.attempts)
@@ -189,17 +199,6 @@ class Table(RowIndexes):
         if not self.is_present_pool(ref):
             self.touch([ref])
 
-    def doubt(self, ref: Ref, readings: int) -> None:
-        """Record that a write may have been applied. Args: readings: number of those that have begun."""
-        self.rows[ref].doubt = readings
-
-    def end_doubts(self, reading: int) -> bool:
-        """Take the end of a reading, by its number; True if a write is in doubt since it began."""
-        for row in self.failures.values():
-            if row.doubt is not None and row.doubt < reading:
-                row.doubt = None
-        return self.is_in_doubt(self.failures)
-
     def block(self, ref: Ref, error: BigIPError, on: Ref) -> None:
         """Record that an object waits for another one that was refused, or gets no reply."""
         row = self._fail(ref, error)
@@ -222,7 +221,9 @@ class Table(RowIndexes):
     def not_sent(self, ref: Ref) -> None:
         """Make an object due again whose request was not sent."""
         row = self.rows.get(ref)
-        if row is not None and row.state is RowState.SENT:
+        if row is not None and row.corrects:
+            self._end_write(ref)
+        elif row is not None and row.state is RowState.SENT:
             self._leave(ref, row)
             row.state = RowState.DUE
             self.queue_up([ref])
@@ -238,22 +239,20 @@ class Table(RowIndexes):
         self._recover(ref, row)
         self.wake(ref)
 
-    def confirm(self, ref: Ref, *, corrects: bool = False) -> None:
+    def confirm(self, ref: Ref) -> None:
         """Record that an object was written: it is at rest if it is as it is wanted by now.
 
-        An object that is held, or in use, goes on waiting: only the members of the pool were written.
-
-        Args: corrects: it was only corrected while its refusal goes on.
+        An object that was only corrected, is held, or in use, goes on waiting.
         """
         self.writes += 1
-        self._settle(ref, corrects=corrects)
+        self._end_write(ref)
 
-    def _settle(self, ref: Ref, *, corrects: bool) -> None:
+    def _end_write(self, ref: Ref) -> None:
         self._settled.add(ref)
         row = self.rows.get(ref)
-        if row is not None and not corrects and not row.is_in_use:
+        if row is not None and not row.corrects and not row.is_in_use:
             self._recover(ref, row)
-        if row is not None and ((corrects and row.error is not None) or self._goes_on_waiting(ref, row)):
+        if row is not None and self._goes_on_waiting(ref, row):
             again, row.again = row.again, False
             self._wait_on(ref, row)
             if again:
@@ -341,7 +340,8 @@ class Table(RowIndexes):
     def _wait_on(self, ref: Ref, row: ObjectRow) -> None:
         """Let an object wait as before, for the end of its hold or of its back-off."""
         self._leave(ref, row)
-        row.state, now = RowState.HELD if row.error is None else RowState.REFUSED, self._clock()
+        row.corrects, now = False, self._clock()
+        row.state = RowState.HELD if row.error is None else RowState.REFUSED
         if row.state is RowState.HELD and row.hold not in FOR_SERVING:
             row.until = math.inf
         elif row.until <= now:
@@ -360,7 +360,7 @@ class Table(RowIndexes):
         self._leave(ref, row)
         if str(row.error) != str(error) or row.error is None:
             self._changed.add(ref)
-        row.error, row.attempts, row.since = error, row.attempts + 1, None
+        row.error, row.attempts, row.since, row.corrects = error, row.attempts + 1, None, False
         self.first.pop(ref, None)
         self.failures[ref] = row
         self._settled.add(ref)
@@ -376,7 +376,7 @@ class Table(RowIndexes):
     def _make_due(self, ref: Ref, row: ObjectRow) -> None:
         desired, observed = self._states()
         self._unblock(ref, row)
-        row.state = RowState.DUE
+        row.state, row.corrects = RowState.DUE, False
         if ref.kind == Pool.KIND and ref in observed:
             self.members[ref] = None
             if ref in desired:

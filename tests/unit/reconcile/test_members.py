@@ -17,7 +17,7 @@ from f5router.model.objects import Ref
 from f5router.model.route_options import TCPMonitor
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.reconcile.members import NAMESPACE_MOST, Members
-from f5router.reconcile.row import RowState
+from f5router.reconcile.row import HoldReason, RowState
 from f5router.reconcile.table import Table
 from f5router.reconcile.timers import Timers
 from tests.builders import FACTS, Settings, endpoints, route, service
@@ -218,6 +218,62 @@ def test_a_pool_of_unknown_service_keeps_addresses_of_its_namespace():
     bench.table.touch_members({old.ref})
     (change,) = bench.take()
     assert addresses(change) == {"10.1.1.1"}
+
+
+@pytest.mark.parametrize(("prepare", "members"), [
+    pytest.param(lambda b, ref: b.table.refuse(ref, REFUSED), {"10.1.1.1"}, id="refused: the gone one goes"),
+    pytest.param(lambda b, ref: (b.drop(), b.table.refuse(ref, REFUSED)), {"10.1.1.1", "10.1.1.3"},
+                 id="nobody wants it: it follows its pods"),
+    pytest.param(lambda b, ref: (b.drop(), b.table.leave_members(ref), b.table.hold(ref, HoldReason.NEEDED)),
+                 {"10.1.1.1", "10.1.1.3"}, id="held"),
+    pytest.param(lambda b, ref: b.table.refuse(ref, UNCONFIRMED), None, id="in doubt: it is read first"),
+    pytest.param(lambda b, ref: (b.table.refuse(ref, REFUSED), b.emptied.add(ref)), None,
+                 id="to be confirmed"),
+    pytest.param(lambda b, ref: (b.table.refuse(ref, REFUSED), b.device.observed.pop(ref)), None,
+                 id="not there"),
+])
+def test_a_pool_that_waits_loses_the_pods_that_left(prepare, members):
+    """A wanted one gets no new members while its own write is refused. The row waits as before."""
+    bench = Bench("s0")
+    (ref,) = bench.refs
+    bench.device.observed[ref] = pool("s0", "10.1.1.1", "10.1.1.2")
+    bench.engine.apply_endpoints(delta((endpoints("10.1.1.1", "10.1.1.3", service="s0"), True)))
+    bench.engine.take_changes()
+    prepare(bench, ref)
+    before = replace(bench.table.rows[ref])
+    bench.members.correct([ref])
+    changes = bench.take()
+    assert [addresses(change) for change in changes] == ([] if members is None else [members])
+    for change in changes:
+        bench.written(change)
+        assert bench.table.rows[ref] == replace(before, sent_at=bench.now)
+    bench.members.correct([ref])
+    assert bench.take() == []
+    assert asleep(bench.table) == []
+
+
+def test_a_correction_that_is_refused_is_not_repeated_at_once():
+    bench = Bench("s0")
+    (ref,) = bench.refs
+    bench.device.observed[ref] = pool("s0", "10.1.1.1", "10.1.1.2")
+    bench.table.refuse(ref, REFUSED)
+    until = bench.table.rows[ref].until
+    bench.members.correct([ref])
+    assert len(bench.take()) == 1
+    bench.table.refuse(ref, REFUSED)
+    row = bench.table.rows[ref]
+    assert (bench.take(), row.state, row.until, row.attempts) == ([], RowState.REFUSED, until, 1)
+
+
+def test_endpoints_that_change_before_a_correction_is_sent_end_the_back_off():
+    bench = Bench("s0")
+    (ref,) = bench.refs
+    bench.device.observed[ref] = pool("s0", "10.1.1.1", "10.1.1.2")
+    bench.table.refuse(ref, REFUSED)
+    bench.members.correct([ref])
+    bench.endpoints("10.1.1.1", "10.1.1.3")
+    (change,) = bench.take()
+    assert addresses(change) == {"10.1.1.1", "10.1.1.3"}
 
 
 @pytest.mark.parametrize(("prepare", "begins", "waits"), [

@@ -22,7 +22,7 @@ from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.model.errors import BigIPError, InUse, NotFound, Refused, Standby, Unconfirmed
-from f5router.model.ltm import CertFile, CRLFile, KeyFile, Pool, Rule
+from f5router.model.ltm import CertFile, CRLFile, KeyFile, Pool, PoolMember, Rule
 from f5router.model.objects import Ref
 from f5router.model.route_options import HealthCheck, RouteOptions
 from f5router.plan.change import DELETE, AnyChange
@@ -559,6 +559,83 @@ def test_rules_of_a_policy_whose_write_hangs_and_is_refused(serve):
     assert table.rows[bad].state is RowState.REFUSED
     assert good in served.sender.there
     assert good not in table.rows
+
+
+def test_pods_that_left_a_refused_pool_go_while_a_rollout_is_under_way(serve):
+    """Their addresses may be another tenant's by then. A new one waits for the end of the refusal."""
+    served = serve(service("web"), endpoints("10.1.1.1", "10.1.1.2"), route("web"))
+    reconciler, pool = served.reconciler, served.reconciler.engine.pool_of(route("web").key)
+    hanging = Hanging(served, Rule.KIND)
+    served.clock.pace = 0.0  # it does not hang for long
+    reconciler.apply(delta((route("more", path="/more"), True)))
+
+    def step(condition) -> bool:
+        reconciler.dispatch()
+        for message in reconciler.inbox.take(0.01):
+            message()
+        return bool(condition())
+
+    until(lambda: step(lambda: hanging.held))
+    served.fail(pool="refused")
+    reconciler.take_endpoints(delta((endpoints("10.1.1.1", "10.1.1.3"), True)))
+    until(lambda: step(lambda: pool in reconciler.failures))
+    served.sender.well = True
+    until(lambda: step(lambda: not reconciler.table.members and not reconciler.table.is_sent(pool)))
+    assert {member.address for member in served.sender.there[pool].members} == {"10.1.1.1"}
+    assert reconciler.rollouts.current is not None
+    assert (reconciler.table.rows[pool].state, reconciler.table.rows[pool].attempts) == (RowState.REFUSED, 1)
+    hanging.end()
+    served.run()
+    served.later()
+    assert {member.address for member in served.sender.there[pool].members} == {"10.1.1.1", "10.1.1.3"}
+    assert reconciler.table.rows == {}
+
+
+@pytest.mark.parametrize("shown", ["by drift", "by a reading", "after a rollout"])
+def test_what_somebody_adds_to_a_refused_pool_goes_at_once(serve, shown):
+    """Whatever shows it; if that is refused too, it is tried again after the next rollout."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"))
+    reconciler, pool = served.reconciler, served.reconciler.engine.pool_of(route("web").key)
+    served.fail(pool="refused")
+    served.apply(endpoints("10.1.1.1", "10.1.1.2"))
+    row = replace(reconciler.table.rows[pool])
+    edited = replace(served.sender.there[pool], members=frozenset(
+        {*served.sender.there[pool].members, PoolMember("10.9.9.9", 8080)}))
+    served.sender.there[pool] = edited
+    if shown == "by a reading":
+        served.sender.well = True
+        reconciler.must_read("of the test")
+    else:
+        reconciler.device.record_object(pool, edited)
+        served.sender.well = shown == "by drift"
+        reconciler.take_drift({pool})
+    served.run()
+    if shown == "after a rollout":
+        assert served.sender.there[pool] == edited
+        served.sender.well = True
+        served.apply(service("api"), route("more", host="more.example.com", service="api"))
+    assert {member.address for member in served.sender.there[pool].members} == {"10.1.1.1"}
+    assert replace(reconciler.table.rows[pool], sent_at=0.0) == replace(row, sent_at=0.0)
+
+
+def test_a_refused_rule_of_a_host_that_is_another_namespace_s_goes(serve):
+    """It leads to pods of the namespace before. While that is refused, it waits as before for its update."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"))
+    (rule,) = served.refs(Rule.KIND) & served.reconciler.engine.uses(route("web").key)
+    served.fail(rule="refused")
+    served.apply(route("web", host="other.example.com"))
+    table, attempts = served.reconciler.table, served.sender.attempts
+    row, tried = replace(table.rows[rule]), attempts[rule]
+    served.apply(service("web", namespace="bank"), route("web", namespace="bank"))
+    assert attempts[rule] == tried + 1
+    assert replace(table.rows[rule], sent_at=0.0) == replace(row, sent_at=0.0)
+    served.sender.well = True
+    served.apply(route("more", path="/more"))
+    assert rule not in served.sender.there
+    assert replace(table.rows[rule], sent_at=0.0) == replace(row, sent_at=0.0)
+    served.later()
+    assert served.sender.there[rule].hosts == {"other.example.com"}
+    assert table.rows == {}
 
 
 def test_it_goes_with_its_last_reference(no_collections):

@@ -10,7 +10,7 @@ from f5router.desired.engine import Engine
 from f5router.model import names
 from f5router.model.cluster import Key, Origin, PathMatch, Route, RouteTLS
 from f5router.model.delta import Delta
-from f5router.model.errors import Refused
+from f5router.model.errors import Refused, Unconfirmed
 from f5router.model.ltm import Forward, Pool, PoolMember, Rule
 from f5router.model.net import StaticRoute
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
@@ -176,25 +176,24 @@ def test_previous_objects_stay_while_their_route_is_refused():
     assert not bench.retention.should_retain({passed})(rule)
 
 
-def test_a_pool_that_stays_loses_the_pods_that_left():
-    """It gets no new ones while its own write is refused."""
-    bench = Bench(route("r"), service(), endpoints("10.1.1.1", "10.1.1.3"))
-    there = Pool("/Common/openshift_shop_web", "/Common/tcp",
-                 frozenset({PoolMember("10.1.1.1", 8080), PoolMember("10.1.1.2", 8080)}))
-    bench.device.observed[there.ref] = there
-    assert not bench.retention.corrections()
-    bench.table.refuse(there.ref, Refused(text="no", status=400))
-    (change,) = bench.retention.corrections()
-    assert (change.verb, {member.address for member in change.new.members}) == (UPDATE, {"10.1.1.1"})
-
-
-def test_owners_of_another_namespace_end_what_stays():
+@pytest.mark.parametrize(("prepare", "goes"), [
+    pytest.param(lambda table, ref: table.hold(ref, HoldReason.SUCCESSOR), True, id="held"),
+    pytest.param(lambda table, ref: table.refuse(ref, Refused(text="no", status=400)), True, id="refused"),
+    pytest.param(lambda table, ref: table.refuse(ref, Unconfirmed(text="time-out")), False,
+                 id="in doubt: the device is read first"),
+    pytest.param(lambda table, ref: (table.refuse(ref, Refused(text="no", status=400)), table.retry(ref)),
+                 False, id="due"),
+    pytest.param(lambda table, ref: (table.hold(ref, HoldReason.SUCCESSOR), table.send(ref)), False,
+                 id="sent"),
+])
+def test_owners_of_another_namespace_end_what_stays(prepare, goes):
     bench = Bench(route("r", namespace="bank"))
     old = Rule("/Common/openshift_insecure_routes", "openshift_route_shop_r", 1, frozenset(),
                Forward(POOL.path), hosts=frozenset({"www.example.com"}))
     bench.device.observed[old.ref] = old
-    bench.table.hold(old.ref, HoldReason.SUCCESSOR)
-    assert [(change.verb, change.ref) for change in bench.retention.corrections()] == [(DELETE, old.ref)]
+    prepare(bench.table, old.ref)
+    assert [(change.verb, change.ref) for change in bench.retention.corrections()] == (
+        [(DELETE, old.ref)] if goes else [])
 
 
 @pytest.mark.parametrize("heir", [None, route("r", namespace="bank")], ids=["nobody", "another namespace"])

@@ -96,8 +96,8 @@ class Bench:
             sent.append(names)
         return sent
 
-    def end(self, error=None) -> None:
-        """Take the reply about what was sent first."""
+    def end(self, error=None) -> bool:
+        """Take the reply about what was sent first; False if nobody waited for it."""
         changes = self.sent.pop(0)
         for change in changes:
             if error is not None:
@@ -108,7 +108,7 @@ class Bench:
             else:
                 self.observed[change.ref] = change.new
             self.table.confirm(change.ref)
-        self.rollout.ended(changes if error is None else ())
+        return self.rollout.ended(changes, changes if error is None else ())
 
     def states(self) -> dict[str, RowState]:
         """Return the states of the rows, by the ends of names."""
@@ -463,6 +463,48 @@ def test_it_can_be_dropped_at_any_moment(replies):
 
 def test_an_empty_plan_is_over():
     assert Bench().rollout.is_over
+
+
+def test_the_last_stages_correct_what_stays():
+    """Whatever was refused, or stays, before: it is tried once."""
+    old, excluded = rule("x", A), Record(PASSTHROUGH, "p.com", "exclusion")
+    bench = Bench(create(B), there=[A, old], errors={A.ref: REFUSED, old.ref: REFUSED}, held=[A.ref],
+                  should_retain=lambda failed: retained(old))
+    bench.run()
+    assert bench.rollout.correct((create(excluded), delete(old)), NOW + 5)
+    assert (bench.rollout.corrects, bench.rollout.began, bench.rollout.is_over) == (True, NOW + 5, False)
+    sent = bench.run()
+    assert [each[0][0] for each in sent] == ["+", "-"]
+    assert bench.rollout.is_over
+
+
+def test_what_is_corrected_leaves_a_group_alone_of_which_a_write_hangs():
+    old, secure = rule("x", A), rule("y", A, SECURE)
+    bench = Bench(there=[A, old, secure],
+                  group_under_way=lambda change: secure.ref if change.obj.policy == INSECURE else None)
+    bench.rollout.correct((delete(old), delete(secure)), NOW)
+    assert bench.run() == [["-y"]]
+    assert bench.table.rows.keys() <= {secure.ref}
+
+
+def test_corrections_do_not_wait_for_what_hangs():
+    """Its reply is nothing that the rollout goes on from."""
+    old = rule("x", B)
+    bench = Bench(create(A), create(rule("y", A)), there=[B, old])
+    bench.next()
+    bench.rollout.drop()
+    assert bench.rollout.correct((delete(old),), NOW)
+    assert bench.next() == ["-x"]
+    assert not bench.end()
+    assert not bench.rollout.is_over
+    assert bench.end()
+    assert bench.rollout.is_over
+
+
+def test_nothing_to_correct():
+    bench = Bench()
+    assert not bench.rollout.correct((), NOW)
+    assert bench.rollout.is_over
 
 
 OBJECTS = [A, B, pool("c"), rule("x", A, SECURE), rule("y", B, SECURE), rule("z", A),

@@ -256,10 +256,10 @@ def test_an_event_during_a_refused_write_counts(bench, event):
 def test_an_event_during_a_correction_counts(bench):
     bench.observed[P] = pool("p", "10.9.9.9")
     in_state(REFUSED_STATE, bench, P)
-    bench.table.send(P)
+    bench.table.send(P, corrects=True)
     bench.table.touch([P])
-    bench.table.confirm(P, corrects=True)
-    assert bench.state(P) is DUE
+    bench.table.confirm(P)
+    assert (bench.state(P), bench.table.rows[P].corrects) == (DUE, False)
 
 
 def going_pool(bench: Bench) -> None:
@@ -353,26 +353,84 @@ def test_a_placeholder_waits_on_when_it_is_written(bench):
     assert (bench.state(R), bench.table.held_for(SECRET)) == (DUE, set())
 
 
-def test_a_correction_leaves_a_refusal_as_it_is(bench):
+@pytest.mark.parametrize("ends", [
+    pytest.param(lambda table: table.confirm(R), id="done"),
+    pytest.param(lambda table: table.refuse(R, IN_USE), id="refused"),
+    pytest.param(lambda table: table.not_sent(R), id="not sent"),
+])
+def test_a_correction_leaves_a_refusal_as_it_is(bench, ends):
     in_state(REFUSED_STATE, bench, R)
     until = bench.table.rows[R].until
     bench.pass_time(2)
-    bench.table.send(R)
-    bench.table.confirm(R, corrects=True)
+    bench.table.send(R, corrects=True)
+    assert not bench.table.is_waiting(R)
+    ends(bench.table)
     row = bench.table.rows[R]
     assert (row.state, row.until, row.attempts, row.error) == (REFUSED_STATE, until, 1, REFUSED)
     assert asleep(bench.table) == []
-    bench.table.send(S)
-    bench.take(S)
-    bench.table.confirm(S, corrects=True)
-    assert bench.state(S) is None
+
+
+@pytest.mark.parametrize("error", [UNCONFIRMED, GONE])
+def test_a_correction_in_doubt_is_a_refusal(bench, error):
+    """The device is read; until then nothing more is tried."""
+    in_state(REFUSED_STATE, bench, R)
+    bench.table.send(R, corrects=True)
+    bench.table.refuse(R, error)
+    row = bench.table.rows[R]
+    assert (row.state, row.attempts, row.error, row.corrects) == (REFUSED_STATE, 2, error, False)
+
+
+def test_an_object_that_was_corrected_and_is_as_it_is_wanted_rests(bench):
+    """A record that was added for another's sake, or a delete that was refused before."""
+    for ref, error in ((S, None), (R, REFUSED)):
+        if error is not None:
+            bench.table.refuse(ref, error)
+        bench.table.send(ref, corrects=True)
+        bench.take(ref)
+        bench.table.confirm(ref)
+        assert (bench.state(ref), ref in bench.table.failures) == (None, False)
+
+
+@pytest.mark.parametrize(("state", "is_due"), [
+    pytest.param(REFUSED_STATE, True, id="refused"), pytest.param(BLOCKED, True, id="blocked"),
+    pytest.param(SENT, False, id="sent"), pytest.param(None, False, id="at rest"),
+    pytest.param(HELD, True, id="held"),
+])
+def test_members_that_cannot_wait(bench, state, is_due):
+    bench.observed[P] = pool("p", "10.9.9.9")
+    if state is HELD:
+        going_pool(bench)
+        bench.table.hold(P, SECRET)
+    elif state is not None:
+        in_state(state, bench, P)
+    bench.table.correct_members(P)
+    assert (P in bench.table.members) == is_due
+    assert asleep(bench.table) == []
+    if is_due:
+        assert (bench.state(P), bench.table.rows[P].corrects) == (DUE, True)
+        bench.table.leave_members(P)
+        assert bench.state(P) is not DUE
+        assert (bench.table.rows[P].corrects, asleep(bench.table)) == (False, [])
+
+
+@pytest.mark.parametrize("prepare", [
+    pytest.param(lambda b: b.table.touch([P]), id="due"),
+    pytest.param(lambda b: b.table.refuse(P, UNCONFIRMED), id="in doubt"),
+    pytest.param(lambda b: b.table.wait_for(P, Q), id="waits for what is to be written"),
+])
+def test_members_that_are_not_corrected(bench, prepare):
+    bench.observed[P] = pool("p", "10.9.9.9")
+    prepare(bench)
+    before = bench.state(P)
+    bench.table.correct_members(P)
+    assert (bench.state(P), bench.table.rows[P].corrects) == (before, False)
 
 
 def test_a_correction_of_a_blocked_object_is_no_reason_to_try_it(bench):
     """It waits for what blocks it, or for a back-off: never for a time that is over already."""
     in_state(BLOCKED, bench, R)
-    bench.table.send(R)
-    bench.table.confirm(R, corrects=True)
+    bench.table.send(R, corrects=True)
+    bench.table.confirm(R)
     assert bench.table.is_held(R)
     bench.timers.fire(bench.now)
     assert bench.table.is_held(R)
@@ -575,11 +633,16 @@ def block(bench: Bench, ref: Ref, on: Ref, error) -> None:
         bench.table.block(ref, error, on)
 
 
-def confirm(bench: Bench, ref: Ref, corrects: bool) -> None:
+def confirm(bench: Bench, ref: Ref) -> None:
     """Take the reply to a request."""
     if bench.table.is_sent(ref):
         bench.take(*({ref} & bench.desired.keys()))
-        bench.table.confirm(ref, corrects=corrects)
+        bench.table.confirm(ref)
+
+
+def correct(bench: Bench, ref: Ref) -> None:
+    if bench.table.is_present_pool(ref):
+        bench.table.correct_members(ref)
 
 
 def change(bench: Bench, ref: Ref, wanted: bool, present: bool) -> None:
@@ -597,10 +660,11 @@ TRANSITIONS = st.one_of(
     st.builds(lambda ref, first: lambda b: b.table.touch_differing([ref], first=first), REFS, st.booleans()),
     st.builds(lambda refs: lambda b: b.table.touch_members(refs), st.sets(REFS)),
     st.builds(lambda ref: lambda b: b.table.queue_up([ref]), REFS),
-    st.builds(lambda ref: lambda b: b.table.send(ref), REFS),
+    st.builds(lambda ref, corrects: lambda b: b.table.send(ref, corrects=corrects), REFS, st.booleans()),
+    st.builds(lambda ref: lambda b: correct(b, ref), REFS),
     st.builds(lambda ref, error: lambda b: b.table.refuse(ref, error), REFS, ERRORS),
     st.builds(lambda ref, on, error: lambda b: block(b, ref, on, error), REFS, REFS, ERRORS),
-    st.builds(lambda ref, corrects: lambda b: confirm(b, ref, corrects), REFS, st.booleans()),
+    st.builds(lambda ref: lambda b: confirm(b, ref), REFS),
     st.builds(lambda ref: lambda b: b.table.not_sent(ref), REFS),
     st.builds(lambda ref: lambda b: b.table.rest(ref), REFS),
     st.builds(lambda ref: lambda b: b.table.leave_queue(ref), REFS),
