@@ -68,7 +68,7 @@ PLACES: dict[tuple[str, str], Place] = {
     ("alerts.md", "kubectl apply -f docs/deploy/monitoring/10-alerts.yaml"): Typed(
         ("prometheusrule.monitoring.coreos.com/f5router created",)),
     ("architecture.md", "Kubernetes API "): PICTURE,
-    ("bigip-objects.md", "when LB_FAILED {"): Elsewhere("tests/unit/desired/irules/test_unavailable.py"),
+    ("traffic.md", "when LB_FAILED {"): Elsewhere("tests/unit/desired/irules/test_unavailable.py"),
     ("bigip-pairs.md", "f5router run --f5-host=bigip1.example.com"): Elsewhere("tests/feature/test_pair.py"),
     ("commands.md", "BIG-IP bigip.example.com"): By("test_what_doctor_prints"),
     ("commands.md", "Objects of no single Route"): Elsewhere("tests/unit/plan/test_preview.py"),
