@@ -8,7 +8,7 @@ from f5router.config import files, parsers
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEnd, FrontEndLimits
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
 
@@ -119,15 +119,52 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
     """
     addresses = reader.value("f5-vserver-address")
     ports = {name: reader.value(name) for name in ("service-http-port", "service-https-port")}
+    limits = _limits(reader)
     if not addresses:
-        for name in (*ports, "repair-disabled"):
+        for name, place in _SET_BY_HAND.items():
             if reader.is_set(name) and reader.text(name) != OPTIONS[name].default:
-                reader.warn("has no effect without --f5-vserver-address: an administrator creates the "
-                            "virtual servers", name)
+                reader.warn(f"has no effect without --f5-vserver-address; on the BIG-IP, set {place}", name)
         return ()
     if http and https and len(set(ports.values())) == 1:
         reader.problem("HTTP and HTTPS cannot have one port", *ports)
-    return (FrontEnd(addresses, http, https, *ports.values()),)
+    http_port, https_port = ports.values()
+    return (FrontEnd(addresses, http, https, http_port, https_port, limits),)
+
+
+_SET_BY_HAND = {
+    "service-http-port": "destination of the HTTP virtual server",
+    "service-https-port": "destination of the HTTPS virtual server",
+    "max-connections": "connection-limit of both virtual servers",
+    "client-fin-timeout": "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout of the client-side "
+                          "TCP profile",
+    "default-server-fin-timeout": "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout of the "
+                                  "server-side TCP profile",
+    "buf-size": "enforcement max-header-size of the HTTP profile",
+    "max-rewrite-size": "enforcement max-header-size of the HTTP profile",
+    "repair-disabled": "enabled of the virtual server",
+}
+"""Setting to what an administrator who has created the virtual servers sets instead."""
+
+BUFFER_BYTES, REWRITE_BYTES = 32768, 8192
+"""Defaults if one of both is set. Source: openshift/router, haproxy-config.template: tune.bufsize and
+tune.maxrewrite."""
+
+
+def _limits(reader: Reader) -> FrontEndLimits:
+    buffer, rewrite = reader.value("buf-size"), reader.value("max-rewrite-size")
+    header_bytes = FrontEndLimits().header_bytes
+    if buffer or rewrite:
+        header_bytes = (buffer or BUFFER_BYTES) - (rewrite or REWRITE_BYTES)
+        if header_bytes < LEAST_HEADER_BYTES:
+            reader.problem(f"they leave {header_bytes} bytes for the headers of a request, less than "
+                           f"{LEAST_HEADER_BYTES}", "buf-size", "max-rewrite-size")
+    return FrontEndLimits(
+        connections=reader.value("max-connections"), client_fin_s=reader.value("client-fin-timeout") or 0,
+        server_fin_s=reader.value("default-server-fin-timeout") or 0, header_bytes=header_bytes)
+
+
+LEAST_HEADER_BYTES = 4096
+"""Headers that browsers send with some cookies."""
 
 
 def node_partition(reader: Reader, folder: str) -> str | None:

@@ -4,6 +4,7 @@ import ipaddress
 
 from f5router.config import parsers
 from f5router.config.option import VIRTUAL_SERVERS, Option, boolean
+from f5router.model import texts
 
 MOST_ADDRESSES = 16
 
@@ -32,6 +33,16 @@ def _address(text: str) -> str:
     return str(address)
 
 
+def connections(text: str) -> int:
+    """Read a number of connections; "auto" is HAProxy's, which has no limit either. Raises: ValueError."""
+    return 0 if text == "auto" else parsers.integer(0, 2_000_000)(text)
+
+
+def half_closed(text: str) -> int:
+    """Read a time; returns whole seconds, rounded up. Raises: ValueError."""
+    return texts.parse_seconds(texts.parse_milliseconds(text))
+
+
 OPTIONS = (
     Option("f5-vserver-address", "ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS", "", VIRTUAL_SERVERS,
            "Addresses, IPv4 or IPv6, on which the router creates virtual servers, and keeps them. Default: "
@@ -40,6 +51,21 @@ OPTIONS = (
            "Port of the HTTP virtual servers that the router creates.", "PORT", parsers.integer(1, 65535)),
     Option("service-https-port", "ROUTER_SERVICE_HTTPS_PORT", "443", VIRTUAL_SERVERS,
            "Port of the HTTPS virtual servers that the router creates.", "PORT", parsers.integer(1, 65535)),
+    Option("max-connections", "ROUTER_MAX_CONNECTIONS", "0", VIRTUAL_SERVERS,
+           "Maximum number of connections to each virtual server that the router creates; further ones are "
+           "refused. 0 or auto: no limit.", "N", connections),
+    Option("client-fin-timeout", "ROUTER_CLIENT_FIN_TIMEOUT", "", VIRTUAL_SERVERS,
+           "How long a connection to a client may be half closed. Default: 5 s, and 300 s while the client "
+           "keeps its side open.", "TIME", half_closed),
+    Option("default-server-fin-timeout", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", "", VIRTUAL_SERVERS,
+           "The same for connections to pods.", "TIME", half_closed),
+    Option("buf-size", "ROUTER_BUF_SIZE", "", VIRTUAL_SERVERS,
+           "Bytes for a request's headers and what the router adds to them; --max-rewrite-size of them stay "
+           "free. A request with longer headers is reset. Default: 32768 bytes for the headers.", "BYTES",
+           parsers.integer(16384, 1_048_576)),
+    Option("max-rewrite-size", "ROUTER_MAX_REWRITE_SIZE", "", VIRTUAL_SERVERS,
+           "Bytes of --buf-size for what the router adds. Default: 8192.", "BYTES",
+           parsers.integer(4096, 1_048_576)),
     boolean("repair-disabled", "ROUTER_REPAIR_DISABLED", "false", VIRTUAL_SERVERS,
             "Enable a virtual server that the router created and somebody has disabled. By default it stays "
             "disabled, and findings tell so."),

@@ -92,9 +92,7 @@ FLAGS = {
 }
 """Flag to the reason why it has no effect; the last was a setting of earlier versions."""
 
-_FIN = "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout"
 _CLIENT_SIDE, _SERVER_SIDE = "the client-side TCP profile", "the server-side TCP profile"
-_LARGEST = "enforcement max-header-size of the HTTP profile"
 _LOGGED = "request-log-template of a request logging profile"
 
 PROFILES = {
@@ -104,11 +102,7 @@ PROFILES = {
     "ROUTER_DEFAULT_SERVER_TIMEOUT": f"idle-timeout of {_SERVER_SIDE}",
     "ROUTER_DEFAULT_TUNNEL_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE} and of {_SERVER_SIDE}",
     "ROUTER_DEFAULT_CONNECT_TIMEOUT": f"syn-max-retrans and syn-rto-base of {_SERVER_SIDE}",
-    "ROUTER_CLIENT_FIN_TIMEOUT": f"{_FIN} of {_CLIENT_SIDE}",
-    "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT": f"{_FIN} of {_SERVER_SIDE}",
     "ROUTER_INSPECT_DELAY": f"idle-timeout of {_CLIENT_SIDE}",
-    "ROUTER_BUF_SIZE": _LARGEST,
-    "ROUTER_MAX_REWRITE_SIZE": _LARGEST,
     "ROUTER_SYSLOG_ADDRESS": "request-log-pool of a request logging profile",
     "ROUTER_SYSLOG_FORMAT": _LOGGED,
     "ROUTER_LOG_FACILITY": _LOGGED,
@@ -118,7 +112,6 @@ PROFILES = {
     "ROUTER_CAPTURE_HTTP_COOKIE": _LOGGED,
     "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6: see "
                             "--f5-vserver-address",
-    "ROUTER_MAX_CONNECTIONS": "connection-limit of both virtual servers",
     "ROUTER_CURVES": "dh-groups of a cipher rule, in the cipher group of /Common/clientssl and of the "
                      "default client SSL profile",
 }

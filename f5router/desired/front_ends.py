@@ -40,13 +40,14 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings) -> dict[Re
     if not config.front_ends:
         return dict(objects)
     wanted = with_attachments(objects, config)
-    used = profiles(config.folder)
+    used = profiles(config.folder, config.front_ends[0].limits)
     own: list[Object] = [profile for profile, _ in used]
     for listener in listeners(config.front_ends):
         needed = frozenset(ref for ref, obj in wanted.items()
                            if isinstance(obj, Attachment) and obj.virtual == listener.virtual)
         own += [VirtualServer(listener.virtual, listener.address, listener.port,
-                              frozenset((profile.path, context) for profile, context in used)),
+                              frozenset((profile.path, context) for profile, context in used),
+                              connection_limit=listener.connection_limit),
                 Listening(listener.virtual, needed)]
     return {**wanted, **{obj.ref: obj for obj in own}}
 

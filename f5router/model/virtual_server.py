@@ -5,8 +5,8 @@ attached to it: no client meets one without its TLS or its policies, whatever en
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 
@@ -27,11 +27,30 @@ class FrontEndServer:
     """True for HTTPS."""
     first: str
     """Full path of the virtual server of the first address, which has the same policies; perhaps itself."""
+    connection_limit: int = 0
+    """0 for none."""
 
     @property
     def is_copy(self) -> bool:
         """True if it is on a further address."""
         return self.virtual != self.first
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEndLimits:
+    """Limits of the virtual servers of a front end; by default, those of a BIG-IP.
+
+    Source: recordings of /Common/tcp and /Common/http; they are the same from 11.6 to 17.1.
+    """
+
+    connections: int = 0
+    """Most connections of clients to each virtual server; 0 for no limit."""
+    client_fin_s: int = 0
+    """How long a connection to a client may be half closed, in seconds; 0: as the BIG-IP has it."""
+    server_fin_s: int = 0
+    """The same for connections to pods."""
+    header_bytes: int = 32768
+    """Most bytes of all headers of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +64,7 @@ class FrontEnd:
     https: str | None
     http_port: int = 80
     https_port: int = 443
+    limits: FrontEndLimits = FrontEndLimits()
 
     def listeners(self) -> Iterator[FrontEndServer]:
         """Yield the virtual servers, those of the first address first."""
@@ -52,7 +72,8 @@ class FrontEnd:
             for first, port, secure in ((self.http, self.http_port, False),
                                         (self.https, self.https_port, True)):
                 if first is not None:
-                    yield FrontEndServer(numbered(first, number), address, port, secure, first)
+                    yield FrontEndServer(numbered(first, number), address, port, secure, first,
+                                         self.limits.connections)
 
 
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
@@ -72,44 +93,39 @@ def numbered(first: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ListenerProfile(NamedObject):
-    """Profile of the virtual servers, from which they have everything that no setting sets."""
-
-    STEM: ClassVar[str]
-    PARENT: ClassVar[str]
-    parent: str = ""
-
-    @classmethod
-    def of(cls, folder: str, side: str = "") -> Self:
-        """Return the profile. Args: side: client or server, for one of which there are two."""
-        return cls(f"{folder}/openshift_{side}{'-' if side else ''}{cls.STEM}-profile", cls.PARENT)
-
-
-@dataclass(frozen=True, slots=True)
-class TCPProfile(ListenerProfile):
-    """TCP towards the clients, or towards the pods."""
+class TCPProfile(NamedObject):
+    """TCP towards the clients, or towards the pods; it has everything else from its parent."""
 
     KIND: ClassVar[str] = "ltm/profile/tcp"
-    STEM: ClassVar[str] = "tcp"
-    PARENT: ClassVar[str] = "/Common/tcp"
+    parent: str = "/Common/tcp"
+    half_closed_s: tuple[int, int, int] = (5, 300, 5)
+    """Limits of the states FIN_WAIT_1, FIN_WAIT_2 and CLOSE_WAIT, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPProfile(ListenerProfile):
-    """HTTP of clients and pods."""
+class HTTPProfile(NamedObject):
+    """HTTP of clients and pods; it has everything else from its parent."""
 
     KIND: ClassVar[str] = "ltm/profile/http"
-    STEM: ClassVar[str] = "http"
-    PARENT: ClassVar[str] = "/Common/http"
+    parent: str = "/Common/http"
+    header_bytes: int = 32768
 
 
-def profiles(folder: str) -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
+def profiles(folder: str,
+             limits: FrontEndLimits = FrontEndLimits()) -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
     """Return the profiles without which no virtual server is created, each with its context.
 
     Each side has a TCP profile of its own: one name on both sides is refused (bigip-behaviour.md B7).
     """
-    return ((TCPProfile.of(folder, "client"), "clientside"), (TCPProfile.of(folder, "server"), "serverside"),
-            (HTTPProfile.of(folder), "all"))
+    return (
+        (_tcp(folder, "client", limits.client_fin_s), "clientside"),
+        (_tcp(folder, "server", limits.server_fin_s), "serverside"),
+        (HTTPProfile(f"{folder}/openshift_http-profile", header_bytes=limits.header_bytes), "all"))
+
+
+def _tcp(folder: str, side: str, fin_s: int) -> TCPProfile:
+    profile = TCPProfile(f"{folder}/openshift_{side}-tcp-profile")
+    return replace(profile, half_closed_s=(fin_s, fin_s, fin_s)) if fin_s else profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +139,8 @@ class VirtualServer(NamedObject):
     """Those of `profiles`, by full path, with their context."""
     translation: str = AUTOMAP
     """Source address translation."""
+    connection_limit: int = 0
+    """Most connections of clients at a time; 0 for no limit."""
     as_ours: bool = True
     """True if every other property that decides which requests come is as the router sets it."""
 

@@ -1,5 +1,6 @@
 """Requests to virtual servers that the router has created on a BIG-IP without any."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -11,6 +12,7 @@ from tests.builders import identity
 from tests.rows import rows
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
+from tests.waiting import until
 
 ADDRESSES = ("203.0.113.10", "203.0.113.11", "2001:db8::10")
 EDGE = identity("edge.example.com")
@@ -64,3 +66,21 @@ def test_requests_to_pods_with_tls_are_encrypted(site, address):
     """Also those that come in clear text, on each address."""
     reply = clients.plain(where(site, "ose-vserver", address), "again.example.com")
     assert reply.pod["tls"]
+
+
+def test_limits(site_of):
+    """Headers beyond the limit, and connections beyond the limit, get no answer; others do."""
+    site = site_of(address="")
+    site.serve("web", "10.1.1.1")
+    site.apply(manifests.route("plain", host="plain.example.com"))
+    flags = {"f5_vserver_address": ADDRESSES[0], "buf_size": "16384", "max_rewrite_size": "8192"}
+    assert site.converge(**flags) == []
+    where = site.bigip.endpoint("/Common/ose-vserver")
+    answers = [clients.plain(where, "plain.example.com", headers=(f"X-Long: {'a' * count}",)).status
+               for count in (7000, 9000)]
+    assert answers == [200, 0]
+    assert site.converge(**flags, max_connections="1") == []
+    with socket.create_connection(where):
+        until(lambda: site.bigip.dataplane.counters()["connections"] == 1)
+        assert clients.plain(where, "plain.example.com").status == 0
+    until(lambda: clients.plain(where, "plain.example.com").status == 200)

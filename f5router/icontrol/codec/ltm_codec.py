@@ -12,6 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from f5router.icontrol.codec import transport_codec
 from f5router.model import hostnames, tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.json_types import JSON
@@ -346,7 +347,8 @@ CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
     ClientSSL.KIND: client_ssl_changes,
     ServerSSL.KIND: server_ssl_changes,
     HTTPCompression.KIND: compression_changes,
-    **dict.fromkeys((TCPProfile.KIND, HTTPProfile.KIND), lambda profile: {"defaultsFrom": profile.parent}),
+    TCPProfile.KIND: transport_codec.tcp_changes,
+    HTTPProfile.KIND: transport_codec.http_changes,
 }
 """Encoders of the body of a PATCH."""
 
@@ -377,8 +379,8 @@ DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     ClientSSL.KIND: decode_client_ssl,
     ServerSSL.KIND: decode_server_ssl,
     HTTPCompression.KIND: decode_compression,
-    TCPProfile.KIND: lambda obj: TCPProfile(path_of(obj), _unset(obj.get("defaultsFrom"))),
-    HTTPProfile.KIND: lambda obj: HTTPProfile(path_of(obj), _unset(obj.get("defaultsFrom"))),
+    TCPProfile.KIND: lambda obj: transport_codec.decode_tcp(path_of(obj), obj),
+    HTTPProfile.KIND: lambda obj: transport_codec.decode_http(path_of(obj), obj),
     CertFile.KIND: lambda obj: CertFile(path_of(obj)),
     KeyFile.KIND: lambda obj: KeyFile(path_of(obj)),
     CRLFile.KIND: lambda obj: CRLFile(path_of(obj)),

@@ -61,6 +61,7 @@ def decode(raw: JSON) -> VirtualServer:
         frozenset(each for each in attached if each[0].startswith(own) and each[0].endswith(
             ("-tcp-profile", "openshift_http-profile"))),
         str((raw.get("sourceAddressTranslation") or {}).get("type", "none")),
+        int(raw.get("connectionLimit") or 0),
         as_ours=source == _ANY[ipv6] and raw.get("ipProtocol") == "tcp"
         and raw.get("mask", _HOST_MASKS[ipv6]) == _HOST_MASKS[ipv6]
         and all(raw.get(name, "enabled") == "enabled" for name in _ENABLED))
@@ -74,6 +75,7 @@ def changes(server: VirtualServer) -> dict[str, Any]:
         "mask": _HOST_MASKS[ipv6], "source": _ANY[ipv6], "ipProtocol": "tcp",
         **dict.fromkeys(_ENABLED, "enabled"),
         "sourceAddressTranslation": {"type": server.translation},
+        "connectionLimit": server.connection_limit,
     }
 
 

@@ -84,6 +84,8 @@ BAD = {
     "compression-mime": "(a)", "set-forwarded-headers": "Append",
     "f5-pool-monitor": "tcp", "backend-check-interval": "1m30s",
     "f5-vserver-address": "203.0.113", "service-http-port": "0", "service-https-port": "65536",
+    "max-connections": "many", "client-fin-timeout": "1m30s", "default-server-fin-timeout": "soon",
+    "buf-size": "1", "max-rewrite-size": "1",
     "f5-drift-interval": "45", "f5-resync-interval": "5",
     "f5-statistics-interval": "1", "f5-statistics-pools": "-1",
     "f5-statistics-members": "2001", "resync-interval": "1d", "hold-off": "-1s",

@@ -1,6 +1,6 @@
 """Settings of the virtual servers that the router creates."""
 
-from f5router.model.virtual_server import FrontEnd, listeners
+from f5router.model.virtual_server import FrontEnd, FrontEndLimits, listeners
 from tests.rows import rows
 from tests.unit.config.loading import config, problems
 
@@ -53,9 +53,30 @@ def test_one_port_for_both():
     assert config(f5_vserver_address="203.0.113.10", service_http_port="443", f5_https_vserver="")
 
 
+@rows(("flags", "limits"), [
+    ({}, FrontEndLimits()),
+    ({"max_connections": "auto"}, FrontEndLimits()),
+    ({"max_connections": "50000"}, FrontEndLimits(connections=50000)),
+    ({"client_fin_timeout": "1s", "default_server_fin_timeout": "1500ms"},
+     FrontEndLimits(client_fin_s=1, server_fin_s=2)),
+    ({"buf_size": "65536"}, FrontEndLimits(header_bytes=57344)),
+    ({"max_rewrite_size": "16384"}, FrontEndLimits(header_bytes=16384)),
+    ({"buf_size": "32768", "max_rewrite_size": "8192"}, FrontEndLimits(header_bytes=24576)),
+])
+def test_limits(flags, limits):
+    (front_end,) = config(f5_vserver_address="203.0.113.10", **flags).front_ends
+    assert front_end.limits == limits
+
+
+def test_no_room_for_headers():
+    (text,) = problems(f5_vserver_address="203.0.113.10", buf_size="16384", max_rewrite_size="16384")
+    assert text.endswith("they leave 0 bytes for the headers of a request, less than 4096")
+
+
 @rows(("flags", "warned"), [
     ({}, False), ({"service_http_port": "80"}, False), ({"service_http_port": "8080"}, True),
-    ({"repair_disabled": "true"}, True),
+    ({"repair_disabled": "true"}, True), ({"max_connections": "50000"}, True), ({"buf_size": "32768"}, True),
+    ({"max_connections": "0"}, False),
     ({"service_http_port": "8080", "f5_vserver_address": "203.0.113.10"}, False),
 ])
 def test_settings_without_effect(flags, warned):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from f5router.config import config, ignored_variables, options
+from f5router.config import config, front_end_options, ignored_variables, options
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.builders import identity
@@ -111,7 +111,7 @@ ROWS = [
     ("template", "ROUTER_SERVICE_NO_SNI_PORT", MEANINGLESS, "10443"),
     ("template", "ROUTER_IP_V4_V6_MODE", ON_DEVICE, "v4v6"),
     ("template", "ROUTER_USE_PROXY_PROTOCOL", HONOURED, "true"),
-    ("template", "ROUTER_MAX_CONNECTIONS", ON_DEVICE, "20000"),
+    ("template", "ROUTER_MAX_CONNECTIONS", HONOURED, None),
     ("template", "ROUTER_THREADS", MEANINGLESS, "4"),
     ("template", "ROUTER_CIPHERS", HONOURED, "modern"),
     ("template", "ROUTER_CIPHERSUITES", HONOURED, "TLS_AES_128_GCM_SHA256"),
@@ -133,8 +133,8 @@ ROWS = [
     ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", ON_DEVICE, "5s"),
     ("template", "ROUTER_DEFAULT_CLIENT_TIMEOUT", ON_DEVICE, "30s"),
     ("template", "ROUTER_DEFAULT_SERVER_TIMEOUT", ON_DEVICE, "30s"),
-    ("template", "ROUTER_CLIENT_FIN_TIMEOUT", ON_DEVICE, "1s"),
-    ("template", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", ON_DEVICE, "1s"),
+    ("template", "ROUTER_CLIENT_FIN_TIMEOUT", HONOURED, None),
+    ("template", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", HONOURED, None),
     ("template", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", ON_DEVICE, "1h"),
     ("template", "ROUTER_SLOWLORIS_TIMEOUT", ON_DEVICE, "10s"),
     ("template", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", ON_DEVICE, "300s"),
@@ -160,8 +160,8 @@ ROWS = [
     ("template", "ROUTER_HTTP_RESPONSE_HEADERS", HONOURED, "a:b:Set"),
     ("template", "ROUTER_ERRORFILE_503", HONOURED, None),
     ("template", "ROUTER_ERRORFILE_404", HONOURED, None),
-    ("template", "ROUTER_BUF_SIZE", ON_DEVICE, "32768"),
-    ("template", "ROUTER_MAX_REWRITE_SIZE", ON_DEVICE, "8192"),
+    ("template", "ROUTER_BUF_SIZE", HONOURED, None),
+    ("template", "ROUTER_MAX_REWRITE_SIZE", HONOURED, None),
     ("earlier f5router", "ROUTER_F5_POLICY_MODEL", MEANINGLESS, "draft"),
     ("template", "ROUTER_ABORT_ON_CLOSE", MEANINGLESS, "true"),
     ("template", "ROUTER_IDLE_CLOSE_ON_RESPONSE", MEANINGLESS, "true"),
@@ -347,8 +347,8 @@ def test_an_unknown_variable(env, lines):
 
 
 OTHER_VALUE = {"DEFAULT_CERTIFICATE_DIR", "ROUTER_CANONICAL_HOSTNAME", "ROUTER_EXTERNAL_HOST_PRIVKEY",
-               "ROUTER_SERVICE_HTTPS_PORT", "ROUTER_SERVICE_HTTP_PORT", "ROUTER_SERVICE_NAME",
-               "ROUTER_USE_PROXY_PROTOCOL"}
+               "ROUTER_SERVICE_NAME", "ROUTER_USE_PROXY_PROTOCOL",
+               *(option.env for option in front_end_options.OPTIONS)}
 """Settings that are left out in a move, or get a value of their own."""
 
 

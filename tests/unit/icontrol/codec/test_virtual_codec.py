@@ -47,7 +47,8 @@ def test_destinations(server, destination, mask):
     ({"destination": "/Common/203.0.113.10%6:443"}, True),
     ({"sourceAddressTranslation": {"type": "none"}}, False),
     ({"profiles": [{"name": "/Common/tcp", "context": "all"}]}, False),
-    ({"connectionLimit": 5, "vlansEnabled": True, "vlans": ["/Common/internal"]}, True),
+    ({"connectionLimit": 5}, False),
+    ({"rateLimit": "5", "vlansEnabled": True, "vlans": ["/Common/internal"]}, True),
 ])
 def test_differences(changed, same):
     assert (virtual_codec.decode(read(V4, **changed)) == V4) is same
