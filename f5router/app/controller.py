@@ -139,10 +139,10 @@ class Controller:
         if self._must_rest(now):
             return
         self._guarded(lambda: self.reconciler.timers.fire(now))
-        self._take_changes(now)
+        self._guarded(lambda: self._take_changes(now))
         self._guarded(lambda: self.reconciler.work.step(STEP_S))
         if not self.replica.leads:
-            self.replica.follow()
+            self._guarded(self.replica.follow)
         elif self.replica.has_taken:
             if not self.reconciler.work:
                 self._guarded(lambda: self.reconciler.background.step(STEP_S))

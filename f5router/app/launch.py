@@ -35,6 +35,7 @@ from f5router.desired.engine import Engine
 from f5router.kube.api.connection import connect
 from f5router.kube.status.events import EventWriter
 from f5router.kube.watch.api_look import APILook
+from f5router.model.containment import FailureLog
 from f5router.model.errors import ConfigError
 from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.reconciler import Reconciler
@@ -57,9 +58,9 @@ def build_controller(
     cluster = build_cluster(config, connection, signal.notify, timing=timing)
     device = build_device(config, stack, timing=timing, clock=clock, sleep=sleep, permit=permit)
     reconciler = Reconciler(
-        Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
-        allow_mass_delete=config.allow_mass_delete, facts_first=True, inbox=inbox,
-        slice_s=timing.slice_s)
+        Engine(config, on_failure=FailureLog()), device, folder=config.folder, clock=clock,
+        drain_s=timing.passthrough_drain_s, allow_mass_delete=config.allow_mass_delete, facts_first=True,
+        inbox=inbox, slice_s=timing.slice_s)
     statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)

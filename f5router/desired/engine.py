@@ -22,6 +22,7 @@ from f5router.desired.service_pools import DroppedPools, WantedPools
 from f5router.model import names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route, Secret
+from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.limits import Steps, finish
@@ -38,9 +39,10 @@ POOL_SIZE, SIZE_OF_A_STEP = 20, 2000
 class Engine:
     """Not thread-safe: one thread applies Deltas and reads the results."""
 
-    def __init__(self, config: route_objects.DesiredSettings, checks: CheckQueue | None = None):
+    def __init__(self, config: route_objects.DesiredSettings, checks: CheckQueue | None = None, *,
+                 on_failure: OnFailure = fail):
         """Args: checks: certificate checks; None for checks that run at once."""
-        self._config, self.folder = config, config.folder
+        self._config, self.folder, self._on_failure = config, config.folder, on_failure
         self.checks = checks or CheckQueue()
         self.cluster = ClusterState(config.nodeport)
         self.places = PodPlaces(self.cluster)
@@ -192,13 +194,9 @@ class Engine:
         """Drop a pool that is no longer on the device."""
         self._dropped.discard(ref.path)
 
-    def option_problems(self, key: Key) -> str:
-        """Return why options of a Route have no effect; "" if all have."""
-        return "; ".join(route.option_problems) if (route := self.route(key)) else ""
-
     def routes_of_host(self, host: str) -> Iterable[Key]:
         """Return the Routes of a Host."""
-        return self._claims_by_host[host][0].keys() if host in self._claims_by_host else ()
+        return self._claims_by_host.get(host, ({},))[0].keys()
 
     def warnings(self, key: Key) -> tuple[Problem, ...]:
         """Return the warnings about a served Route."""
@@ -269,7 +267,9 @@ class Engine:
         """Build the pools anew whose Services have changed; the caller may do so a step at a time."""
         size = 0
         while (key := self._pools.take_marked()) is not None:
-            size += POOL_SIZE + self._rebuild_pool(key)
+            size += POOL_SIZE
+            with contained(self._on_failure, "pool of", key.service):
+                size += self._rebuild_pool(key)
             if size >= SIZE_OF_A_STEP:
                 size = 0
                 yield
@@ -293,10 +293,11 @@ class Engine:
             if number % route_objects.ROUTES_OF_A_STEP == 0:
                 yield
         for key in self.checks.work() & self._undecided.keys():
-            self._evaluate(key, self._undecided[key])
+            self._put_route(key, self._undecided[key])
         for host, routes, claims in self._claim_index.take():
             yield
-            yield from self._rebuild_host(host, routes, claims)
+            with contained(self._on_failure, "Host", host):
+                yield from self._rebuild_host(host, routes, claims)
         yield from self.rebuild_pools()
         moved |= self.places.update(services)
         self._refresh_warnings({*moved, *(services if self._config.nodeport else delta.services)})
@@ -318,12 +319,13 @@ class Engine:
         return everywhere
 
     def _put_route(self, key: Key, route: Route | None) -> None:
-        self.cluster.put_secret_user(key, route)
-        if route is not None:
-            return self._evaluate(key, route)
-        self.checks.forget(key)
-        self._undecided.pop(key, None)
-        self._claim_index.put(key, None)
+        with contained(self._on_failure, "Route", key):
+            self.cluster.put_secret_user(key, route)
+            if route is not None:
+                return self._evaluate(key, route)
+            self.checks.forget(key)
+            self._undecided.pop(key, None)
+            self._claim_index.put(key, None)
 
     def _evaluate(self, key: Key, route: Route) -> None:
         """Apply a new version of a Route. The last checked one stays until new certificates are checked."""
@@ -379,10 +381,9 @@ class Engine:
     def _rebuild_pool(self, key: PoolKey) -> int:
         """Build a pool; returns the number of members that were computed."""
         built, warnings_differ = self._pools.build(key)
-        pool = built.pool
         if warnings_differ:
             self._mark_users(key)
-        if self.objects.get(pool.ref) != pool:
+        if self.objects.get((pool := built.pool).ref) != pool:
             self.objects[pool.ref] = pool
             self._dirty.add(pool.ref)
         return built.computed
@@ -395,5 +396,5 @@ class Engine:
             self._affected_routes.update(self._claims_by_host[host][0])
 
     def _objects_of(self, key: Key) -> HostObjects:
-        checked = self._claim_index.routes().get(key)
+        checked = self.routes().get(key)
         return self._host_objects.get(checked.host, _EMPTY) if checked else _EMPTY

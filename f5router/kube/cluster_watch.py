@@ -18,6 +18,7 @@ from f5router.kube.watch.single_reads import ServiceReading
 from f5router.kube.watch.sources import INGRESSES, NODES, POD_NETWORKS, ROUTES, SERVED, Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, KnownStatus, Route
+from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.selection import NamespaceFilter
@@ -54,8 +55,8 @@ class ClusterWatcher:
         self._synced = threading.Event()
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
-        self._translator, self._filter = Translator(settings.sources), NamespaceFilter()
-        self._secret_filter = NamespaceFilter()
+        self._translator = Translator(settings.sources, on_failure=FailureLog())
+        self._filter, self._secret_filter = NamespaceFilter(), NamespaceFilter()
         self._absentable = kind_states.absentable(settings)
         self._slices = kind_states.slices(settings)
         self._kinds = KindStates(
@@ -64,14 +65,13 @@ class ClusterWatcher:
                          *(source for kind in settings.sources.kinds if kind != ROUTE
                            for source in SERVED[kind])})
         self.record_look = self._kinds.record_look
-        self._first = Delta()
-        """Changes until synced(), which are not drained yet."""
+        self._first = Delta()  # changes until synced(), which are not drained yet
         self._namespace = settings.selection.namespace
         pace = secret_pace or SecretPace()
         self._secrets = SecretWatch(
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
             timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
-        self.look_at_secret = self._secrets.look if self._secrets is not None else lambda: None
+        self.look_at_secret = self._secrets.look if self._secrets else lambda: None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}

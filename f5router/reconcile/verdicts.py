@@ -77,8 +77,10 @@ class Verdicts:
 
     def _message(self, key: Key, needed: Set[Ref]) -> str:
         """Return what the status of an admitted Route has for its team; "" for nothing."""
-        texts = (*self._left_out(needed).values(), self._engine.option_problems(key), self._unread(key),
-                 *(text for _, text in self._certificates.of(key)), *self._causes_of_empty_pool(key))
+        route = self._engine.route(key)
+        texts = (*self._left_out(needed).values(), *(route.option_problems if route else ()),
+                 self._unread(key), *(text for _, text in self._certificates.of(key)),
+                 *self._causes_of_empty_pool(key))
         return "; ".join(filter(None, texts))
 
     def _causes_of_empty_pool(self, key: Key) -> list[str]:

@@ -8,11 +8,12 @@ without a class is another controller's, unless a class of this router is the de
 from collections.abc import Collection, Mapping
 
 from f5router.model.cluster import Key, Route, Service
+from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressClass
 from f5router.model.texts import Problem
 from f5router.sources import ingress_conversion
-from f5router.sources.settings import ClassSettings, IngressPolicy
+from f5router.sources.settings import INGRESS, ClassSettings, IngressPolicy
 
 _POLICY = IngressPolicy()
 
@@ -47,12 +48,13 @@ class Ingresses:
     """Not thread-safe."""
 
     def __init__(self, services: Mapping[Key, Service], classes: ClassSettings,
-                 policy: IngressPolicy = _POLICY):
+                 policy: IngressPolicy = _POLICY, *, on_failure: OnFailure = fail):
         """
         Args:
             services: all Services; apply() is called after each change of it.
         """
         self._services, self._classes, self._policy = services, Classes(classes), policy
+        self._on_failure = on_failure
         self._ingresses: dict[Key, Ingress] = {}
         """All Ingresses of the selection, of other classes too."""
         self._by_uid: dict[str, Key] = {}
@@ -84,7 +86,8 @@ class Ingresses:
             affected |= self._ingresses.keys()
         changes: dict[Key, Route | None] = {}
         for key in affected:
-            changes.update(self._convert(key))
+            with contained(self._on_failure, INGRESS, key):
+                changes.update(self._convert(key))
         return changes
 
     def take_changed(self) -> set[Key]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from f5router.model.cluster import Key, Route, Service
+from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.texts import Problem
 from f5router.sources.ingress_routes import IngressRoutes
@@ -41,9 +42,10 @@ class ObjectSource(Protocol):
 class Translator:
     """Not thread-safe: one thread at a time applies Deltas and reads the conditions."""
 
-    def __init__(self, settings: SourceSettings):
+    def __init__(self, settings: SourceSettings, *, on_failure: OnFailure = fail):
         self._services: dict[Key, Service] = {}
-        self.sources: Mapping[str, ObjectSource] = _sources(settings, self._services)
+        self._on_failure = on_failure
+        self.sources: Mapping[str, ObjectSource] = _sources(settings, self._services, on_failure)
         """By kind of object, without Routes."""
 
     def apply(self, delta: Delta) -> Delta:
@@ -56,8 +58,9 @@ class Translator:
             else:
                 self._services.pop(key, None)
         routes = dict(delta.routes)
-        for source in self.sources.values():
-            routes.update(source.apply(delta))
+        for kind, source in self.sources.items():
+            with contained(self._on_failure, "changes of", kind):
+                routes.update(source.apply(delta))
         return replace(delta, routes=routes)
 
     def take_secret_users(self) -> dict[Key, Route | None]:
@@ -68,11 +71,13 @@ class Translator:
         return users
 
 
-def _sources(settings: SourceSettings, services: Mapping[Key, Service]) -> dict[str, ObjectSource]:
+def _sources(settings: SourceSettings, services: Mapping[Key, Service],
+             on_failure: OnFailure) -> dict[str, ObjectSource]:
     kinds: Collection[str] = settings.kinds
     sources: dict[str, ObjectSource] = {}
     if INGRESS in kinds:
-        sources[INGRESS] = Ingresses(services, settings.classes, settings.ingresses)
+        sources[INGRESS] = Ingresses(
+            services, settings.classes, settings.ingresses, on_failure=on_failure)
     if INGRESS_ROUTE in kinds:
         sources[INGRESS_ROUTE] = IngressRoutes(services, settings.ingress_routes)
     return sources
