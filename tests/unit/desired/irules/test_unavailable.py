@@ -151,7 +151,7 @@ def test_another_irule_reselects(tmm):
 
 def test_documented_irule(tmm):
     """The example for administrators compiles, runs before ours and keeps it away."""
-    page = (Path(__file__).parents[4] / "docs" / "bigip-objects.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "traffic.md").read_text()
     (example,) = re.findall(r"```tcl\n(.*?)```", page, re.DOTALL)
     rulecheck.check(example)
     other = example.replace("[active_members /Common/sorry]", "1")
