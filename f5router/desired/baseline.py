@@ -165,7 +165,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     objects += edge.compression_profiles(config.folder, config.edge.compressed_types, facts)
     objects += vxlan.base(config, facts, networks)
     objects += _on_further_addresses(config, facts)
-    return front_ends.complete({obj.ref: obj for obj in objects}, config)
+    return front_ends.complete({obj.ref: obj for obj in objects}, config, facts)
 
 
 def _on_further_addresses(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from f5router.model import names, tls_names
-from f5router.model.ltm import Attachment, Object
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ltm import Attachment, HTTPCompression, Object
 from f5router.model.objects import Ref, shared
 from f5router.model.virtual_server import (
     FrontEnd,
@@ -35,16 +36,17 @@ class FrontEndSettings(Protocol):
         """Front ends that the router creates; () where an administrator has made the virtual servers."""
 
 
-def complete(objects: Mapping[Ref, Object], config: FrontEndSettings) -> dict[Ref, Object]:
+def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
+             facts: DeviceFacts) -> dict[Ref, Object]:
     """Return the baseline with the virtual servers and what is attached to each."""
     if not config.front_ends:
         return dict(objects)
-    wanted = with_attachments(objects, config)
+    wanted = with_attachments(objects, config, facts)
     used = profiles(config.folder, config.front_ends[0].limits)
     own: list[Object] = [profile for profile, _ in used]
     for listener in listeners(config.front_ends):
-        needed = frozenset(ref for ref, obj in wanted.items()
-                           if isinstance(obj, Attachment) and obj.virtual == listener.virtual)
+        needed = frozenset(ref for ref, obj in wanted.items() if isinstance(obj, Attachment)
+                           and obj.virtual == listener.virtual and not _is_optional(obj))
         own += [VirtualServer(listener.virtual, listener.address, listener.port,
                               frozenset((profile.path, context) for profile, context in used),
                               connection_limit=listener.connection_limit),
@@ -52,8 +54,18 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings) -> dict[Re
     return {**wanted, **{obj.ref: obj for obj in own}}
 
 
-def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings) -> dict[Ref, Object]:
-    """Return objects in which attachments need their virtual server, with those to further addresses."""
+def _is_optional(obj: Attachment) -> bool:
+    """True for an attachment without which clients may be answered: it protects no pod and no client."""
+    return obj.target_kind == HTTPCompression.KIND or obj.target.endswith(
+        (names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.TIMEOUT_IRULE))
+
+
+def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings,
+                     facts: DeviceFacts) -> dict[Ref, Object]:
+    """Return objects in which attachments need their virtual server, with those to further addresses.
+
+    One that an administrator has prepared is used as it is, as without the setting: its Routes are served.
+    """
     by_first = _by_first(config)
     if not by_first:
         return dict(objects)
@@ -61,7 +73,8 @@ def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings) ->
     for obj in objects.values():
         if isinstance(obj, Attachment):
             for listener in by_first.get(obj.virtual, ()):
-                if not (listener.is_copy and obj.target.endswith(_OF_ITS_OWN)):
+                if listener.virtual not in facts.prepared and not (
+                        listener.is_copy and obj.target.endswith(_OF_ITS_OWN)):
                     attached = _attached(obj, listener)
                     wanted[attached.ref] = attached
             if obj.virtual in further:
@@ -106,7 +119,7 @@ def on_all(refs: frozenset[Ref], config: FrontEndSettings) -> frozenset[Ref]:
     return refs.union(*({_moved(ref, listener) for ref in refs} for listener in further))
 
 
-def answering(used: Collection[Ref], config: FrontEndSettings) -> frozenset[Ref]:
+def answering(used: Collection[Ref], config: FrontEndSettings, facts: DeviceFacts) -> frozenset[Ref]:
     """Return what must be enabled before requests come to the objects that a Route uses."""
     if not config.front_ends or not used:
         return frozenset()
@@ -114,4 +127,5 @@ def answering(used: Collection[Ref], config: FrontEndSettings) -> frozenset[Ref]
                  for holder in (names.SECURE_POLICY, names.PASSTHROUGH_GROUP))
     plain = any(f"/{names.INSECURE_POLICY}/" in ref.path for ref in used)
     return frozenset(listening_ref(listener.virtual) for listener in listeners(config.front_ends)
-                     if not listener.is_copy and (secure if listener.secure else plain))
+                     if not listener.is_copy and listener.virtual not in facts.prepared
+                     and (secure if listener.secure else plain))

@@ -86,9 +86,10 @@ def host_objects(
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
-    uses = {key: used | front_ends.answering(used, config) for key, used in builder.uses.items()}
+    uses = {key: used | front_ends.answering(used, config, facts) for key, used in builder.uses.items()}
     return HostObjects(
-        compact(front_ends.with_attachments(builder.objects, config)), compact(builder.pools), compact(uses),
+        compact(front_ends.with_attachments(builder.objects, config, facts)), compact(builder.pools),
+        compact(uses),
         compact({key: rejection for key, rejection in verdicts.items() if rejection is not None}),
         compact(builder.faults), compact(builder.warnings), compact(builder.pool_of),
         front_ends.on_all(builder.undetermined, config), compact(builder.closing),

@@ -121,11 +121,9 @@ class DeviceReading:
         missing = missing_profiles(self._profiles, read[ServerSSL.KIND], folder)
         self.facts = DeviceFacts(
             version, http, https, max(port, 0), further=tuple(filter(None, further)),
-            foreign=own.foreign(by_path),
             own_addresses=addresses.own.union(listener.address for listener in own.listeners),
             unread_addresses=addresses.unread, networks=addresses.networks, doubt=addresses.doubt, **around,
-            unit=self._unit,
-            client_ssl=root, missing_profiles=missing)
+            unit=self._unit, client_ssl=root, missing_profiles=missing, **own.of_others(by_path, self._rest))
 
     def _of_servers(self, facts: Iterable[VirtualFacts | None],
                     servers: Mapping[str, JSON | None]) -> Iterator[Object]:

@@ -6,6 +6,7 @@ facts about one that is not there yet are those that it will have, so everything
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from f5router.icontrol import pages
 from f5router.icontrol.codec import ltm_codec, virtual_codec
@@ -40,11 +41,17 @@ class OwnServers:
         """Return the full paths of those on further addresses."""
         return [listener.virtual for listener in self.listeners if listener.is_copy]
 
-    def foreign(self, servers: Mapping[str, JSON | None]) -> frozenset[str]:
-        """Return the paths where somebody else's virtual server is. Args: servers: as read, by path."""
-        return frozenset(listener.virtual for listener in self.listeners
-                         if (raw := servers.get(listener.virtual)) is not None
-                         and virtual_codec.state(raw) is None)
+    def of_others(self, servers: Mapping[str, JSON | None],
+                  objects: Iterable[Object]) -> dict[str, Any]:
+        """Return the facts about virtual servers of somebody else, by the names of DeviceFacts.
+
+        Args: servers: as read, by path; objects: with what is attached to them.
+        """
+        foreign = frozenset(listener.virtual for listener in self.listeners
+                            if (raw := servers.get(listener.virtual)) is not None
+                            and virtual_codec.state(raw) is None)
+        used = {obj.virtual for obj in objects if isinstance(obj, Attachment)}
+        return {"foreign": foreign, "prepared": foreign & used}
 
     def facts(self, facts: VirtualFacts, raw: JSON | None, root: TLSProperties) -> VirtualFacts:
         """Return the facts about a virtual server, which may be one of the router's.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from f5router.icontrol.codec import ltm_codec, net_codec, virtual_codec
 from f5router.icontrol.rest.client import Client
-from f5router.model.errors import AuthFailed, Refused
+from f5router.model.errors import BigIPError
 from f5router.model.json_types import JSON
 from f5router.model.virtual_server import VirtualServer
 
@@ -48,11 +48,11 @@ NONE = TakenPlaces()
 
 
 def read(client: Client) -> TakenPlaces:
-    """Read the places; none if the account may not read them. Raises: BigIPError."""
+    """Read the places; none if they cannot be read: the BIG-IP itself refuses what is wrong."""
     try:
         servers = client.get(VirtualServer.KIND).get("items") or ()
         addresses = client.get(ADDRESS).get("items") or ()
-    except (AuthFailed, Refused) as exc:
+    except BigIPError as exc:
         log.info("virtual servers of others are not known", extra={"error": str(exc)})
         return NONE
     return TakenPlaces(

@@ -121,6 +121,8 @@ class DeviceFacts:
     """The router's own virtual servers on further addresses."""
     foreign: frozenset[str] = field(default=frozenset(), kw_only=True)
     """Full paths where somebody else's virtual server is and the router would create one."""
+    prepared: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Those of them to which something of the router is attached: an administrator has made them for it."""
     vxlan_port: int = 0
     """UDP port of our VxLAN profile; 0 without one."""
     tunnels: tuple[TunnelFacts, ...] = ()

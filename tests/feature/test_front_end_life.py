@@ -24,12 +24,57 @@ from tests.feature.test_front_end import (
     is_complete,
     listening,
     serve,
+    virtual,
 )
 from tests.feature.test_pair import PairLab
 from tests.feature.test_preflight import plan
 from tests.waiting import DEADLINE_S, until
 
 __all__ = ["empty"]
+
+
+def test_prepared_virtual_servers_serve_on(lab):
+    """With the setting by mistake, or before they are deleted, Routes are served, and a line tells it."""
+    lab.apply(manifests.route("a"))
+    assert lab.converge() == []
+    before = {name: virtual(lab, name) for name in (HTTP, HTTPS)}
+    reasons = serve(lab, f5_vserver_address="10.0.0.1")
+    assert {name for name in (HTTP, HTTPS) if any(
+        f"virtual server /Common/{name} exists, and this router did not create it" in reason
+        for reason in reasons)} == {HTTP, HTTPS}
+    assert [lab.admitted("shop", name)["status"] for name in "ab"] == ["True", "True"]
+    for name, raw in before.items():
+        assert {key: value for key, value in virtual(lab, name).items() if key in (
+            "destination", "description", "metadata", "rules", "profilesReference")} == {
+            key: value for key, value in raw.items() if key in (
+                "destination", "description", "metadata", "rules", "profilesReference")}
+    lab.clear()
+    assert lab.converge() == []
+    assert lab.writes() == []
+
+
+def test_one_without_its_marks_serves_on(empty):
+    """Somebody has removed both marks: it counts as an administrator's from then on."""
+    assert serve(empty) == []
+    empty.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"metadata": [], "description": "mine"})
+    assert any("this router did not create it" in reason for reason in empty.converge(**FLAGS))
+    assert empty.admitted("shop", "b")["status"] == "True"
+    assert listening(empty) == {HTTP, HTTPS}
+    assert virtual(empty, HTTPS)["description"] == "mine"
+    policies = virtual(empty, HTTPS)["policiesReference"]["items"]
+    assert [item["fullPath"] for item in policies] == ["/Common/openshift_secure_routes"]
+
+
+def test_what_is_optional_keeps_nobody_waiting(empty):
+    """The page for 503 is refused; clients are answered all the same."""
+    path = "openshift_unavailable_irule"
+    empty.bigip.put_object("ltm/rule", {"name": path, "partition": "Common",
+                                        "apiAnonymous": "when CLIENT_ACCEPTED { }"})
+    empty.bigip.inject("refuse", times=None, method="PATCH", path=f"/mgmt/tm/ltm/rule/~Common~{path}",
+                       message="01070734:3: not this one")
+    assert any("not this one" in reason for reason in serve(empty))
+    assert listening(empty) == {HTTP, HTTPS}
+    assert [empty.admitted("shop", name)["status"] for name in "ab"] == ["True", "True"]
 
 
 # --- versions ----------------------------------------------------------------------------

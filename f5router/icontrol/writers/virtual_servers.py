@@ -63,7 +63,7 @@ class VirtualServerWriter:
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the virtual servers of a Plan that `write` or the BIG-IP would refuse.
 
-        Two requests, if there are any; only commands that look ask for it. Raises: BigIPError.
+        Two requests, if there are any; only commands that look ask for it.
         """
         refusals: dict[Ref, BigIPError] = {}
         wanted = [change for change in of_kind(plan, VirtualServer) if change.new is not None]
