@@ -340,6 +340,21 @@ def test_addresses_that_stay_are_always_served(empty, before, after):
         empty.bigip.put_back(start)
 
 
+@pytest.mark.parametrize("quirks", [(), ("move-leaves-address",)])
+@pytest.mark.parametrize("kept", ["", "administrator", "in use"])
+def test_the_old_address_goes(make_lab, quirks, kept):
+    """Nothing answers for it any more, unless it is somebody else's, or somebody else's server is on it."""
+    lab = make_lab(quirks=frozenset(quirks))
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
+    assert serve(lab) == []
+    if kept == "administrator":
+        lab.change("PATCH", f"ltm/virtual-address/~Common~{A}", {"autoDelete": "false"})
+    elif kept:
+        lab.bigip.put_object("ltm/virtual", OTHER)
+    assert lab.converge(f5_vserver_address=C) == []
+    assert lab.paths("ltm/virtual-address") == {f"/Common/{C}", *([f"/Common/{A}"] if kept else [])}
+
+
 def test_a_new_address_before_the_others_waits(empty):
     """The virtual server for it would have to take the name of one that serves."""
     assert serve(empty) == []

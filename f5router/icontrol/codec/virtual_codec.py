@@ -39,6 +39,11 @@ def destination_address(obj: JSON) -> str:
     return address_of(re.sub(r"[:.](\d+|any)$", "", name))
 
 
+def address_path(obj: JSON) -> str:
+    """Return the full path of the virtual address of a virtual server."""
+    return re.sub(r"[:.](\d+|any)$", "", str(obj.get("destination", "")))
+
+
 def place(obj: JSON) -> tuple[str, int]:
     """Return the address and the port of a virtual server."""
     return destination_address(obj), destination_port(obj)

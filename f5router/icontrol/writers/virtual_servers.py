@@ -111,6 +111,22 @@ class VirtualServerWriter:
             body["profiles"] = virtual_codec.with_profiles(raw, server)
         self._with_marks(raw, server, listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
+        if present.address != server.address:
+            self._drop_address(virtual_codec.address_path(raw))
+
+    def _drop_address(self, path: str) -> None:
+        """Delete a virtual address that nothing is on any more, as the BIG-IP mostly does itself.
+
+        One that a virtual server has left may stay behind, and go on answering ARP (f5devcentral/f5-cccl#45).
+        An administrator's own has autoDelete off.
+        """
+        address = get_if_there(self._client, item_path(taken_places.ADDRESS, path))
+        if address is None or str(address.get("autoDelete")) != "true":
+            return
+        try:
+            delete_if_there(self._client, item_path(taken_places.ADDRESS, path))
+        except Refused as exc:
+            log.debug("virtual address stays", extra={"path": path, "error": exc.text})
 
     def _read(self, path: str) -> JSON:
         return self._client.get(item_path(VirtualServer.KIND, path), {"expandSubcollections": "true"})
