@@ -1,6 +1,6 @@
 """Many requests on one connection: each goes to the pods of its own Route, whatever came before it.
 
-F5's documents say that a BIG-IP without OneConnect does otherwise by itself (docs/bigip-objects.md, Requests
+F5's documents say that a BIG-IP without OneConnect does otherwise by itself (docs/traffic.md, Requests
 of one connection). All is tried under each behaviour that the fake has, and with OneConnect.
 """
 
