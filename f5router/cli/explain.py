@@ -162,7 +162,7 @@ def _secret(connection: Connection, key: Key) -> Secret:
     try:
         return decode.secret(fields.mapping(connection.request("GET", path)))
     except KubeNotFound:
-        return Secret(key, problem=f"Secret {key.name} not chosen")
+        return Secret(key, problem=f"Secret {key.name} not found")
     except KubeForbidden as exc:
         print(printable(f"warning: Secret {key} cannot be read, and is assumed to be valid: {exc}"))
         return Secret(key, not_loaded=True)

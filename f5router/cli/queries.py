@@ -149,7 +149,7 @@ def _explained_alone(kind: str, metavar: str, text: str) -> None:
     explain.command(kind, cls=SettingsCommand, epilog=EPILOG, settings=tuple(OPTIONS))(command)
 
 
-_explained("Route", "Show a Route from admission to its pods, and its first broken link.")
+_explained("Route", "Show the way from a Route to its pods.")
 _explained("Ingress", "Show each Route of an Ingress and its first broken link.")
 _explained("Service", "Show each Route of a Service and its first broken link.")
 _explained_alone("host", "HOST", "Show each Route of a host and its first broken link.")

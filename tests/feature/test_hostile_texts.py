@@ -209,8 +209,8 @@ return [...document.querySelectorAll('#view *')].map((each) => each.localName)
     .filter((name) => !arguments[0].includes(name))"""
 ELEMENTS = [
     "a", "button", "circle", "code", "dd", "div", "dl", "dt", "g", "h1", "h2", "h3", "input", "label", "li",
-    "line", "p", "path", "rect", "section", "span", "strong", "svg", "table", "tbody", "td", "text", "th",
-    "thead", "time", "title", "tr", "tspan", "ul"]
+    "line", "option", "p", "path", "rect", "section", "select", "span", "strong", "svg", "table", "tbody",
+    "td", "text", "th", "thead", "time", "title", "tr", "tspan", "ul"]
 
 
 def test_in_a_browser(tmp_path):
