@@ -8,6 +8,7 @@ from tests import manifests
 from tests.feature.browser import DESK, PHONE, chromium
 from tests.feature.status_site import LOGIN, MANY, TROUBLE, StatusSite
 from tests.hostile_certificates import certificate
+from tests.rows import rows
 
 EVIL = "<img src=x onerror=\"document.title='taken'\">"
 
@@ -129,6 +130,36 @@ def test_changes_are_shown_while_the_page_is_open(opened):
     site.lab.apply(manifests.route("born", namespace="teams", host="born.apps.example.com"))
     browser.wait_text("born.apps.example.com")
     browser.wait_text("Served", "tbody")
+
+
+NOTHING = {"addresses": ["lb"], "unit": "lb", "tmos": "", "active": None, "sync": "", "has_group": None,
+           "licence": None, "clock_ahead_s": None, "ltm": None, "role": None, "save": "", "last_save": "",
+           "last_reading": "", "leader": None, "election": "", "router": "r", "version": "1", "queues": {},
+           "requests": {}, "checks": []}
+"""The device of a router that has just started."""
+
+
+@rows(("known", "texts"), [
+    ({}, ["not known yet"] * 9),
+    ({"leader": False}, ["known to the leader"] * 9),
+    ({"ltm": "none", "licence": {"exists": False, "ends": ""}, "clock_ahead_s": -3600.4},
+     ["LTM not provisioned", "Licence none", "Clock 3,600 s behind the router's"]),
+    ({"licence": {"exists": True, "ends": "2020-01-31"}, "clock_ahead_s": 0.4},
+     ["Licence ended on 2020-01-31 expired", "Clock agrees with the router's"]),
+    ({"licence": {"exists": True, "ends": ""}, "ltm": "", "role": "", "has_group": False},
+     ["Licence without an end", "LTM cannot be read", "Router's user cannot be read",
+      "Config sync no device group"]),
+    ({"save": "failed: disk full", "last_save": "2020-01-31T00:00:00Z"},
+     ["Configuration failed: disk full (last save "]),
+])
+def test_what_is_known_of_the_device(opened, known, texts):
+    browser = go(opened, "routes")
+    browser.wait_text("page 1 of 2")
+    shown = " ".join(browser.driver.execute_script(
+        "const made = document.createElement('div'); made.append(...showDevice(arguments[0]).flat(2));"
+        "view.replaceChildren(made); return view.innerText", {**NOTHING, **known}).split())
+    for text in texts:
+        assert shown.count(text) >= texts.count(text), (text, shown)
 
 
 def test_a_router_that_has_gone(opened):
