@@ -61,14 +61,14 @@ def _is_optional(obj: Attachment) -> bool:
 
 
 def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings,
-                     facts: DeviceFacts) -> dict[Ref, Object]:
+                     facts: DeviceFacts) -> Mapping[Ref, Object]:
     """Return objects in which attachments need their virtual server, with those to further addresses.
 
     One that an administrator has prepared is used as it is, as without the setting: its Routes are served.
     """
+    if not config.front_ends:
+        return objects
     by_first = _by_first(config)
-    if not by_first:
-        return dict(objects)
     wanted, further = dict(objects), {each.virtual for each in listeners(config.front_ends) if each.is_copy}
     for obj in objects.values():
         if isinstance(obj, Attachment):
@@ -116,6 +116,8 @@ def _moved(ref: Ref, listener: FrontEndServer) -> Ref:
 def on_all(refs: frozenset[Ref], config: FrontEndSettings) -> frozenset[Ref]:
     """Return Refs with those of the attachments to further addresses."""
     further = [listener for listener in listeners(config.front_ends) if listener.is_copy]
+    if not further:
+        return refs
     return refs.union(*({_moved(ref, listener) for ref in refs} for listener in further))
 
 
