@@ -119,7 +119,7 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
     """
     addresses = reader.value("f5-vserver-address")
     ports = {name: reader.value(name) for name in ("service-http-port", "service-https-port")}
-    limits = _limits(reader)
+    limits, translation = _limits(reader), reader.value("f5-vserver-snat")
     if not addresses:
         for name, place in _SET_BY_HAND.items():
             if reader.is_set(name) and reader.text(name) != OPTIONS[name].default:
@@ -128,12 +128,13 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
     if http and https and len(set(ports.values())) == 1:
         reader.problem("HTTP and HTTPS cannot have one port", *ports)
     http_port, https_port = ports.values()
-    return (FrontEnd(addresses, http, https, http_port, https_port, limits),)
+    return (FrontEnd(addresses, http, https, http_port, https_port, limits, translation),)
 
 
 _SET_BY_HAND = {
     "service-http-port": "destination of the HTTP virtual server",
     "service-https-port": "destination of the HTTPS virtual server",
+    "f5-vserver-snat": "source-address-translation of both virtual servers",
     "max-connections": "connection-limit of both virtual servers",
     "client-fin-timeout": "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout of the client-side "
                           "TCP profile",

@@ -1,10 +1,12 @@
 """Settings of the virtual servers that the router creates, rows of the table in options.py."""
 
 import ipaddress
+import re
 
 from f5router.config import parsers
 from f5router.config.option import VIRTUAL_SERVERS, Option, boolean
 from f5router.model import texts
+from f5router.model.virtual_server import AUTOMAP, UNTRANSLATED
 
 MOST_ADDRESSES = 16
 
@@ -43,6 +45,16 @@ def half_closed(text: str) -> int:
     return texts.parse_seconds(texts.parse_milliseconds(text))
 
 
+_POOL = re.compile(r"(?:/[A-Za-z0-9_.-]+){2,}")
+
+
+def translation(text: str) -> str:
+    """Read a source address translation. Raises: ValueError."""
+    if text not in (AUTOMAP, UNTRANSLATED) and not _POOL.fullmatch(text):
+        raise ValueError(f"{text!r} is neither {AUTOMAP}, {UNTRANSLATED}, nor the full path of a SNAT pool")
+    return text
+
+
 OPTIONS = (
     Option("f5-vserver-address", "ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS", "", VIRTUAL_SERVERS,
            "Addresses, IPv4 or IPv6, on which the router creates virtual servers, and keeps them. Default: "
@@ -51,6 +63,10 @@ OPTIONS = (
            "Port of the HTTP virtual servers that the router creates.", "PORT", parsers.integer(1, 65535)),
     Option("service-https-port", "ROUTER_SERVICE_HTTPS_PORT", "443", VIRTUAL_SERVERS,
            "Port of the HTTPS virtual servers that the router creates.", "PORT", parsers.integer(1, 65535)),
+    Option("f5-vserver-snat", "ROUTER_F5_VSERVER_SNAT", AUTOMAP, VIRTUAL_SERVERS,
+           "Source address translation of the virtual servers that the router creates: automap, the full "
+           "path of a SNAT pool, or none, where the BIG-IP is the gateway of the pods.", "SNAT",
+           translation),
     Option("max-connections", "ROUTER_MAX_CONNECTIONS", "0", VIRTUAL_SERVERS,
            "Maximum number of connections to each virtual server that the router creates; further ones are "
            "refused. 0 or auto: no limit.", "N", connections),

@@ -49,7 +49,7 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
                            and obj.virtual == listener.virtual and not _is_optional(obj))
         own += [VirtualServer(listener.virtual, listener.address, listener.port,
                               frozenset((profile.path, context) for profile, context in used),
-                              connection_limit=listener.connection_limit),
+                              listener.translation, listener.connection_limit),
                 Listening(listener.virtual, needed)]
     return {**wanted, **{obj.ref: obj for obj in own}}
 

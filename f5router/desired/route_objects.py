@@ -86,7 +86,8 @@ def host_objects(
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
-    uses = {key: used | front_ends.answering(used, config, facts) for key, used in builder.uses.items()}
+    uses = builder.uses if not config.front_ends else {
+        key: used | front_ends.answering(used, config, facts) for key, used in builder.uses.items()}
     return HostObjects(
         compact(front_ends.with_attachments(builder.objects, config, facts)), compact(builder.pools),
         compact(uses),

@@ -106,7 +106,8 @@ class DeviceReading:
             (Ref(VIRTUAL, path), generations.of(raw)) for path, raw in by_path.items() if raw)
         vxlan = self._vxlan and version >= tmos.VXLAN_SINCE
         network, around = tunnels.observe(client, folder) if vxlan else ([], {})
-        sources = [tunnels.translation_facts(client, path, raw, members=vxlan) if path and raw else {}
+        sources = [tunnels.translation_facts(client, path, there, members=vxlan)
+                   if path and (there := raw or own.expected(path)) else {}
                    for path, raw in zip(paths, servers, strict=True)]
         addresses = own_addresses.read(client, folder, filter(None, servers), self._peers)
         self._stands_alone = addresses.stands_alone

@@ -17,7 +17,7 @@ from f5router.model.device_facts import VirtualFacts
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
-from f5router.model.virtual_server import AUTOMAP, FrontEndServer, Listening, VirtualServer
+from f5router.model.virtual_server import FrontEndServer, Listening, VirtualServer
 
 _SELECTED = {"$select": "fullPath,destination,description,metadata"}
 
@@ -53,6 +53,11 @@ class OwnServers:
         used = {obj.virtual for obj in objects if isinstance(obj, Attachment)}
         return {"foreign": foreign, "prepared": foreign & used}
 
+    def expected(self, path: str) -> JSON | None:
+        """Return what decides source address translation, as it will be read; None if it is not wanted."""
+        return next(({"sourceAddressTranslation": virtual_codec.translation(each.translation)}
+                     for each in self.listeners if each.virtual == path), None)
+
     def facts(self, facts: VirtualFacts, raw: JSON | None, root: TLSProperties) -> VirtualFacts:
         """Return the facts about a virtual server, which may be one of the router's.
 
@@ -65,7 +70,9 @@ class OwnServers:
             return facts
         if listener is None:  # as an earlier run with other settings has left it
             return replace(facts, is_own=True)
-        facts = replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=AUTOMAP)
+        source = virtual_codec.translation(listener.translation)
+        facts = replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=source["type"],
+                        snat_pool=source.get("pool", ""))
         if raw is None:
             facts = replace(facts, address=listener.address)
         return replace(facts, replaced_client_ssl=ClientSSL.PARENT,

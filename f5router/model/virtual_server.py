@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 
-AUTOMAP = "automap"
-"""Source address translation to a self IP of the VLAN on which the BIG-IP reaches the pod."""
+AUTOMAP, UNTRANSLATED = "automap", "none"
+"""Source address translation: to a self IP of the VLAN on which the BIG-IP reaches the pod, or none. Another
+text is the full path of a SNAT pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class FrontEndServer:
     """Full path of the virtual server of the first address, which has the same policies; perhaps itself."""
     connection_limit: int = 0
     """0 for none."""
+    translation: str = AUTOMAP
 
     @property
     def is_copy(self) -> bool:
@@ -65,6 +67,7 @@ class FrontEnd:
     http_port: int = 80
     https_port: int = 443
     limits: FrontEndLimits = FrontEndLimits()
+    translation: str = AUTOMAP
 
     def listeners(self) -> Iterator[FrontEndServer]:
         """Yield the virtual servers, those of the first address first."""
@@ -73,7 +76,7 @@ class FrontEnd:
                                         (self.https, self.https_port, True)):
                 if first is not None:
                     yield FrontEndServer(numbered(first, number), address, port, secure, first,
-                                         self.limits.connections)
+                                         self.limits.connections, self.translation)
 
 
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
@@ -138,7 +141,6 @@ class VirtualServer(NamedObject):
     profiles: frozenset[tuple[str, str]]
     """Those of `profiles`, by full path, with their context."""
     translation: str = AUTOMAP
-    """Source address translation."""
     connection_limit: int = 0
     """Most connections of clients at a time; 0 for no limit."""
     as_ours: bool = True

@@ -53,3 +53,25 @@ def test_limits_are_repaired(empty, path, body):
     assert empty.converge(**FLAGS, **LIMITS) == []
     assert shown(empty) == SET
     assert empty.bigip.get(PROFILES[0].format("server"))["defaultsFrom"] == "/Common/tcp"
+
+
+def test_source_address_translation(empty):
+    """In place, for both; also back to automap, before the SNAT pool goes."""
+    empty.bigip.put_object("ltm/snatpool", {"name": "/Common/clients", "members": ["10.0.0.9"]})
+    wanted_of = {"/Common/clients": {"type": "snat", "pool": "/Common/clients"}, "none": {"type": "none"},
+                 "automap": {"type": "automap"}}
+    for text, wanted in wanted_of.items():
+        assert serve(empty, f5_vserver_snat=text) == []
+        for name in (HTTP, HTTPS):
+            source = virtual(empty, name)["sourceAddressTranslation"]
+            assert {key: source[key] for key in ("type", "pool") if key in source} == wanted
+        empty.clear()
+        assert serve(empty, f5_vserver_snat=text) == []
+        assert empty.writes() == []
+    empty.change("DELETE", "ltm/snatpool/~Common~clients")
+
+
+def test_a_snat_pool_that_is_not_there(empty):
+    reasons = serve(empty, f5_vserver_snat="/Common/missing")
+    assert any("/Common/missing" in reason for reason in reasons)
+    assert listening(empty) == set()

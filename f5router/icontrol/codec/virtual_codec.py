@@ -11,7 +11,9 @@ from typing import Any
 from f5router.icontrol.codec.ltm_codec import address_of, items, located, path_of
 from f5router.model.json_types import JSON
 from f5router.model.virtual_server import (
+    AUTOMAP,
     MARK,
+    UNTRANSLATED,
     VirtualServer,
     marked_description,
     metadata_entry,
@@ -65,11 +67,23 @@ def decode(raw: JSON) -> VirtualServer:
         path, address, destination_port(raw),
         frozenset(each for each in attached if each[0].startswith(own) and each[0].endswith(
             ("-tcp-profile", "openshift_http-profile"))),
-        str((raw.get("sourceAddressTranslation") or {}).get("type", "none")),
+        decode_translation(raw),
         int(raw.get("connectionLimit") or 0),
         as_ours=source == _ANY[ipv6] and raw.get("ipProtocol") == "tcp"
         and raw.get("mask", _HOST_MASKS[ipv6]) == _HOST_MASKS[ipv6]
         and all(raw.get(name, "enabled") == "enabled" for name in _ENABLED))
+
+
+def translation(text: str) -> dict[str, str]:
+    """Encode a source address translation."""
+    return {"type": text} if text in (AUTOMAP, UNTRANSLATED) else {"type": "snat", "pool": text}
+
+
+def decode_translation(raw: JSON) -> str:
+    """Decode a source address translation; one of another type than `snat` equals none that is wanted."""
+    source = raw.get("sourceAddressTranslation") or {}
+    kind, pool = str(source.get("type", UNTRANSLATED)), str(source.get("pool", ""))
+    return pool if kind == "snat" else f"{kind} {pool}".strip()
 
 
 def changes(server: VirtualServer) -> dict[str, Any]:
@@ -79,7 +93,7 @@ def changes(server: VirtualServer) -> dict[str, Any]:
         "destination": f"{folder}/{server.address}{'.' if ipv6 else ':'}{server.port}",
         "mask": _HOST_MASKS[ipv6], "source": _ANY[ipv6], "ipProtocol": "tcp",
         **dict.fromkeys(_ENABLED, "enabled"),
-        "sourceAddressTranslation": {"type": server.translation},
+        "sourceAddressTranslation": translation(server.translation),
         "connectionLimit": server.connection_limit,
     }
 

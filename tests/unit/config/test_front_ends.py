@@ -68,6 +68,17 @@ def test_limits(flags, limits):
     assert front_end.limits == limits
 
 
+@rows("text", ["automap", "none", "/Common/pool", "/P/zone/pool-1"])
+def test_translations(text):
+    (front_end,) = config(f5_vserver_address="203.0.113.10", f5_vserver_snat=text).front_ends
+    assert front_end.translation == text
+
+
+@rows("text", ["snat", "pool", "/pool", "/Common/a b"])
+def test_bad_translations(text):
+    assert problems(f5_vserver_address="203.0.113.10", f5_vserver_snat=text)
+
+
 def test_no_room_for_headers():
     (text,) = problems(f5_vserver_address="203.0.113.10", buf_size="16384", max_rewrite_size="16384")
     assert text.endswith("they leave 0 bytes for the headers of a request, less than 4096")

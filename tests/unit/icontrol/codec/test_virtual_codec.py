@@ -1,5 +1,7 @@
 """Virtual servers of the router as JSON, and the marks by which they are recognised."""
 
+from dataclasses import replace
+
 import pytest
 
 from f5router.icontrol.codec import virtual_codec
@@ -19,7 +21,7 @@ def read(server: VirtualServer, **changed) -> dict:
     return {**raw, "profilesReference": {"items": raw.pop("profiles")}}
 
 
-@rows("server", [V4, V6])
+@rows("server", [V4, V6, replace(V4, translation="none"), replace(V4, translation="/Common/pool")])
 def test_what_is_written_is_read(server):
     assert virtual_codec.decode(read(server)) == server
     assert virtual_codec.state(read(server)) is None
@@ -46,6 +48,8 @@ def test_destinations(server, destination, mask):
     ({"destination": "/Common/203.0.113.11:443"}, False),
     ({"destination": "/Common/203.0.113.10%6:443"}, True),
     ({"sourceAddressTranslation": {"type": "none"}}, False),
+    ({"sourceAddressTranslation": {"type": "snat", "pool": "/Common/automap"}}, False),
+    ({"sourceAddressTranslation": {"type": "lsn", "pool": "/Common/lsn"}}, False),
     ({"profiles": [{"name": "/Common/tcp", "context": "all"}]}, False),
     ({"connectionLimit": 5}, False),
     ({"rateLimit": "5", "vlansEnabled": True, "vlans": ["/Common/internal"]}, True),
