@@ -4,6 +4,7 @@ import json
 import random
 from collections import Counter
 from html.parser import HTMLParser
+from importlib import resources
 from urllib.parse import parse_qs
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from f5router.model.cluster import Key
 from f5router.model.errors import Unanswered
 from f5router.model.findings import NO_MEMBERS, Link, finding
-from f5router.monitoring import connections
+from f5router.monitoring import connections, plain_page
 from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages
 from f5router.monitoring.status_api import SECURITY, StatusAPI
@@ -181,3 +182,11 @@ def test_the_links_of_the_list_without_scripts():
     for other in ({"sort": ["-host"], "state": ["failed"]}, {"sort": ["host"]}, {"sort": ["-host"]},
                   {"sort": ["-host"], "page": ["1"]}, {"sort": ["-host"], "page": ["3"]}):
         assert {**kept, **other} in targets
+
+
+def test_both_lists_have_the_same_words():
+    """For each state, and in the same colour."""
+    script = (resources.files("f5router.monitoring") / "page" / "page.js").read_text()
+    assert [state for state, (text, kind) in plain_page.WORDS.items()
+            if f'{state.value}: ["{text}", "{kind}"]' not in script] == []
+    assert set(plain_page.WORDS) == set(RouteState)
