@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -80,6 +81,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(500_000, 5, 10)
     gc.enable()
+
+
+MOST_FILES = 500
+"""Open files of a process, after which garbage is collected: select() takes none above 1,024."""
+
+
+def pytest_runtest_logfinish() -> None:
+    """Close the connections of routers that have ended, which are garbage in cycles."""
+    if len(os.listdir("/dev/fd")) > MOST_FILES:
+        gc.collect()
 
 
 def pytest_unconfigure() -> None:
