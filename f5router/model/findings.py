@@ -133,7 +133,8 @@ CATALOGUE: Mapping[str, Meaning] = {
                       "delegate to it from a root, or make it one with spec.virtualhost"),
     # The BIG-IP.
     SERVER_MISSING: Meaning("the virtual server is not there", _L, _B,
-                            "create it, or name another with --f5-http-vserver and --f5-https-vserver"),
+                            "create it, or name another with --f5-http-vserver and --f5-https-vserver; with "
+                            "--f5-vserver-address the router creates it again by itself"),
     SERVER_DISABLED: Meaning("somebody has disabled the virtual server", _L, _B,
                              "enable it", "tmsh modify ltm virtual NAME enabled"),
     ADDRESS_DISABLED: Meaning("somebody has disabled the virtual address", _L, _B,

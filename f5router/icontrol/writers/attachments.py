@@ -152,8 +152,9 @@ def listed(raw: JSON, kind: str) -> list[tuple[str, str]]:
 
 def missing(path: str) -> str:
     """Return the message about a missing virtual server."""
-    return (f"virtual server {path} does not exist; create it, or name another with --f5-http-vserver, "
-            "--f5-https-vserver and --f5-partition-path")
+    return (f"virtual server {path} does not exist; create it, let the router create it with "
+            "--f5-vserver-address, or name another with --f5-http-vserver, --f5-https-vserver and "
+            "--f5-partition-path")
 
 
 def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str) -> str:
