@@ -8,6 +8,7 @@ one small request for each virtual server, beside the requests under way.
 import logging
 from collections.abc import Callable, Collection, Mapping
 
+from f5router.icontrol.codec import virtual_codec
 from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import Job
 from f5router.icontrol.pair import LOOK_S
@@ -64,7 +65,7 @@ class ServerWatch:
             self._asked_at = self._clock()
         client = self._device.client
         self._device.dispatcher.send(
-            lambda: {path: _look(client, path) for path in self._paths}, self._looked)
+            lambda: {path: look_at(client, path) for path in self._paths}, self._looked)
 
     def start_over(self) -> None:
         """Forget what was found: another replica looks."""
@@ -91,12 +92,15 @@ class ServerWatch:
         self._silence.update((f"{findings.BIGIP_SILENT}: {self._device.unit.name}",) if is_silent else (), ())
 
 
-def _look(client: Client, path: str) -> Finding | None:
+def look_at(client: Client, path: str) -> Finding | None:
     """Return what is wrong with a virtual server. Raises: BigIPError: it cannot be read."""
     try:
         raw = client.look(f"/mgmt/tm/{item_path('ltm/virtual', path)}", timeout_s=LOOK_S)
     except NotFound:
         return finding(Link.VIRTUAL_SERVER, findings.SERVER_MISSING, f"{path} is not there", at=path)
+    if raw.get("disabled") is True and virtual_codec.state(raw) is False:
+        return finding(Link.VIRTUAL_SERVER, findings.SERVER_MISSING,
+                       f"{path} is not in service yet: the router prepares it", at=path)
     if raw.get("disabled") is True:
         return finding(Link.VIRTUAL_SERVER, findings.SERVER_DISABLED, f"{path} is disabled", at=path)
     return None

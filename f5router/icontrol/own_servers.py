@@ -75,6 +75,8 @@ class OwnServers:
                         snat_pool=source.get("pool", ""))
         if raw is None:
             facts = replace(facts, address=listener.address)
+        elif virtual_codec.state(raw) is False:  # nobody has disabled it: the router has not enabled it yet
+            facts = replace(facts, enabled=True)
         return replace(facts, replaced_client_ssl=ClientSSL.PARENT,
                        default_properties=root) if listener.secure else facts
 

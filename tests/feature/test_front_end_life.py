@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from f5router.app import server_watch
 from f5router.cli import uninstall
+from f5router.icontrol.rest.client import Client
 from mocks.bigip import FakeBigIP
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
@@ -95,8 +97,8 @@ def test_versions(make_lab, version, quirks):
     lab.clear()
     assert lab.converge(f5_vserver_address=TWO, **flags) == []
     assert lab.writes() == []
-    assert lab.converge(**FLAGS, **flags) == []
-    assert listening(lab) == {HTTP, HTTPS}
+    assert lab.converge(f5_vserver_address=B, **flags) == []
+    assert places(lab) == wanted(B)
 
 
 @pytest.mark.parametrize("folder", ["/tenants", "/tenants/zone1"])
@@ -249,6 +251,22 @@ def test_a_router_that_runs_repairs(empty, running_on):
     router.wait(lambda: listening(empty) == {HTTP, HTTPS} and is_complete(empty, HTTPS))
 
 
+def seen(lab: Lab, name: str) -> str:
+    """Return what a look at a virtual server finds."""
+    with Client(lab.config(**FLAGS).bigip) as client:
+        trouble = server_watch.look_at(client, f"/Common/{name}")
+    return trouble.text if trouble else ""
+
+
+def test_one_that_is_disabled_on_purpose_is_reported(empty):
+    assert serve(empty) == []
+    assert seen(empty, HTTPS) == ""
+    empty.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"disabled": True})
+    assert seen(empty, HTTPS) == f"/Common/{HTTPS} is disabled"
+    assert any("disabled" in text for _, _, text in checks(
+        doctor(empty, "-o", "json", **FLAGS), "failure", "warning"))
+
+
 def test_status_waits_until_it_answers(empty):
     """A Route is not admitted while the BIG-IP refuses to enable its virtual server."""
     path = f"/mgmt/tm/ltm/virtual/~Common~{HTTPS}"
@@ -264,6 +282,9 @@ def test_status_waits_until_it_answers(empty):
     assert is_complete(empty, HTTPS)
     assert [empty.admitted("shop", name)["status"] for name in "ab"] == ["True", "False"]
     assert "not now" in empty.admitted("shop", "b")["message"]
+    assert not any("disabled" in text for _, _, text in checks(
+        doctor(empty, "-o", "json", **FLAGS), "failure", "warning"))
+    assert seen(empty, HTTPS) == f"/Common/{HTTPS} is not in service yet: the router prepares it"
     empty.bigip.clear_faults()
     assert empty.converge(**FLAGS) == []
     assert listening(empty) == {HTTP, HTTPS}

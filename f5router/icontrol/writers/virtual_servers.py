@@ -172,7 +172,7 @@ class VirtualServerWriter:
         for raw, other in (servers, servers[::-1]):
             address, port = virtual_codec.place(other)
             server = replace(virtual_codec.decode(raw), address=address, port=port)
-            marks = virtual_codec.marks(raw, self._describe(server), metadata=self._has_metadata,
+            marks = virtual_codec.marks(raw, self._describe(server), metadata=bool(raw.get("metadata")),
                                         listening=_is_listening(raw, server.path))
             bodies[item_path(server.KIND, server.path)] = {**virtual_codec.changes(server), **marks}
         log.info("virtual servers exchange their places", extra={"paths": list(bodies)})
@@ -210,18 +210,18 @@ class VirtualServerWriter:
     def _with_marks(self, raw: JSON, server: VirtualServer, *, listening: bool,
                     send: Callable[[JSON], object]) -> None:
         """Send a body with both marks; with the description alone if the device knows no metadata."""
-        def marks() -> JSON:
-            return virtual_codec.marks(raw, self._describe(server), listening=listening,
-                                       metadata=self._has_metadata)
+        def marks(metadata: bool) -> JSON:
+            return virtual_codec.marks(raw, self._describe(server), listening=listening, metadata=metadata)
 
+        sent = self._has_metadata  # another thread may find out meanwhile
         try:
-            send(marks())
+            send(marks(sent))
         except Refused as exc:
-            if not self._has_metadata or "metadata" not in exc.text:
+            if not sent or "metadata" not in exc.text:
                 raise
             log.info("virtual servers have no metadata on this BIG-IP", extra={"error": exc.text})
             self._has_metadata = False
-            send(marks())
+            send(marks(False))
 
 
 def _is_listening(raw: JSON, path: str) -> bool:
