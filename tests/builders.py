@@ -68,6 +68,7 @@ class Settings:
     manage_snat: bool = False
     static_routes: bool = False
     static_route_networks: tuple[str, ...] = ()
+    closes_hosts: bool = False
     nodeport: NodePortConfig | None = None
     max_pool_members: int = 1000
     unavailable_page: bool = True

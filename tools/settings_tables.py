@@ -56,6 +56,7 @@ PLACES = {
     "status-rate": "operations.md#status",
     "ignore-annotations": "ingress.md#annotations-of-other-controllers",
     "ingress-insecure-policy": "ingress.md#tls",
+    "default-backend-namespaces": "ingress.md#default-backend",
     "root-namespaces": "ingressroute.md",
     "leader-elect": "high-availability.md",
     "f5-drift-interval": "operations.md#drift",

@@ -210,6 +210,8 @@ def _check(route: Route, settings: AdmissionPolicy, secrets: Mapping[Key, Secret
 
 def _claim(route: Route, settings: AdmissionPolicy) -> EvaluatedRoute:
     """Assign the Host of a Route, with a rejection if the Route may not claim the Host."""
+    if route.default_backend:  # by leave of the administrator, who has named its namespace
+        return EvaluatedRoute(route, source="spec.defaultBackend")
     host, source = settings.naming.host(route)
     claim = EvaluatedRoute(replace(route, host=host) if host != route.host else route, source=source)
     refusal = _refusal(claim, settings)

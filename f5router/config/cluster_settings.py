@@ -56,7 +56,8 @@ def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> Sour
 def ingress(reader: Reader) -> IngressPolicy:
     """Return the settings of Ingresses."""
     return IngressPolicy(
-        reader.value("ignore-annotations") or frozenset(), reader.value("ingress-insecure-policy"))
+        reader.value("ignore-annotations") or frozenset(), reader.value("ingress-insecure-policy"),
+        reader.value("default-backend-namespaces") or frozenset())
 
 
 def ingress_routes(reader: Reader, *, ownership: bool) -> IngressRoutePolicy:

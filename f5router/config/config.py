@@ -144,6 +144,11 @@ class Config(device.PodNetwork):
         return tuple(dict.fromkeys(filter(None, (self.http_virtual, self.https_virtual, *further))))
 
     @property
+    def closes_hosts(self) -> bool:
+        """True if an Ingress may get the requests for hosts that nobody claims."""
+        return bool(self.watch.sources.ingresses.default_backend_namespaces)
+
+    @property
     def partition(self) -> str:
         """First component of the folder: "Common"."""
         return self.folder.split("/")[1]

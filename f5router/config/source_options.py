@@ -5,6 +5,13 @@ from f5router.config import parsers
 from f5router.config.option import SELECTION, Option
 from f5router.sources import settings
 
+
+def default_backend_namespaces(text: str) -> frozenset[str]:
+    """Read names of namespaces, or the sign for all of them. Raises: ValueError."""
+    everywhere = text.strip() == settings.ALL_NAMESPACES
+    return frozenset({settings.ALL_NAMESPACES}) if everywhere else parsers.namespaces(text)
+
+
 OPTIONS = (
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
            "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
@@ -25,6 +32,11 @@ OPTIONS = (
            "What requests without TLS get for a host of an Ingress with TLS, unless an annotation says so: "
            "Redirect to https, or Allow to serve them.",
            "Redirect|Allow", parsers.choice("Redirect", "Allow")),
+    Option("default-backend-namespaces", "ROUTER_DEFAULT_BACKEND_NAMESPACES", "", SELECTION,
+           "Namespaces, separated by commas, whose Ingresses may have spec.defaultBackend without rules; the "
+           "oldest such Ingress gets the requests for all hosts that nobody claims. * stands for every "
+           "namespace. Default: none.",
+           "NAME,...", default_backend_namespaces),
     Option("root-namespaces", "ROUTER_ROOT_NAMESPACES", "", SELECTION,
            "Namespaces that may have root IngressRoutes, separated by commas. Default: all.",
            "NAME,...", parsers.namespaces),

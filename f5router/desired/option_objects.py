@@ -63,8 +63,9 @@ def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], f
     return objects, frozenset({record, *(obj.ref for obj in objects)})
 
 
-def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], policy: str, host: Condition,
-             required: frozenset[Ref], protection: frozenset[Ref]) -> list[Object]:
+def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], policy: str,
+             host: frozenset[Condition], required: frozenset[Ref],
+             protection: frozenset[Ref]) -> list[Object]:
     """Build the Rule that redirects the path / of a Route which is served there, if it asks for that.
 
     It goes before the Route's own Rules. A Route with the path / takes it from one without a path.
@@ -72,6 +73,7 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
     Args:
         admitted: all Routes of the Host.
         policy: full path.
+        host: the condition for the Host.
         required, protection: what the Route's own Rules need.
     """
     route = evaluated.route
@@ -79,13 +81,15 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
     if not route.options.app_root or not served or _root_problem(evaluated, admitted):
         return []
     return [Rule(policy, names.rule(route.key, rules.MOST_PATHS), names.priority_band("//"),
-                 rules.match_root() | {host}, Redirect(route.options.app_root),
+                 rules.match_root() | host, Redirect(route.options.app_root),
                  extra_dependencies=required, protection=protection, hosts=frozenset({evaluated.host}))]
 
 
 def _root_problem(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute]) -> str:
     """Return why a Route cannot redirect the path / of its Host; "" if it can."""
     route = evaluated.route
+    if route.default_backend:
+        return "for hosts that nobody claims"
     if evaluated.wildcard or route.path not in ("", "/") or route.path_match is PathMatch.EXACT:
         return "on a Route with a path or a wildcard"
     others = (other.route for other in admitted if other.route.key != route.key and other.route.path == "/")

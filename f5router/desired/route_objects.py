@@ -10,6 +10,7 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
     baseline,
     client_tls,
+    default_backend,
     edge,
     front_ends,
     option_objects,
@@ -54,6 +55,10 @@ class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     def static_routes(self) -> bool: ...
 
     @property
+    def closes_hosts(self) -> bool:
+        """True if an Ingress may get the requests for hosts that nobody claims."""
+
+    @property
     def static_route_networks(self) -> tuple[str, ...]:
         """CIDRs in which the Nodes' addresses lie that are gateways; () for the device's own networks."""
 
@@ -74,12 +79,14 @@ def host_objects(
 
     A rejected Route adds its reason, and where it lacks a protection what keeps its requests from others.
     """
-    checked = list(checked)
+    checked = [default_backend.on_existing_ports(each, config) for each in checked]
     verdicts = {c.route.key: claims.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
     builder = _HostBuilder(host, admitted, claims, config, facts)
     builder.add_certificate()
+    builder.objects |= {rule.ref: rule for rule in default_backend.closing_rules(
+        host, checked, verdicts, config, facts, closes=config.closes_hosts)}
     for evaluated in (c for c in checked if (refused := verdicts[c.route.key]) and refused.protects):
         builder.closing[evaluated.route.key] = builder.close(evaluated)
     for number, evaluated in enumerate(admitted, start=1):
@@ -293,11 +300,11 @@ class _HostBuilder:
         host = rules.match_host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
         route, refs = evaluated.route, set()
-        band = names.priority_band(
+        band = names.DEFAULT_BAND if route.default_backend else names.priority_band(
             route.path, labels=labels, exact=route.path_match is PathMatch.EXACT)
         for number, path_is in enumerate(rules.match_path(route.path, route.path_match)):
             refs.add(self.add(Rule(
-                self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
+                self._full(policy), names.rule(evaluated.route.key, number), band, path_is | host, action,
                 extra_dependencies=shared(frozenset(required)), protection=protected, hosts=self._hosts,
                 suffix=suffix)))
         if isinstance(action, Forward):

@@ -59,17 +59,20 @@ def covers(route: Route, other: Route) -> bool:
     return same or text.startswith(prefix if prefix.endswith("/") else f"{prefix}/")
 
 
-def match_host(text: str, ports: Iterable[int]) -> Condition:
-    """Return the condition for a Host in any case, with and without a trailing dot.
+def match_host(text: str, ports: Iterable[int]) -> frozenset[Condition]:
+    """Return the condition for a Host in any case, with and without a trailing dot; none for hostnames.ANY.
 
     The selector compares without port; where a device should keep it (bigip-behaviour.md B12.5), the
     ports of the virtual server match too. A wildcard matches at any depth: see names.priority_band
     and irules.request_irule.
     """
+    if text == hostnames.ANY:
+        return frozenset()
     wildcard, name = text.startswith("*."), text.removeprefix("*")
     forms = {name, f"{name}."}
     values = forms | {f"{form}:{port}" for form in forms for port in ports}
-    return Condition("httpHost", "host", "endsWith" if wildcard else "equals", frozenset(values))
+    return frozenset({
+        Condition("httpHost", "host", "endsWith" if wildcard else "equals", frozenset(values))})
 
 
 def build_redirects(host: str, status: int, facts: DeviceFacts) -> tuple[Redirect | CheckedRedirect, str]:

@@ -172,6 +172,9 @@ class Route:
     serve."""
     origin: Origin | None = None
     """None for a Route of the cluster."""
+    default_backend: bool = False
+    """True for a virtual Route that gets the requests for hosts which nobody claims; its host is
+    hostnames.ANY."""
     owner_ingress: str = ""
     """uid of the Ingress that OpenShift's controller made it of; "" for none."""
     resource_version: str = field(default="", compare=False, repr=False)

@@ -119,7 +119,8 @@ CATALOGUE: Mapping[str, Meaning] = {
                           "run the command again; a running router serves the object within seconds"),
     # Ingresses and IngressRoutes.
     RULE_WITHOUT_HOST: Meaning("a rule of the Ingress, or its default backend, has no host and is not served",
-                               _L, _T, "give the rule a host"),
+                               _L, _T, "give the rule a host; for a default backend of all hosts, have the "
+                               "administrator name the namespace in --default-backend-namespaces"),
     NOT_SUPPORTED: Meaning("a part of the Ingress asks for what the BIG-IP cannot do, and is not served",
                            _L, _T, "change what the message names"),
     DUPLICATE_PATH: Meaning("an earlier path of the Ingress is the same", _N, _T, "remove one of them"),

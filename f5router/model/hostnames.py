@@ -7,6 +7,9 @@ openshift/router, RouterSelection.RouteUpdate and hostInDomainList; Go's os.Expa
 import re
 from collections.abc import Collection
 
+ANY = "*"
+"""In the place of a Host: all hosts that nobody claims. No Route or rule can have it, see `problem`."""
+
 MOST = 253
 """Longest Host, in characters."""
 

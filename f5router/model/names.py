@@ -353,6 +353,12 @@ _WILDCARDS = MAX_PATH + 2
 LAST_ORDINAL = 2**31 - 1
 """Ordinal of default_noop, which comes after every other Rule."""
 
+CLOSING_BAND = _WILDCARDS + hostnames.MOST_LABELS * (MAX_PATH + 1)
+"""The band of Rules that keep what no Route of a Host serves from the default backend."""
+
+DEFAULT_BAND = CLOSING_BAND + 1
+"""The last band: that of the default backend."""
+
 
 def priority_band(path: str, *, labels: int = 0, exact: bool = False) -> int:
     """Return the band of a Route: exact hosts first, then longer domains, then longer paths.

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
-from f5router.model import names
+from f5router.model import hostnames, names
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.ltm import CheckedRedirect, Forward, Object, Record, Redirect, Rule, rule_ref
 from f5router.model.objects import Ref, changed
@@ -58,7 +58,8 @@ def ends_redirect(change: AnyChange, early: Collection[Ref]) -> bool:
 
 
 def places(container: str, hosts: Iterable[str]) -> Iterator[Place]:
-    """Yield where less specific objects may cover these Hosts: they, and their domains after a dot."""
+    """Yield where less specific objects may cover these Hosts: all, they, and their domains after a dot."""
+    yield container, hostnames.ANY
     for host in hosts:
         yield container, host
         for at, character in enumerate(host):

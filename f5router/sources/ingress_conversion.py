@@ -6,7 +6,7 @@ Ingresses on OpenShift, and OpenShift's documentation, "Creating a route through
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from f5router.admission import annotations, host_claims
 from f5router.admission.annotations import AnnotatedOptions
@@ -128,7 +128,7 @@ class _Conversion:
     def __init__(self, ingress: Ingress, known: Mapping[Key, Service],
                  owned: Mapping[tuple[str, str], Key], policy: IngressPolicy):
         self._ingress, self._services, self._owned = ingress, known, owned
-        self._annotations = dict(ingress.annotations)
+        self._policy, self._annotations = policy, dict(ingress.annotations)
         self._termination = self._annotations.get(TERMINATION, "")
         self._translation = translation.translate(
             {key: text for key, text in ingress.annotations if key not in READ_ANNOTATIONS},
@@ -192,7 +192,9 @@ class _Conversion:
             if any(map(_is_root, rule.paths or ())):
                 complete.add(rule.host)
         hosts.pop("", None)
-        if not hosts:
+        if not self._ingress.rules and self._policy.may_have_default_backend(self._ingress.key.namespace):
+            self._add_for_all(backend)
+        elif not hosts:
             self._problem(NO_HOST, "spec.defaultBackend: without a host it would get the requests of all "
                                    "hosts that nobody serves, of all teams; it is not served")
         for host, where in hosts.items():
@@ -243,6 +245,26 @@ class _Conversion:
             or (secured is not None and secured.tls.insecure_policy == "None"),
             origin=Origin(KIND, self._ingress.key, where, f"{rule}.host",
                           tls_field=secured.field if secured else ""), **annotated._asdict())
+
+    def _add_for_all(self, backend: IngressBackend) -> None:
+        """Add the Route for hosts that nobody claims; without its Service they stay with the Ingress."""
+        ingress, field, tls = self._ingress, "spec.defaultBackend", self._tls_of.all_hosts()
+        held = host_claims.hold(ingress.key, KIND, ingress.uid, ingress.created, hostnames.ANY, field)
+        held = replace(held, default_backend=True)
+        annotated, port = self._annotated(tls.termination), self._port(backend, field)
+        if tls.termination == "passthrough":
+            self._problem(UNSUPPORTED, f"{field}: passthrough termination needs a host")
+        if tls.termination == "passthrough" or (port is None and not annotated.option_refusal):
+            self._result.routes[held.key] = held
+            return
+        if tls.insecure_policy == "None":
+            self._problem(OPTION_WITHOUT_EFFECT, f"{field}: requests without TLS are neither served nor "
+                                                 "redirected: a redirect needs a host")
+        key = Key(ingress.key.namespace, names.virtual_route(KIND, ingress.key.name, hostnames.ANY))
+        self._result.routes[key] = replace(
+            held, key=key, path="", path_match=PathMatch.SEGMENTS, service=backend.service,
+            target_port=port or "", tls=tls, pod_authority=self._pod_authority(backend.service),
+            minimum_tls=self._translation.draft.minimum_tls, **annotated._asdict())
 
     def _report_unseen(self, host: str, backend: IngressBackend, where: str) -> None:
         """Report a path of a passthrough host, unless its requests go to its backend anyway."""

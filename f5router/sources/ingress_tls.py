@@ -56,6 +56,17 @@ class IngressTLSChoice:
         return HostTLS(RouteTLS(termination, "Allow" if only_pods else self._insecure(termination)),
                        None if termination == "passthrough" else secret, f"spec.tls[{number}].secretName")
 
+    def all_hosts(self) -> RouteTLS:
+        """Return TLS for hosts that nobody claims: both ports are served, unless the Ingress asks for TLS.
+
+        The certificate is that of the virtual server, and nothing is redirected to TLS: the name in such a
+        request is not known to be one.
+        """
+        termination = self._termination or self._by_others()
+        asks = self._termination or self._draft.encrypt or self._ingress.tls
+        serves = not asks or self._insecure(termination) == "Allow"
+        return RouteTLS(termination, "Allow" if serves else "None")
+
     def authority(self, service: str) -> PodAuthority | None:
         """Return the Secret by which the pods of a Service are verified, by annotations of others."""
         key, name = self._draft.authority

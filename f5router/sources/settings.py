@@ -74,6 +74,9 @@ class ClassSettings:
 ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
 
 
+ALL_NAMESPACES = "*"
+
+
 @dataclass(frozen=True, slots=True)
 class IngressPolicy:
     """Settings of Ingresses."""
@@ -82,6 +85,12 @@ class IngressPolicy:
     """Annotations of other controllers that are ignored, or DOMAIN/*."""
     insecure_policy: str = "Redirect"
     """Redirect or Allow: what requests without TLS get for a host with TLS, where no annotation says so."""
+    default_backend_namespaces: frozenset[str] = frozenset()
+    """Namespaces of Ingresses that may get the requests for hosts which nobody claims; or ALL_NAMESPACES."""
+
+    def may_have_default_backend(self, namespace: str) -> bool:
+        """True for a namespace whose Ingresses may get the requests for hosts that nobody claims."""
+        return not self.default_backend_namespaces.isdisjoint({namespace, ALL_NAMESPACES})
 
 
 @dataclass(frozen=True, slots=True)

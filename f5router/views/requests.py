@@ -262,7 +262,8 @@ def _to_pool(scheme: str, matched: Ref, path: str, objects: Mapping[Ref, Object]
         return Answer(tuple(steps), matched, doubt=doubt)
     if path.endswith(f"/{names.NOWHERE_POOL}"):
         steps.append(f"pool {path} has no members on purpose: the Route is not served over "
-                     f"{scheme.upper()}, or waits for its Secret; the answer is 503, or a reset connection")
+                     f"{scheme.upper()} or for this path, or waits for its Secret; the answer is 503, or a "
+                     "reset connection")
         return Answer(tuple(steps), matched, pool, doubt=doubt)
     enabled = [member for member in pool.members if member.state == "enabled"]
     usable = [each for each in enabled if (each.address, each.port) not in down.get(path, ())]
@@ -319,7 +320,7 @@ def conditions(rule: Rule) -> str:
     """Return the conditions of a Rule in words."""
     if isinstance(rule.conditions, Foreign):
         return rule.conditions.text
-    return ", ".join(sorted(map(_condition, rule.conditions)))
+    return ", ".join(sorted(map(_condition, rule.conditions))) or "every request"
 
 
 def _condition(condition: Condition) -> str:

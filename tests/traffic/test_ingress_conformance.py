@@ -1,8 +1,8 @@
 """Checks of Kubernetes' conformance suite for Ingress controllers, by requests to virtual servers of the
 router's own.
 
-Source: kubernetes-sigs/ingress-controller-conformance, features/host_rules.feature, path_rules.feature,
-ingress_class.feature. Each row is a check of it.
+Source: kubernetes-sigs/ingress-controller-conformance, features/default_backend.feature, host_rules.feature,
+path_rules.feature, ingress_class.feature and load_balancing.feature. Each row is a check of it.
 """
 
 import base64
@@ -19,7 +19,7 @@ from tests.traffic.conftest import Site
 
 ADDRESS = "203.0.113.10"
 FLAGS = {"f5_vserver_address": ADDRESS, "sources": "ingress", "allow_wildcard_routes": "true",
-         "ingress_insecure_policy": "Allow"}
+         "ingress_insecure_policy": "Allow", "default_backend_namespaces": "*"}
 CERTIFICATE = identity("foo.bar.com", serial=61)
 
 HOST_RULES = (("*.foo.com", "/", "wildcard-foo-com", 8080), ("foo.bar.com", "/", "foo-bar-com", "http"))
@@ -109,3 +109,38 @@ def test_tls(site):
 ])
 def test_status(site, name, entries):
     assert addresses(site, name) == entries
+
+
+PODS = [f"10.1.2.{number}" for number in range(1, 11)]
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory) -> Iterator[Site]:
+    """An Ingress with nothing but a default backend of ten pods."""
+    with ExitStack() as stack:
+        site = Site(stack, tmp_path_factory.mktemp("default"), address="")
+        site.serve("echo-service", *PODS)
+        backend = {"service": {"name": "echo-service", "port": {"number": 8080}}}
+        site.apply(manifests.ingress_class(), manifests.ingress("default-backend", defaultBackend=backend))
+        assert site.converge(**FLAGS) == []
+        yield site
+        assert site.faults() == []
+
+
+@rows(("method", "host", "path"), [
+    ("GET", "my-host", "/"), ("GET", "my-host", "/sub-path"), ("POST", "some-host", "/"),
+    ("PUT", ADDRESS, "/resource"), ("DELETE", "some-host", "/resource"), ("PATCH", "my-host", "/resource"),
+])
+def test_default_backend(default, method, host, path):
+    """All requests come to it as they were sent, also those with the address in the place of a host."""
+    reply = clients.plain(default.http, host, path, method=method)
+    assert (reply.status, reply.pod["pod"].rpartition("-")[0]) == (200, "echo-service")
+    assert [reply.pod[name] for name in ("method", "target", "protocol")] == [method, path, "HTTP/1.1"]
+    assert addresses(default, "default-backend") == [{"ip": ADDRESS}]
+
+
+def test_load_balancing(default):
+    """Each pod gets some of 100 requests."""
+    seen = [clients.plain(default.http, "load-balancing") for _ in range(100)]
+    assert {reply.status for reply in seen} == {200}
+    assert {reply.pod["pod"] for reply in seen} == {f"echo-service-{pod}" for pod in PODS}

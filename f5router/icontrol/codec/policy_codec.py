@@ -5,11 +5,11 @@ Source: bigip-behaviour.md B4.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
 from f5router.icontrol.codec.ltm_codec import ODD, items, located, path_of
-from f5router.model import names
+from f5router.model import hostnames, names
 from f5router.model.json_types import JSON
 from f5router.model.ltm import CheckedRedirect, Condition, Foreign, Forward, Policy, Redirect, Rule
 
@@ -207,7 +207,9 @@ def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
     return Foreign(_text([actions, dict(variables)]))
 
 
-def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:
+def _hosts(conditions: Collection[Condition | Foreign]) -> frozenset[str]:
+    if not conditions:
+        return frozenset({hostnames.ANY})
     return frozenset(
         ("*" if condition.operator == "endsWith" else "") + value.split(":", 1)[0].rstrip(".")
         for condition in conditions

@@ -123,6 +123,8 @@ PRECEDENCE = [
      "konghq.com/plugins", frozenset({"konghq.com/plugins"})),
     ("ingress-insecure-policy", "watch.sources.ingresses.insecure_policy", "Redirect", "Allow", "Allow",
      "Redirect", "Redirect"),
+    ("default-backend-namespaces", "watch.sources.ingresses.default_backend_namespaces", frozenset(),
+     "a, b,", frozenset({"a", "b"}), " *", frozenset({"*"})),
     ("root-namespaces", "watch.sources.ingress_routes.root_namespaces", frozenset(), "a, b,",
      frozenset({"a", "b"}), "c", frozenset({"c"})),
     ("ingressroute-class", "watch.sources.ingress_routes.ingress_class", "", "a", "a", "b.c", "b.c"),

@@ -49,7 +49,7 @@ OBJECTS = st.one_of(
     strategies.any_routes(), strategies.secrets(), strategies.slices(), strategies.services(),
     strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks(), strategies.pod_networks())
 VXLAN = Settings(vxlan=(VxlanConfig("10.3.89.213", "10.131.0.5/14"),), manage_snat=True)
-STATIC = Settings(static_routes=True)
+STATIC = Settings(static_routes=True, closes_hosts=True)
 CHOSEN = Settings(static_routes=True, static_route_networks=("10.1.1.0/24",))
 NODEPORT = Settings(nodeport=node_ports.NodePortConfig(exclude=("not-ready", "unschedulable")))
 NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))

@@ -270,7 +270,7 @@ def test_plain_paths_take_one_rule():
 
 
 def test_host_in_every_form():
-    condition = rules.match_host("h.com", {80, 8080})
+    (condition,) = rules.match_host("h.com", {80, 8080})
     assert condition.values == {"h.com", "h.com.", "h.com:80", "h.com:8080", "h.com.:80", "h.com.:8080"}
     assert not condition.case_sensitive
 

@@ -29,4 +29,7 @@ def test_bands_end_below_the_rule_that_is_always_last():
     first_wildcard = names.band_ordinals(names.priority_band("/" * 2000, labels=20))
     last_wildcard = names.band_ordinals(names.priority_band("", labels=1))
     assert last_exact[-1] < first_wildcard[0]
-    assert last_wildcard[-1] < names.LAST_ORDINAL
+    closing, default = map(names.band_ordinals, (names.CLOSING_BAND, names.DEFAULT_BAND))
+    assert last_wildcard[-1] < closing[0]
+    assert closing[-1] < default[0]
+    assert default[-1] < names.LAST_ORDINAL

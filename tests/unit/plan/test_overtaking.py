@@ -45,6 +45,8 @@ OVERTAKES = [
     (rule("*.com"), rule("*.a.com"), True),
     (rule("*.a.com"), rule("*.a.com", "/api"), True),
     (rule("*.a.com"), rule("*.com"), False),
+    (rule("*"), rule("a.com", "/api"), True),
+    (rule("a.com", "/api"), rule("*"), False),
     (record(".a.com"), record("x.a.com"), True),
     (record(".com"), record(".a.com"), True),
     (record(".a.com"), record(".a.com"), False),

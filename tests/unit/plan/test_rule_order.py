@@ -11,6 +11,6 @@ from f5router.plan.rule_order import places
     (".example.com", [".example.com", ".com"]),
     ("localhost", ["localhost"]),
 ])
-def test_a_host_is_covered_by_itself_and_by_its_domains(host, covered_by):
+def test_a_host_is_covered_by_itself_its_domains_and_all_hosts(host, covered_by):
     """Not by a host whose name is the end of its own."""
-    assert list(places("group", [host])) == [("group", place) for place in covered_by]
+    assert list(places("group", [host])) == [("group", place) for place in ("*", *covered_by)]

@@ -21,6 +21,7 @@ SERVICES = {service.key: service for service in (
     builders.service("bare", ports=(("", 80),)),
 )}
 HOST = "www.example.com"
+REDIRECT = "nginx.ingress.kubernetes.io/force-ssl-redirect"
 DEFAULT = {"service": {"name": "bare", "port": {"number": 80}}}
 
 
@@ -128,6 +129,35 @@ def test_default_backend(paths, served):
     assert {route.path: route.service for route in served_of(result)} == served
 
 
+ALL_HOSTS = IngressPolicy(default_backend_namespaces=frozenset({"shop"}))
+
+
+@rows(("policy", "paths", "annotations", "insecure", "problems"), [
+    (ALL_HOSTS, [], {}, "Allow", []),
+    (IngressPolicy(default_backend_namespaces=frozenset({"*"})), [], {}, "Allow", []),
+    (IngressPolicy(default_backend_namespaces=frozenset({"other"})), [], {}, "", ["NoHost"]),
+    (ALL_HOSTS, [("", "/a", "web", 80)], {}, "", ["NoHost", "NoHost"]),
+    (ALL_HOSTS, [], {"route.openshift.io/termination": "edge"}, "None", ["OptionWithoutEffect"]),
+    (ALL_HOSTS, [], {REDIRECT: "true"}, "None", ["OptionWithoutEffect", "AnnotationTranslated"]),
+    (ALL_HOSTS, [], {"route.openshift.io/termination": "passthrough"}, "held", ["NotSupported"]),
+])
+def test_a_default_backend_alone(policy, paths, annotations, insecure, problems):
+    """It gets the requests for hosts that nobody claims, in a namespace that the administrator names."""
+    ingress = decode_ingress.ingress(manifests.ingress(
+        "site", *paths, annotations=annotations, defaultBackend=DEFAULT))
+    result = convert(ingress, SERVICES, policy=policy)
+    assert [problem.reason for problem in result.problems] == problems
+    assert [(route.default_backend, route.host, "held" if route.option_refusal else route.tls.insecure_policy)
+            for route in result.routes.values()] == ([(True, "*", insecure)] if insecure else [])
+
+
+def test_a_default_backend_without_its_service():
+    """All hosts stay with the Ingress."""
+    ingress = decode_ingress.ingress(manifests.ingress("site", defaultBackend=DEFAULT))
+    (route,) = convert(ingress, {}, policy=ALL_HOSTS).routes.values()
+    assert (route.default_backend, route.option_refusal) == (True, host_claims.REFUSAL)
+
+
 def test_a_host_without_paths():
     """The default backend has all of it. Source: Kubernetes API reference, IngressRule: http."""
     obj = manifests.ingress("site", (HOST, "/", "web", 80), defaultBackend=DEFAULT)
@@ -205,9 +235,6 @@ def test_tls(tls, annotations, host, termination, secret):
         assert route.origin.tls_field == f"spec.tls[{number}].secretName"
     if route.tls:
         assert (route.tls.insecure_policy, route.redirect_status) == ("Redirect", 302)
-
-
-REDIRECT = "nginx.ingress.kubernetes.io/force-ssl-redirect"
 
 
 @rows(("annotations", "policy", "insecure"), [

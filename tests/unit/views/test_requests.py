@@ -30,7 +30,7 @@ def rule(name: str, host: str, path: str = "", *, ordinal: int = 1, action=None,
     """A Rule with conditions as the router writes them."""
     (conditions,) = rules.match_path(path, kind)
     suffix = host.removeprefix("*") if host.startswith("*") else ""
-    return Rule(policy, name, 0, conditions | {rules.match_host(host, (80,))},
+    return Rule(policy, name, 0, conditions | rules.match_host(host, (80,)),
                 action or Forward(f"/Common/{name}"), ordinal, suffix=suffix, **fields)
 
 
