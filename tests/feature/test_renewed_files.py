@@ -73,10 +73,12 @@ def test_password_is_changed_during_a_load(lab, login, load):
 def test_file_is_changed_long_before_the_device(lab, login, load, auth):
     """The password that the device still has goes on; the new one is used once the device has it."""
     def change_device():
-        lab.bigip.add_user("router", NEW)
-        lab.bigip.expire_tokens()
+        with lab.bigip.store.lock:  # see above
+            lab.bigip.add_user("router", NEW)
+            lab.bigip.expire_tokens()
 
-    records = load({AT: lambda: replace_password(login, NEW), 2 * AT: change_device}, auth)
+    # Between the two, no request may be left that has tried the new one and not yet the old one.
+    records = load({AT: lambda: replace_password(login, NEW), 3 * AT: change_device}, auth)
     assert {record.getMessage() for record in records} <= {
         "changed login refused, using the previous credentials"}
     assert len(records) <= 1
