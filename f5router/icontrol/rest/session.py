@@ -218,6 +218,8 @@ class Session:
             if auth.login == self._accepted:
                 self._accepted = None
             other = next((each for each in self._candidates() if each not in tried), None)
+            if other is None and auth.login != self._newest and tried.count(self._newest) == 1:
+                other = self._newest  # the device may have changed to it since it refused it
             if other is not None:
                 self._basic = Basic(other)
             return other is not None
@@ -253,9 +255,13 @@ class Session:
         return min(OTHER_REFUSALS.delay_s(self._other_refusals), self._refused_s)
 
     def _accepted_token(self) -> Token | None:
-        """Log in as the newest or, if that is refused, as the device has accepted last. Needs the lock."""
+        """Log in as the newest or, if that is refused, as the device has accepted last. Needs the lock.
+
+        If that is refused, too, the device may have changed to the newest in between: it is tried once more.
+        """
         refused: BigIPError | None = None
-        for login in self._candidates():
+        candidates = self._candidates()
+        for login in (*candidates, *candidates[:-1]):
             try:
                 token = self._new_token(login)
             except LoginRefused as exc:
@@ -263,7 +269,7 @@ class Session:
                     self._accepted = None
                 refused = refused or exc
                 continue
-            if refused:
+            if refused and login != self._newest:
                 log.warning("changed login refused, using the previous credentials",
                             extra={"error": str(refused)})
             if token:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.session import JSON_HEADERS
+from f5router.icontrol.rest.wire import ROOT
+from f5router.model.errors import NotReady
 from f5router.model.json_types import JSON
 
 PATH = "transaction"
@@ -16,7 +18,9 @@ def patch_together(client: Client, bodies: Mapping[str, JSON]) -> None:
     Args: bodies: by path below /mgmt/tm, in the order in which the device takes them.
     Raises: BigIPError: nothing was done, unless it says otherwise.
     """
-    number = str(client.post(PATH, {})["transId"])
+    number = str(client.post(PATH, {}).get("transId"))
+    if not number.isdecimal():
+        raise NotReady("POST", f"{ROOT}{PATH}", "the reply holds no number of a transaction")
     for path, body in bodies.items():
         client.patch(path, body, headers={**JSON_HEADERS, HEADER: number})
     client.patch(f"{PATH}/{number}", {"state": "VALIDATING"})
