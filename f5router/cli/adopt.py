@@ -17,19 +17,20 @@ from f5router.app import once
 from f5router.app.controller import Controller
 from f5router.app.launch import build_controller, require_alone
 from f5router.app.timing import DEFAULT, Timing
-from f5router.cli import preflight
+from f5router.cli import adopted_servers, preflight
 from f5router.config.config import Config
 from f5router.icontrol import surroundings as io
+from f5router.icontrol.prepared_servers import Prepared
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.writer import delete
 from f5router.logs.log_output import PersistentLog
 from f5router.model import names, original_names
-from f5router.model.errors import BigIPError, Refused
+from f5router.model.errors import BigIPError, ConfigError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import number_of, plain_table
 from f5router.plan import adoption, changes
-from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
+from f5router.plan.adoption import CHANGED, KEPT, LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.plan.change import DELETE, UPDATE, Plan
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,8 @@ _WHY = {
     REPLACED: "this router has an object of its own for it",
     REMOVED: "no Route needs it any more",
     LEFT: "something else may need it",
+    CHANGED: "the settings differ",
+    KEPT: "the router leaves it alone",
 }
 """Reasons where an object has none of its own, in the order of the total."""
 
@@ -52,38 +55,53 @@ _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 
 
 def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: float = DRAIN_S,
-          timing: Timing = DEFAULT) -> int:
+          virtual_servers: bool = False, timing: Timing = DEFAULT) -> int:
     """Show what happens to each object that the original router left, and do it; returns the exit status.
 
-    Raises: ConfigError: the settings ask for an election.
+    Args: virtual_servers: take over virtual servers that an administrator has made, too.
+    Raises: ConfigError: the settings ask for an election, or for no virtual server of the router's own.
     """
+    if virtual_servers and not config.front_ends:
+        raise ConfigError(["--virtual-servers: the router has virtual servers of its own with "
+                           "--f5-vserver-address / ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS only"])
     if not dry_run:
         require_alone(config, "adopt")
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
-        PersistentLog("found beforehand").update(map(str, preview.problems), preview.warnings)
         if preview.plan is None:
+            PersistentLog("found beforehand").update(map(str, preview.problems), preview.warnings)
             return 1
         try:
+            servers = adopted_servers.look(preview.plan, device) if virtual_servers else []
             leftovers = _leftovers(config, device.client, {})
         except BigIPError as exc:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip_names, "error": str(exc)})
             return 1
         taken = _taken_over(preview.plan) if leftovers or device.facts.original.irule else []
-        print(_table([*taken, *_replaced(leftovers, preview.plan)]))
+        refused = adopted_servers.refused(servers, device.facts)
+        PersistentLog("found beforehand").update(
+            adopted_servers.others(preview.problems, servers), preview.warnings)
+        rows = refused or [row for server in servers for row in server.rows(config.folder)]
+        print(_table([*rows, *taken, *_replaced(leftovers, preview.plan)]))
         if preview.lost:
             print(changes.as_lost(preview.lost))
-    return 0 if dry_run else _carry_out(config, stop, drain_s, timing)
+    if dry_run or refused:
+        return 1 if refused else 0
+    return _carry_out(config, servers, stop, drain_s, timing)
 
 
-def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Timing) -> int:
+def _carry_out(config: Config, servers: list[Prepared], stop: threading.Event, drain_s: float,
+               timing: Timing) -> int:
     with ExitStack() as stack:
         # --dry-run has shown what goes; the original's objects would look like a mass of deletes.
         router = build_controller(dataclasses.replace(config, allow_mass_delete=True), stack, timing=timing)
         router.device.watch_stop(stop, router.inbox.wake)
-        reasons = once.converge(router, stop)
+        reasons: list[str] = []
         try:
-            reasons += _clean(config, router, stop, drain_s)
+            reasons += adopted_servers.take(config, router, servers) if servers else ()
+            if not reasons:
+                reasons += once.converge(router, stop)
+                reasons += _clean(config, router, stop, drain_s)
         except BigIPError as exc:
             reasons.append(f"BIG-IP {config.bigip_names}: {exc}")
         for reason in dict.fromkeys(reasons):

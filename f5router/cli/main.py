@@ -109,18 +109,27 @@ def doctor(output: str, **flags: str | None) -> None:
 
 @main.command(cls=SettingsCommand, epilog=EPILOG, short_help="Take over from the original F5 router.")
 @click.option("--dry-run", is_flag=True, help="Print what would happen to each object. Change nothing.")
+@click.option("--virtual-servers", is_flag=True,
+              help="Take over virtual servers made by hand, too; with --f5-vserver-address.")
+@click.option("--release", is_flag=True, help="Give virtual servers back, and nothing else.")
 @click.pass_context
-def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
+def adopt(ctx: click.Context, /, dry_run: bool, virtual_servers: bool, release: bool,
+          **flags: str | None) -> None:
     """Take over from the original F5 router, and remove the objects that it left.
 
-    Exit status: 0 if none of its objects is left; 1 otherwise; 2 for invalid settings.
+    Exit status: 0 if all of it is done; 1 otherwise; 2 for invalid settings.
     """
+    if release and virtual_servers:
+        raise click.UsageError("--release and --virtual-servers exclude each other")
     with invocation.reported():
         config = invocation.configured(flags)
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        if release:
+            given = ctx.obj or invocation.loaded("f5router.cli.adopted_servers")
+            sys.exit(given.release(config, dry_run=dry_run))
         module = ctx.obj or invocation.loaded("f5router.cli.adopt")
         with invocation.stopping() as stop:
-            exit_status = module.adopt(config, dry_run=dry_run, stop=stop)
+            exit_status = module.adopt(config, dry_run=dry_run, stop=stop, virtual_servers=virtual_servers)
     sys.exit(exit_status)
 
 

@@ -26,8 +26,9 @@ from f5router.model.errors import BigIPError, Standby
 from f5router.model.objects import Ref
 from f5router.model.selection import Selection
 from f5router.model.texts import plain_table
-from f5router.plan.adoption import Removal, removal
-from f5router.plan.change import AnyChange, Plan
+from f5router.model.virtual_server import VirtualServer
+from f5router.plan.adoption import GIVEN_BACK, Removal, removal
+from f5router.plan.change import AnyChange, Plan, of_kind
 from f5router.reconcile.rollout import carry_out
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,10 @@ def _clear(config: Config, statuses: clear_status.ClearConfig | None, device: De
 
 
 def _table(shown: Removal, config: Config) -> str:
-    rows = [("removed", change.ref.kind, change.ref.path, "") for change in shown.plan]
+    adopted = {change.obj.path for change in of_kind(shown.plan, VirtualServer) if change.obj.is_adopted}
+    rows = [("removed", change.ref.kind, change.ref.path, "") for change in shown.plan
+            if change.ref.path not in adopted]
+    rows += [(GIVEN_BACK, VirtualServer.KIND, path, "an administrator made it") for path in sorted(adopted)]
     rows += [("left", ref.kind, ref.path, why) for ref, why in sorted(shown.stays.items())]
     if not rows:
         return f"Nothing of this router is in {config.folder} of BIG-IP {config.bigip_names}."

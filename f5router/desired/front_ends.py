@@ -68,17 +68,17 @@ def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings,
     """
     if not config.front_ends:
         return objects
-    by_first = _by_first(config)
+    by_first, others = _by_first(config), _of_others(facts)
     wanted, further = dict(objects), {each.virtual for each in listeners(config.front_ends) if each.is_copy}
     for obj in objects.values():
         if isinstance(obj, Attachment):
             for listener in by_first.get(obj.virtual, ()):
                 if listener.virtual not in facts.prepared and not (
                         listener.is_copy and obj.target.endswith(_OF_ITS_OWN)):
-                    attached = _attached(obj, listener)
+                    attached = _attached(obj, listener, others)
                     wanted[attached.ref] = attached
             if obj.virtual in further:
-                wanted[obj.ref] = _needing(obj, obj.virtual)
+                wanted[obj.ref] = _needing(obj, obj.virtual, others)
     return wanted
 
 
@@ -94,16 +94,30 @@ def _by_first(config: FrontEndSettings) -> dict[str, list[FrontEndServer]]:
     return by_first
 
 
-def _attached(obj: Attachment, listener: FrontEndServer) -> Attachment:
+Others = Mapping[str, frozenset[str]]
+
+
+def _of_others(facts: DeviceFacts) -> Others:
+    """Return the client SSL profiles by virtual server that are not the router's."""
+    return {each.path: frozenset((*each.client_ssl, *(path for _, path in each.original_client_ssl)))
+            for each in (facts.http, facts.https, *facts.further) if each}
+
+
+def _attached(obj: Attachment, listener: FrontEndServer, others: Others) -> Attachment:
     """Return an attachment to the virtual server of an address."""
     moved = {_moved(ref, listener) for ref in obj.extra_dependencies}
     return _needing(replace(obj, virtual=listener.virtual, extra_dependencies=frozenset(moved)),
-                    listener.virtual)
+                    listener.virtual, others)
 
 
-def _needing(obj: Attachment, virtual: str) -> Attachment:
+def _needing(obj: Attachment, virtual: str, others: Others) -> Attachment:
+    """Return an attachment that needs its virtual server.
+
+    It replaces what it shall replace only where that is: on a virtual server that an administrator made.
+    """
     needs = obj.extra_dependencies | {Ref(VirtualServer.KIND, virtual)}
-    return replace(obj, extra_dependencies=shared(needs), replaces="")
+    there = obj.replaces in others.get(virtual, ())
+    return replace(obj, extra_dependencies=shared(needs), replaces=obj.replaces if there else "")
 
 
 def _moved(ref: Ref, listener: FrontEndServer) -> Ref:

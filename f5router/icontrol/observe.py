@@ -276,6 +276,7 @@ def virtual_facts(
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
     attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
+    own = names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
     foreign = {name for name in attached if not _ours(folder, "profiles", name)}
     profiles = read[ClientSSL.KIND]
     originals = {name for name in foreign & profiles.keys() if original_names.is_client_ssl(name)}
@@ -291,7 +292,8 @@ def virtual_facts(
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
         server_names=frozenset(name for p in client_ssl if (
             name := str(profiles[p].get("serverName") or "none").lower()) != "none"),
-        replaced_client_ssl=_replaced(attached, profiles, folder),
+        replaced_client_ssl=_replaced(own, profiles) if (
+            own in attached or virtual_codec.is_adopted(raw)) else "",
         compression=tuple(sorted(foreign & read[HTTPCompression.KIND].keys())),
         server_ssl=tuple(name for name in server_ssl if not original_names.is_server_ssl(name)),
         original_client_ssl=tuple(sorted(
@@ -317,10 +319,12 @@ def missing_profiles(paths: Collection[str], there: Collection[str], folder: str
     return frozenset(path for path in paths if path not in there and path.split("/")[1] in seen)
 
 
-def _replaced(attached: Iterable[str], profiles: Mapping[str, JSON], folder: str) -> str:
-    """Return the administrator's profile whose place our default one has: it is its parent, or the next."""
-    own = names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
-    parent = str(profiles[own].get("defaultsFrom", "")) if own in attached and own in profiles else ""
+def _replaced(own: str, profiles: Mapping[str, JSON]) -> str:
+    """Return the administrator's profile whose place our default one has: it is its parent, or the next.
+
+    Args: own: full path of our default one.
+    """
+    parent = str(profiles[own].get("defaultsFrom", "")) if own in profiles else ""
     return str(profiles.get(parent, {}).get("defaultsFrom", "")) if tls_names.is_parent(parent) else parent
 
 

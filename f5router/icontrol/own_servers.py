@@ -77,8 +77,9 @@ class OwnServers:
             facts = replace(facts, address=listener.address)
         elif virtual_codec.state(raw) is False:  # nobody has disabled it: the router has not enabled it yet
             facts = replace(facts, enabled=True)
-        return replace(facts, replaced_client_ssl=ClientSSL.PARENT,
-                       default_properties=root) if listener.secure else facts
+        if not listener.secure or (raw and virtual_codec.is_adopted(raw) and facts.default_client_ssl):
+            return facts  # the profile whose certificate clients know stays the parent of the router's own
+        return replace(facts, replaced_client_ssl=ClientSSL.PARENT, default_properties=root)
 
     def left(self, client: Client, folder: str, known: Collection[str]) -> list[str]:
         """Return the full paths of others with a mark, which are not wanted any more.

@@ -21,6 +21,9 @@ FDB_SUBCOLLECTION_SINCE = (12, 1)
 """FDB records as a sub-collection. Before, they are a list in the tunnel's body (recorded on 11.6.0, nothing
 is on 12.0)."""
 
+REFERENCES_SINCE = (12, 0)
+"""References to what is attached to a virtual server, which tell its type (bigip-behaviour.md B7)."""
+
 DRAFTS_SINCE = (12, 1)
 """Drafts of LTM policies; a published policy refuses edits from then on (bigip-behaviour.md B4)."""
 

@@ -145,6 +145,8 @@ class VirtualServer(NamedObject):
     """Most connections of clients at a time; 0 for no limit."""
     as_ours: bool = True
     """True if every other property that decides which requests come is as the router sets it."""
+    is_adopted: bool = field(default=False, compare=False)
+    """True if an administrator made it."""
 
     @property
     def dependencies(self) -> tuple[Ref, ...]:
@@ -178,6 +180,8 @@ def listening_ref(virtual: str) -> Ref:
 
 MARK = "f5router"
 """Name of the entry in the metadata of the router's virtual servers."""
+ADOPTED = "f5router-adopted"
+"""Name of a further entry, in the metadata of those that an administrator made and the router took over."""
 _STATES = {False: "being prepared", True: "in service"}
 """Value of that entry, and end of the description; True once the router has enabled it."""
 
@@ -187,9 +191,15 @@ def metadata_entry(*, listening: bool) -> dict[str, str]:
     return {"name": MARK, "value": _STATES[listening]}
 
 
-def marked_description(description: str, *, listening: bool) -> str:
+def marked_description(description: str, *, listening: bool, adopted: bool = False) -> str:
     """Return the description with the mark. Args: description: see ownership.describer."""
-    return f"{description}; {_STATES[listening]}"
+    return f"{description}; {'adopted; ' if adopted else ''}{_STATES[listening]}"
+
+
+def is_adopted(description: str, metadata: Iterable[tuple[str, str]]) -> bool:
+    """True if an administrator made a virtual server of the router: it is given back, and never deleted."""
+    ends = tuple(f"; adopted; {state}" for state in _STATES.values())
+    return description.endswith(ends) or any(name == ADOPTED for name, _ in metadata)
 
 
 def state_of(description: str, metadata: Iterable[tuple[str, str]]) -> bool | None:

@@ -38,6 +38,8 @@ from f5router.plan.diff import diff
 
 FILES = (CertFile.KIND, KeyFile.KIND)
 REMOVED, REPLACED, LEFT, TAKEN_OVER = "removed", "replaced", "left", "taken over"
+CHANGED, KEPT, GIVEN_BACK = "changed", "kept", "given back"
+"""Further fates, of virtual servers and what is on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Leftover:
 
     ref: Ref
     fate: str
-    """REMOVED, REPLACED, LEFT or TAKEN_OVER."""
+    """REMOVED, REPLACED, LEFT or TAKEN_OVER; CHANGED, KEPT or GIVEN_BACK."""
     why: str = ""
 
 

@@ -130,17 +130,20 @@ def left(site) -> set[str]:
             if original_names.stem(path) or path in original_names.groups(site.partition)}
 
 
-@pytest.mark.parametrize("version", ["11.6.0", "17.1.2.1"])
-def test_adopt(record_property, site_of, version):
+@pytest.mark.parametrize(("version", "servers"), [
+    ("11.6.0", False), ("17.1.2.1", False), pytest.param("16.1.2", True, id="with the virtual servers")])
+def test_adopt(record_property, site_of, version, servers):
     """One command from the original's state to ours, and nothing of the original is left."""
     site = site_of(tmos_version=version, ssh=version.startswith("11."))
     leave(site)
     assert left(site)
     flags = site.ssh_flags() if version.startswith("11.") else {}
+    flags |= {"f5_vserver_address": "10.0.0.1"} if servers else {}
     with Load(*targets(site), device=site.bigip) as load:
         until(load.more(ENOUGH))
         site.bigip.inject("delay", times=None, seconds=0.003)
-        status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), drain_s=3.0)
+        status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), drain_s=3.0,
+                             virtual_servers=servers)
         until(load.more(ENOUGH))
     record_property(UNDER_LOAD, str(load.report))
     assert (load.report.failed, load.report.wrong) == ([], [])

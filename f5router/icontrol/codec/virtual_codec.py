@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from f5router.icontrol.codec.ltm_codec import address_of, items, located, path_of
+from f5router.model import virtual_server
 from f5router.model.json_types import JSON
 from f5router.model.virtual_server import (
     AUTOMAP,
@@ -53,25 +54,39 @@ def place(obj: JSON) -> tuple[str, int]:
 
 def state(raw: JSON) -> bool | None:
     """Return whether the router has enabled a virtual server; None if it is not one of the router's."""
-    return state_of(str(raw.get("description") or ""), (
-        (str(entry.get("name")), str(entry.get("value"))) for entry in raw.get("metadata") or ()))
+    return state_of(str(raw.get("description") or ""), _metadata(raw))
+
+
+def is_adopted(raw: JSON) -> bool:
+    """True if an administrator made a virtual server of the router."""
+    return virtual_server.is_adopted(str(raw.get("description") or ""), _metadata(raw))
+
+
+def _metadata(raw: JSON) -> list[tuple[str, str]]:
+    return [(str(entry.get("name")), str(entry.get("value"))) for entry in raw.get("metadata") or ()]
 
 
 def decode(raw: JSON) -> VirtualServer:
     """Decode a virtual server of the router, read with its profiles."""
     path, address = path_of(raw), destination_address(raw)
-    ipv6, own = ":" in address, f"{path.rpartition('/')[0]}/openshift_"
+    own = f"{path.rpartition('/')[0]}/openshift_"
     attached = ((path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles"))
-    source = re.sub(r"%\d+", "", str(raw.get("source", _ANY[ipv6])))
     return VirtualServer(
         path, address, destination_port(raw),
         frozenset(each for each in attached if each[0].startswith(own) and each[0].endswith(
             ("-tcp-profile", "openshift_http-profile"))),
         decode_translation(raw),
         int(raw.get("connectionLimit") or 0),
-        as_ours=source == _ANY[ipv6] and raw.get("ipProtocol") == "tcp"
-        and raw.get("mask", _HOST_MASKS[ipv6]) == _HOST_MASKS[ipv6]
-        and all(raw.get(name, "enabled") == "enabled" for name in _ENABLED))
+        as_ours=takes_all(raw) and raw.get("ipProtocol") == "tcp"
+        and all(raw.get(name, "enabled") == "enabled" for name in _ENABLED),
+        is_adopted=is_adopted(raw))
+
+
+def takes_all(raw: JSON) -> bool:
+    """True if a virtual server is for one address and for all clients."""
+    ipv6 = ":" in destination_address(raw)
+    source = re.sub(r"%\d+", "", str(raw.get("source", _ANY[ipv6])))
+    return source == _ANY[ipv6] and raw.get("mask", _HOST_MASKS[ipv6]) == _HOST_MASKS[ipv6]
 
 
 def translation(text: str) -> dict[str, str]:
@@ -98,6 +113,15 @@ def changes(server: VirtualServer) -> dict[str, Any]:
     }
 
 
+def correction(raw: JSON, server: VirtualServer) -> dict[str, Any]:
+    """Encode what decides which requests come, for a PATCH of one that is there.
+
+    A place that is right stays as it is written: an administrator's virtual address may be in /Common.
+    """
+    kept = {"destination": raw["destination"]} if place(raw) == (server.address, server.port) else {}
+    return {**changes(server), **kept}
+
+
 def creation(server: VirtualServer) -> dict[str, Any]:
     """Encode the body of a POST: disabled, and open to all clients of its route domain."""
     body = {**located(server.path), **changes(server), "profiles": profile_list(server.profiles),
@@ -117,12 +141,13 @@ def with_profiles(raw: JSON, server: VirtualServer) -> list[dict[str, str]]:
     The type of a profile is in its reference, from 12.0 on; without it, the profile stays.
     """
     kept = {(path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles")
-            if _type_of(item) not in _TRANSPORT_AND_HTTP}
+            if type_of(item) not in _TRANSPORT_AND_HTTP}
     own = {path for path, _ in server.profiles}
     return profile_list({each for each in kept if each[0] not in own} | server.profiles)
 
 
-def _type_of(item: JSON) -> str:
+def type_of(item: JSON) -> str:
+    """Return the type of a profile of a virtual server: tcp; "" below TMOS 12.0."""
     link = str((item.get("nameReference") or {}).get("link", ""))
     match = re.search(r"/ltm/profile/([a-z0-9-]+)/", link)
     return match.group(1) if match else ""
@@ -133,7 +158,8 @@ def marks(raw: JSON, description: str, *, listening: bool, metadata: bool) -> di
 
     Args: raw: what is there, whose other metadata stays; metadata: True if the device has metadata.
     """
-    body: dict[str, Any] = {"description": marked_description(description, listening=listening)}
+    body: dict[str, Any] = {"description": marked_description(description, listening=listening,
+                                                              adopted=is_adopted(raw))}
     if metadata:
         others = [entry for entry in raw.get("metadata") or () if entry.get("name") != MARK]
         body["metadata"] = [*others, metadata_entry(listening=listening)]

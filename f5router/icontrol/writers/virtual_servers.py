@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from f5router.icontrol import pages, taken_places
-from f5router.icontrol.codec import virtual_codec
+from f5router.icontrol.codec import adoption_codec, virtual_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
@@ -104,7 +104,7 @@ class VirtualServerWriter:
         path = item_path(server.KIND, server.path)
         raw = self._moved(self._read(server.path), server)
         listening = _is_listening(raw, server.path)
-        present, body = virtual_codec.decode(raw), virtual_codec.changes(server)
+        present, body = virtual_codec.decode(raw), virtual_codec.correction(raw, server)
         if present == server:
             return
         if present.profiles != server.profiles:
@@ -179,10 +179,13 @@ class VirtualServerWriter:
         patch_together(self._client, bodies)
 
     def _delete(self, path: str) -> None:
+        """Delete a virtual server that the router made; give back one that an administrator made."""
         if (raw := get_if_there(self._client, item_path(VirtualServer.KIND, path))) is None:
             return
         _is_listening(raw, path)
         self._require_no_successor(path, raw)
+        if virtual_codec.is_adopted(raw):
+            return give_back(self._client, path)
         delete_if_there(self._client, item_path(VirtualServer.KIND, path))
 
     def _require_no_successor(self, path: str, raw: JSON) -> None:
@@ -194,7 +197,7 @@ class VirtualServerWriter:
         """Enable or disable a virtual server, and record that in its marks, in one request.
 
         Connections that are open go on when it is disabled. Source: clouddocs.f5.com, F5 certification labs,
-        class 4, module 5.
+        class 4, module 5. One that an administrator made is given back as it is, and not disabled.
         """
         path = item_path(VirtualServer.KIND, virtual)
         raw = self._client.get(path) if listening else get_if_there(self._client, path)
@@ -203,6 +206,8 @@ class VirtualServerWriter:
         _is_listening(raw, virtual)
         if not listening:
             self._require_no_successor(virtual, raw)
+            if virtual_codec.is_adopted(raw):
+                return
         body = {"enabled": True} if listening else {"disabled": True}
         self._with_marks(raw, virtual_codec.decode(raw), listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
@@ -224,6 +229,14 @@ class VirtualServerWriter:
             send(marks(False))
 
 
+def give_back(client: Client, path: str) -> None:
+    """Make an adopted virtual server its administrator's again, in one write. Raises: BigIPError."""
+    item = item_path(VirtualServer.KIND, path)
+    raw = client.get(item, {"expandSubcollections": "true"})
+    if virtual_codec.is_adopted(raw):
+        client.patch(item, adoption_codec.giving_back(raw))
+
+
 def _is_listening(raw: JSON, path: str) -> bool:
     """True if the router has enabled a virtual server. Raises: Refused: it is not one of the router's."""
     state = virtual_codec.state(raw)
@@ -242,6 +255,7 @@ def _staying(path: str, successor: str) -> Refused:
 def foreign(path: str) -> Refused:
     """Return the refusal to touch a virtual server of somebody else."""
     return Refused("POST", f"ltm/virtual {path}",
-                   f"virtual server {path} exists, and this router did not create it; delete or rename it, "
-                   "name another with --f5-http-vserver and --f5-https-vserver, or leave out "
-                   "--f5-vserver-address to use it as it is")
+                   f"virtual server {path} exists, and this router did not create it; take it over with "
+                   "`f5router adopt --virtual-servers`, delete or rename it, name another with "
+                   "--f5-http-vserver and --f5-https-vserver, or leave out --f5-vserver-address to use it as "
+                   "it is")

@@ -53,9 +53,14 @@ class Controller:
         print("the plan")
         return self.status
 
-    def adopt(self, config, *, dry_run, stop):
+    def adopt(self, config, *, dry_run, stop, virtual_servers):
         self.config, self.dry_run, self.stop = config, dry_run, stop
+        self.virtual_servers = virtual_servers
         self.act(stop)
+        return self.status
+
+    def release(self, config, *, dry_run):
+        self.config, self.dry_run, self.released = config, dry_run, True
         return self.status
 
     def uninstall(self, config, *, dry_run, confirm, stopping):
@@ -98,6 +103,25 @@ def test_adopt(f5router, args, dry_run, status):
     assert controller.config.bigip.host == "a:8443"
     assert controller.dry_run is dry_run
     assert not controller.stop.is_set()
+
+
+@pytest.mark.parametrize(("args", "done"), [
+    ([], {"virtual_servers": False}), (["--virtual-servers"], {"virtual_servers": True}),
+    (["--release"], {"released": True, "dry_run": False}),
+    (["--release", "--dry-run"], {"released": True, "dry_run": True}),
+])
+def test_virtual_servers_change_hands(f5router, args, done):
+    controller = Controller()
+    result = f5router("adopt", "--f5-host=a:8443", *args, controller=controller)
+    assert result.exit_code == 0, result.output
+    assert vars(controller).items() >= done.items()
+    assert hasattr(controller, "released") == ("--release" in args)
+
+
+def test_there_or_back(f5router):
+    result = f5router("adopt", "--virtual-servers", "--release", controller=Controller())
+    assert result.exit_code == 2
+    assert "exclude each other" in result.output
 
 
 @pytest.mark.parametrize(("args", "dry_run", "confirmed"), [
@@ -329,7 +353,8 @@ def test_help(f5router, command):
         notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
         assert not notes or f"[{notes}]" in flat, option.name
     first_lines = [line for line in result.output.splitlines() if line.startswith("  -")]
-    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--yes", "--help ", "--help-all "}
+    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--virtual-servers", "--release",
+           "--yes", "--help ", "--help-all "}
     assert len(first_lines) == len(OPTIONS) + sum(name in result.output for name in own)
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
     assert starts == sorted(starts)

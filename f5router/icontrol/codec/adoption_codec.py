@@ -1,0 +1,117 @@
+"""Conversion of virtual servers that an administrator made, and the router takes over and gives back.
+
+The TCP and HTTP profiles and the description that the router replaces are kept in the metadata of the virtual
+server, in the form of a query string: text in metadata is not documented to keep quotes, braces and
+backslashes (bigip-behaviour.md B6 shows the like for data-groups).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from f5router.icontrol.codec import virtual_codec
+from f5router.icontrol.codec.ltm_codec import items, path_of
+from f5router.model.json_types import JSON
+from f5router.model.virtual_server import (
+    ADOPTED,
+    MARK,
+    VirtualServer,
+    marked_description,
+    metadata_entry,
+)
+
+_PARENTS = (("tcp", "/Common/tcp", "all"), ("http", "/Common/http", "all"))
+"""Profiles that a virtual server gets back where the BIG-IP keeps no metadata."""
+
+_PROFILE, _DESCRIPTION = "profile", "description"
+"""Keys of the record."""
+
+
+def attached(raw: JSON) -> list[tuple[str, str, str]]:
+    """Return type, full path and context of each profile."""
+    return [(virtual_codec.type_of(item), path_of(item), str(item.get("context", "")))
+            for item in items(raw, "profiles")]
+
+
+def leaving(raw: JSON, server: VirtualServer) -> list[tuple[str, str, str]]:
+    """Return the profiles that those of the router replace, as `attached`."""
+    stay = {(entry["name"], entry["context"]) for entry in virtual_codec.with_profiles(raw, server)}
+    return [each for each in attached(raw) if each[1:] not in stay]
+
+
+def differences(raw: JSON, server: VirtualServer) -> Iterator[tuple[str, str, str]]:
+    """Yield each property that the router changes, as it is and as it will be; profiles are left out."""
+    for name, wanted in virtual_codec.changes(server).items():
+        if name == "destination" or name in _UNCHANGED:
+            continue
+        present = _text(raw.get(name))
+        if present != _text(wanted):
+            yield name, present, _text(wanted)
+
+
+_UNCHANGED = ("mask", "source")
+"""Nothing is taken over where they differ; their texts have a route domain, or not."""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("pool") or value.get("type") or "none")
+    if isinstance(value, list):
+        return " ".join(map(_text, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def taking(raw: JSON, server: VirtualServer, description: str, *, metadata: bool) -> JSON:
+    """Encode a PATCH that makes a virtual server the router's; nothing else of it changes.
+
+    Args: description: of the router; metadata: True if the device has metadata.
+    """
+    body: dict[str, Any] = {"description": marked_description(description, listening=True, adopted=True)}
+    if metadata:
+        record = [(_PROFILE, " ".join(profile)) for profile in leaving(raw, server)]
+        record.append((_DESCRIPTION, str(raw.get("description") or "")))
+        value = urlencode(record, quote_via=quote, safe="/:")
+        body["metadata"] = [*_others(raw), metadata_entry(listening=True), {"name": ADOPTED, "value": value}]
+    return body
+
+
+def giving_back(raw: JSON) -> JSON:
+    """Encode a PATCH that makes an adopted virtual server its administrator's again.
+
+    It gets the profiles back that the router replaced, unless others have their place by now. Its address,
+    source address translation and limits stay as they serve.
+    """
+    value = next((str(entry.get("value")) for entry in raw.get("metadata") or ()
+                  if entry.get("name") == ADOPTED), "")
+    record = parse_qsl(value)
+    body: dict[str, Any] = {"description": dict(record).get(_DESCRIPTION, "")}
+    if raw.get("metadata"):
+        body["metadata"] = _others(raw)
+    own = {path for path, _ in virtual_codec.decode(raw).profiles}
+    kept = [each for each in attached(raw) if each[1] not in own]
+    if own:
+        former = [_profile(text) for key, text in record if key == _PROFILE] or list(_PARENTS)
+        kept += [each for each in former if not any(_excludes(other, each) for other in kept)]
+        body["profiles"] = virtual_codec.profile_list((path, context) for _, path, context in kept)
+    return body
+
+
+def restored(raw: JSON) -> list[str]:
+    """Return the full paths of the profiles that come back."""
+    there = {path for _, path, _ in attached(raw)}
+    return sorted({entry["name"] for entry in giving_back(raw).get("profiles", ())} - there)
+
+
+def _excludes(present: tuple[str, str, str], former: tuple[str, str, str]) -> bool:
+    """True if a virtual server cannot have both profiles: they are of one type, on one side."""
+    sides = {present[2], former[2]}
+    return present[0] == former[0] and (len(sides) == 1 or "all" in sides)
+
+
+def _profile(text: str) -> tuple[str, str, str]:
+    kind, path, context = text.split(" ")
+    return kind, path, context
+
+
+def _others(raw: JSON) -> list[Any]:
+    return [entry for entry in raw.get("metadata") or () if entry.get("name") not in (MARK, ADOPTED)]

@@ -1,0 +1,144 @@
+"""Virtual servers that an administrator has prepared: what happens to them when the router takes them over.
+
+They are taken over by one write each, of the marks alone: they answer clients before it and after it, by the
+same objects. Their settings follow in a pass, as anything that somebody has changed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from f5router.icontrol.codec import adoption_codec, virtual_codec
+from f5router.icontrol.codec.ltm_codec import path_of
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.wire import item_path
+from f5router.icontrol.writers.attachments import listed, virtual
+from f5router.model import names, ownership, tls_names, tmos
+from f5router.model.device_facts import VirtualFacts
+from f5router.model.errors import Refused
+from f5router.model.json_types import JSON
+from f5router.model.ltm import IRule, Policy, Pool
+from f5router.model.objects import Ref
+from f5router.model.ownership import Describe
+from f5router.model.virtual_server import VirtualServer
+from f5router.plan.adoption import CHANGED, KEPT, REPLACED, TAKEN_OVER, Leftover
+
+KEEPING = {
+    "sourceAddressTranslation": "--f5-vserver-snat",
+    "connectionLimit": "--max-connections",
+}
+"""Settings by which a property stays as it is."""
+
+_LISTED = {"vlans": "net/vlan", "persist": "ltm/persistence"}
+"""Kinds of what else may be on a virtual server, by the list's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A virtual server of an administrator where the settings ask for one of the router's."""
+
+    raw: JSON
+    """As read, with its profiles and policies."""
+    wanted: VirtualServer
+    facts: VirtualFacts
+
+    def refusal(self, version: tuple[int, ...], first: VirtualFacts | None) -> str:
+        """Return why it cannot be taken over without harm; "" if it can.
+
+        Args: first: facts about the HTTPS virtual server of the first address.
+        """
+        raw, wanted, path = self.raw, self.wanted, self.wanted.path
+        if version < tmos.REFERENCES_SINCE:
+            return (f"virtual server {path} stays as it is: before TMOS 12.0 a BIG-IP does not tell the "
+                    "types of its profiles, and the router's cannot take their places")
+        if virtual_codec.place(raw) != (wanted.address, wanted.port):
+            return (f"virtual server {path} answers at {raw.get('destination')}, not at {wanted.address} "
+                    f"port {wanted.port}, and its clients would lose it; give its address in "
+                    "--f5-vserver-address, and the ports in --service-http-port and --service-https-port")
+        if not virtual_codec.takes_all(raw):
+            return (f"virtual server {path} is for clients of {raw.get('source')} alone, mask "
+                    f"{raw.get('mask')}: the router's are for all; change that first if all may connect")
+        return self._default_problem(first)
+
+    def _default_problem(self, first: VirtualFacts | None) -> str:
+        """Return what is wrong with its client SSL profiles."""
+        path, mine = self.wanted.path, self.facts.default_client_ssl
+        others = first.default_client_ssl if first else ""
+        if self.facts.client_ssl and not mine:
+            return (f"virtual server {path}, profiles: exactly one client SSL profile must have sni-default "
+                    f"true, {len(self.facts.sni_defaults)} have ({', '.join(self.facts.client_ssl)})")
+        if mine and others and mine != others:
+            return (f"virtual server {path} has the default client SSL profile {mine}, that of the first "
+                    f"address has {others}: the router has one for both; give both the same first")
+        return ""
+
+    def rows(self, folder: str) -> Iterator[Leftover]:
+        """Yield what happens to it and to everything on it."""
+        raw, path = self.raw, self.wanted.path
+        yield Leftover(Ref(VirtualServer.KIND, path), TAKEN_OVER,
+                       f"it answers at {self.wanted.address} port {self.wanted.port} all the time")
+        for name, before, after in adoption_codec.differences(raw, self.wanted):
+            text = f"{name}: {before} becomes {after}"
+            text += f"; {flag} decides" if (flag := KEEPING.get(name)) else ""
+            yield Leftover(Ref(VirtualServer.KIND, path), CHANGED, text)
+        leaving = adoption_codec.leaving(raw, self.wanted)
+        default = self.facts.default_client_ssl
+        for kind, profile, context in adoption_codec.attached(raw):
+            ref = Ref(f"ltm/profile/{kind}", profile)
+            if (kind, profile, context) in leaving:
+                by = sorted(each for each, side in self.wanted.profiles if _is_http(each) == (kind == "http"))
+                yield Leftover(ref, REPLACED, f"on {path} by {' and '.join(by)}")
+            elif profile == default:
+                own = names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
+                yield Leftover(ref, REPLACED, f"on {path} by {own}, which has everything from it")
+            elif not ownership.owns_path(folder, ref.kind, profile):
+                yield Leftover(ref, KEPT, f"it stays on {path}")
+        for ref in _others(raw):
+            if not ownership.owns_path(folder, ref.kind, ref.path):
+                yield Leftover(ref, KEPT, f"it stays on {path}")
+
+
+def _is_http(path: str) -> bool:
+    return "-tcp-" not in path
+
+
+def _others(raw: JSON) -> Iterator[Ref]:
+    """Yield what is on a virtual server besides profiles."""
+    yield from (Ref(IRule.KIND, target) for target, _ in listed(raw, "rules"))
+    yield from (Ref(Policy.KIND, target) for target, _ in listed(raw, "policies"))
+    if pool := raw.get("pool"):
+        yield Ref(Pool.KIND, str(pool))
+    for name, kind in _LISTED.items():
+        for item in raw.get(name) or ():
+            yield Ref(kind, path_of(item) if isinstance(item, dict) else str(item))
+
+
+def read(client: Client, wanted: Iterable[VirtualServer],
+         facts: Mapping[str, VirtualFacts]) -> list[Prepared]:
+    """Read virtual servers that somebody else has made. Args: facts: by path. Raises: BigIPError."""
+    return [Prepared(raw, server, facts.get(server.path, VirtualFacts(server.path))) for server in wanted
+            if (raw := virtual(client, server.path)) is not None and virtual_codec.state(raw) is None]
+
+
+def take(client: Client, prepared: Prepared, describe: Describe) -> None:
+    """Make a virtual server the router's, with a description alone if the device knows no metadata.
+
+    Raises: BigIPError
+    """
+    path = item_path(VirtualServer.KIND, prepared.wanted.path)
+    text = describe(prepared.wanted)
+
+    def send(*, metadata: bool) -> None:
+        client.patch(path, adoption_codec.taking(prepared.raw, prepared.wanted, text, metadata=metadata))
+
+    try:
+        send(metadata=True)
+    except Refused as exc:
+        if "metadata" not in exc.text:
+            raise
+        send(metadata=False)
+
+
+def restored(client: Client, path: str) -> list[str]:
+    """Read which profiles an adopted virtual server gets back. Raises: BigIPError."""
+    raw = virtual(client, path)
+    return adoption_codec.restored(raw) if raw else []
