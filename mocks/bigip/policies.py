@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import operator
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -197,12 +198,20 @@ def _replace(store: Store, kind: str, source: Key, target: Key) -> None:
     for name in [name for name in there if name not in wanted]:
         store.remove(kind, (*target, name))
     for item in list(wanted.values()):
-        key = (*target, item.name)
-        old = store.get(kind, *key)
-        if old is None or old.fields is not item.fields:
-            store.put(kind, key, item.fields)
+        key, old = (*target, item.name), there.get(item.name)
+        if old is None or old.fields is not item.fields or (item.hidden and old.hidden is not item.hidden):
+            store.put(kind, key, item.fields, item.hidden)
         for sub in store.kinds[kind].subs:
-            _replace(store, sub, item.key, key)
+            if not _same(store.children(sub, item.key), store.children(sub, key)):
+                _replace(store, sub, item.key, key)
+
+
+def _same(items: dict[str, Item], others: dict[str, Item]) -> bool:
+    """True if both have the same names with the very same fields."""
+    return len(items) == len(others) and all(
+        (other := others.get(name)) is not None and other.fields is item.fields
+        for name, item in items.items()
+    )
 
 
 def dependencies(store: Store, path: str) -> list[str]:
@@ -254,21 +263,39 @@ class Rules(Kind):
                 store.kinds[kind].set_all(store, item.key, body[name] or [])
 
     def set_all(self, store: Store, parent: Key, bodies: list[Body], *, keep_others: bool = False) -> None:
-        """Replace all rules of a policy, or those of the same names."""
+        """Replace all rules of a policy, or those of the same names; one that is sent as before stays.
+
+        A list of thousands of rules brings a few that differ.
+        """
         bodies = [self.with_items(body) for body in bodies]
-        seen = set()
+        listed: dict[Key, Body] = {}
         for body in bodies:
             key = self.key_of(store, parent, body)
-            if key in seen:
+            if key in listed:
                 refuse_duplicate(
                     store, refusals.already_exists(self.word, self.shown(key), names.partition_of(key[0]))
                 )
-            seen.add(key)
-        for name in list(store.children(self.url, parent)):
-            if not keep_others or (*parent, name) in seen:
-                store.remove(self.url, (*parent, name))
-        for body in bodies:
-            self.create(store, parent, body)
+            listed[key] = body
+        new = {key: body for key, body in listed.items() if not self._is_as_sent(store, key, body)}
+        for key in [(*parent, name) for name in store.children(self.url, parent)]:
+            if key in new or (key not in listed and not keep_others):
+                store.remove(self.url, key)
+        for body in new.values():
+            item = self.create(store, parent, body)
+            store.put(self.url, item.key, item.fields, {"sent": (body, self._contents(store, item))})
+
+    def _is_as_sent(self, store: Store, key: Key, body: Body) -> bool:
+        """True for a rule that is what a list made of this body."""
+        if (item := store.get(self.url, *key)) is None or "sent" not in item.hidden:
+            return False
+        (sent, contents), now = item.hidden["sent"], self._contents(store, item)
+        return len(now) == len(contents) and all(map(operator.is_, now, contents)) and sent == body
+
+    def _contents(self, store: Store, item: Item) -> list[Body]:
+        """The fields of a rule and of its parts; no change of them leaves the same objects."""
+        return [item.fields] + [
+            below.fields for sub in self.subs for below in store.children(sub, item.key).values()
+        ]
 
     def in_order(self, children: dict[str, Item]) -> list[Item]:
         return sorted(children.values(), key=lambda rule: rule.fields["ordinal"])

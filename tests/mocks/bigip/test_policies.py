@@ -50,6 +50,43 @@ def test_a_list_of_rules(device, quirk, left):
     assert [rule["name"] for rule in rules] == left
 
 
+CHANGES = {
+    "nothing": None,
+    "a rule": ("PATCH", "", {"ordinal": 7}),
+    "a condition": ("PATCH", "/conditions/0", {"values": ["b"]}),
+    "no condition": ("DELETE", "/conditions/0", None),
+    "another condition": ("POST", "/conditions", {**HOST, "name": "1"}),
+    "an action": ("PATCH", "/actions/0", {"pool": "/P/other"}),
+    "no rule": ("DELETE", "", None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_the_same_list_again(client, change):
+    """Whatever has changed since, in this draft or in one before, the rules are those of the list."""
+    client.big.put_object("ltm/pool", {"name": "other", "partition": "P"})
+    listed = {"rules": [rule(HOST), {**rule(HOST), "name": "second", "ordinal": 1}]}
+    client.ok("POST", "ltm/policy", {**POLICY, "subPath": "Drafts", **listed})
+    wanted = client.big.get("ltm/policy/~P~Drafts~pol")["rulesReference"]["items"]
+    for publishes in (False, True, True):
+        if change:
+            method, below, body = change
+            client.ok(method, f"ltm/policy/~P~Drafts~pol/rules/r{below}", body)
+        if publishes:
+            client.ok("POST", "ltm/policy", {"command": "publish", "name": "/P/Drafts/pol"})
+            client.ok("PATCH", "ltm/policy/~P~pol", {"createDraft": True})
+        client.ok("PATCH", "ltm/policy/~P~Drafts~pol", listed)
+        rules = client.big.get("ltm/policy/~P~Drafts~pol")["rulesReference"]["items"]
+        assert [_without_generations(rule) for rule in rules] == [
+            _without_generations(rule) for rule in wanted]
+
+
+def _without_generations(value):
+    if isinstance(value, dict):
+        return {key: _without_generations(each) for key, each in value.items() if key != "generation"}
+    return [_without_generations(each) for each in value] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
