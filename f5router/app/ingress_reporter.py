@@ -5,7 +5,7 @@ addresses of its virtual servers. An Ingress has one controller, so the whole fi
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from f5router.admission import condition, host_claims
@@ -21,6 +21,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.findings import CAUSES_OF_EMPTY_POOLS, CLAIMED, INVALID_INGRESS_ROUTE
 from f5router.model.json_types import JSON
+from f5router.model.limits import Steps, finish
 from f5router.model.texts import SECRET_NOT_READ, WARNING, Problem, printable
 from f5router.reconcile.report import Report
 from f5router.sources.contour_entries import KIND
@@ -133,21 +134,37 @@ _OF_ROUTES = CAUSES_OF_EMPTY_POOLS | {SECRET_NOT_READ}
 """Reasons of warnings about Routes that are not among those of their source."""
 
 
+ROUTES_OF_A_STEP = 100
+"""Most Routes of an IngressRoute that are looked at before the loop takes its messages."""
+
+
 class IngressRouteReporter:
-    """Reports results of passes. The thread that makes the passes uses it; another one writes."""
+    """Reports results of passes. The thread that makes the passes uses it; another one writes.
+
+    A vertex may have its routes below each of many roots of others, so each IngressRoute is evaluated in
+    steps of the loop's background work. If it changes meanwhile, it is evaluated anew, behind all others.
+    """
 
     def __init__(self, source: IngressRoutes, engine: Engine, statuses: ObjectStatusWriter,
-                 events: EventWriter, reports: Reports, *,
+                 events: EventWriter, reports: Reports, *, later: Callable[[Steps[None]], None],
                  selects: Callable[[str], bool] = lambda namespace: True,
                  wall: Callable[[], float] = time.time):
-        """Args: selects: True for a namespace that this router serves; wall: seconds since the epoch."""
+        """Arguments:
+        later: takes work that the loop does in steps when nothing else is to be done.
+        selects: True for a namespace that this router serves.
+        wall: seconds since the epoch.
+        """
         self._source, self._engine, self._selects = source, engine, selects
-        self.statuses, self._reports = statuses, reports
+        self.statuses, self._reports, self._later = statuses, reports, later
         self._events = ObjectEvents(events, reports, hint="; f5router explain shows them")
         self.counts, self._wall = StatusCounts(), wall
+        self._due: dict[Key, None] = {}
+        """IngressRoutes whose status or Events may have changed, in the order in which they are evaluated."""
+        self._is_under_way = False
+        """True from the first step of an evaluation to its last."""
 
     def passed(self, report: Report) -> None:
-        """Report the result of a pass."""
+        """Take the result of a pass, and have the IngressRoutes evaluated that it may have changed."""
         changed = self._source.take_changed()
         if report.full:
             changed |= self._source.objects.keys()
@@ -165,28 +182,48 @@ class IngressRouteReporter:
         for key in report.warnings:
             if (route := self._engine.route(key)) is not None:
                 changed.update(_objects_of(route))
-        for key in sorted(changed):
-            self._report(key)
-        if changed:
-            self.counts.publish(self._wall())
+        self._due |= dict.fromkeys(sorted(changed))
+        if self._due and not self._is_under_way:
+            self._is_under_way = True
+            self._later(self._report_due())
+
+    def finish(self) -> None:
+        """Evaluate at once all that is due."""
+        finish(self._report_due())
 
     def follow(self) -> None:
         """Drop changes while another replica leads: a full report has every object."""
         self._source.take_changed()
+        self._due.clear()
 
-    def _report(self, key: Key) -> None:
+    def _report_due(self) -> Steps[None]:
+        try:
+            while self._due:
+                key = next(iter(self._due))
+                del self._due[key]
+                for _ in self._report(key):
+                    yield
+                    if key in self._due:
+                        break
+                yield
+            self.counts.publish(self._wall())
+        finally:
+            self._is_under_way = False
+
+    def _report(self, key: Key) -> Steps[None]:
         """Request the status of an IngressRoute, and write Events for new reasons."""
-        status, obj = self._evaluated(key), self._source.objects.get(key)
+        status, obj = (yield from self._evaluated(key)), self._source.objects.get(key)
         if status is None or obj is None or not self._is_selected(key):
             self._events.forget(KIND, key)
             self.counts.put(key, None)
             self.statuses.discard(key)
             return
+        problems = yield from self._problems(key, status)
         self.counts.put(key, status, is_root=obj.virtual_host is not None)
         self.statuses.submit(key, obj.uid, {"currentStatus": status.current,
                                           "description": printable(status.description)})
         about = Involved(INGRESS_ROUTES.api_version, KIND, key, obj.uid, obj.resource_version)
-        self._events.report(about, self._problems(key, status))
+        self._events.report(about, problems)
 
     def _is_selected(self, key: Key) -> bool:
         """True if the namespace of an object, or of a root that reaches it, is selected.
@@ -196,7 +233,7 @@ class IngressRouteReporter:
         roots = self._source.roots(key)
         return any(self._selects(root.namespace) for root in roots or (key,))
 
-    def _evaluated(self, key: Key) -> GraphStatus | None:
+    def _evaluated(self, key: Key) -> Steps[GraphStatus | None]:
         """Return the status, with the reason why admission rejects a Route of a valid object.
 
         Anybody's root may delegate to a vertex. The oldest one counts, of those that get their Host.
@@ -204,10 +241,9 @@ class IngressRouteReporter:
         status = self._source.status(key)
         if status is None or status.current != VALID:
             return status
-        owned, is_root, lost = self._source.routes_of(key), key in self._source.graphs, None
-        for root in [key] if is_root else self._source.roots(key):
-            routes = sorted(self._source.graphs[root].routes.keys() & set(owned))
-            first = next(filter(None, (self._rejection(key, route) for route in routes)), None)
+        is_root, lost = key in self._source.graphs, None
+        for routes in self._below(key):
+            first = yield from self._first_rejection(key, routes)
             if first is not None and first.reason == CLAIMED and not is_root:
                 lost = lost or first
             elif first is not None:
@@ -216,6 +252,21 @@ class IngressRouteReporter:
             elif routes:
                 return status
         return status._replace(current=INVALID, description=lost.message) if lost else status
+
+    def _first_rejection(self, key: Key, routes: list[Key]) -> Steps[Rejection | None]:
+        for start in range(0, len(routes), ROUTES_OF_A_STEP):
+            yield
+            for route in routes[start:start + ROUTES_OF_A_STEP]:
+                if (rejection := self._rejection(key, route)) is not None:
+                    return rejection
+        return None
+
+    def _below(self, key: Key) -> Iterator[list[Key]]:
+        """Yield the Routes of an IngressRoute below each root that reaches it, the oldest root first."""
+        owned = self._source.routes_of(key)
+        for root in [key] if key in self._source.graphs else self._source.roots(key):
+            if (graph := self._source.graphs.get(root)) is not None:
+                yield sorted(graph.routes.keys() & owned)
 
     def _rejection(self, key: Key, route: Key) -> Rejection | None:
         """Return how an IngressRoute is involved in the rejection of a Route; None if it is not.
@@ -232,17 +283,19 @@ class IngressRouteReporter:
         known = self._engine.route(route)
         return known.origin.key if known and known.origin else None
 
-    def _problems(self, key: Key, status: GraphStatus) -> Iterable[Problem]:
+    def _problems(self, key: Key, status: GraphStatus) -> Steps[list[Problem]]:
         """Return the subjects of Events: why it is invalid, what the BIG-IP refused, warnings."""
-        if status.current == INVALID:
-            yield Problem(INVALID_INGRESS_ROUTE, status.description)
-        routes = sorted(self._source.routes_of(key))
-        refused = (text for route in routes for text in self._reports.problems(ROUTE, route, ADMISSION))
-        yield from islice(refused, 1)
-        for route in routes:
-            yield from (each for each in self._engine.warnings(route) if each.reason in _OF_ROUTES)
-        for text in self._source.warnings(key):
-            yield Problem(WARNING, text)
+        refused, warnings = dict[Problem, None](), dict[Problem, None]()
+        for routes in self._below(key):
+            for start in range(0, len(routes), ROUTES_OF_A_STEP):
+                yield
+                for route in routes[start:start + ROUTES_OF_A_STEP]:
+                    refused |= dict.fromkeys(self._reports.problems(ROUTE, route, ADMISSION))
+                    warnings |= dict.fromkeys(
+                        each for each in self._engine.warnings(route) if each.reason in _OF_ROUTES)
+        invalid = [Problem(INVALID_INGRESS_ROUTE, status.description)] if status.current == INVALID else []
+        return [*invalid, *islice(refused, 1), *warnings,
+                *(Problem(WARNING, text) for text in self._source.warnings(key))]
 
 
 def _addition(text: str, rejection: str) -> str:

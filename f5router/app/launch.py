@@ -69,7 +69,7 @@ def build_controller(
     ingresses = IngressReporter(cluster, reconciler.engine, device, load_balancers, events, reports,
                                 hostname=config.status.canonical_hostname)
     ingress_routes = build_ingress_routes(
-        config, connection, cluster, reconciler.engine, events, reports, stack, timing=timing)
+        config, connection, cluster, reconciler, events, reports, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
     servers = ServerWatch(device, config.virtual_servers, clock=clock)

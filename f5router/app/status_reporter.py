@@ -198,6 +198,8 @@ class StatusReporter:
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
+        if self._ingress_routes is not None:
+            self._ingress_routes.finish()
         written = self.statuses.flush(timeout_s)
         return written and (self._ingress_routes is None or self._ingress_routes.statuses.flush(timeout_s))
 

@@ -13,7 +13,6 @@ from f5router.app.ingress_reporter import IngressRouteReporter, load_balancer_st
 from f5router.app.reports import Reports
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
 from f5router.config.config import Config
-from f5router.desired.engine import Engine
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.failover import Failover
@@ -37,6 +36,7 @@ from f5router.model.errors import BigIPError, Standby
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
 from f5router.model.virtual_server import listeners
+from f5router.reconcile.reconciler import Reconciler
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE
 
 if TYPE_CHECKING:
@@ -205,8 +205,8 @@ def build_load_balancers(config: Config, connection: Connection, cluster: Cluste
                               subresource="/status", served=cluster.ingress_source)
 
 
-def build_ingress_routes(config: Config, connection: Connection, cluster: ClusterWatcher, engine: Engine,
-                         events: EventWriter, reports: Reports, stack: ExitStack, *,
+def build_ingress_routes(config: Config, connection: Connection, cluster: ClusterWatcher,
+                         reconciler: Reconciler, events: EventWriter, reports: Reports, stack: ExitStack, *,
                          timing: Timing = DEFAULT) -> IngressRouteReporter | None:
     """Build what reports on IngressRoutes; None if they are not served. The stack stops it."""
     if (source := cluster.ingress_routes) is None:
@@ -214,7 +214,8 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
     writer = ObjectStatusWriter(connection, INGRESS_ROUTES, INGRESS_ROUTE, config.status,
                                 cluster.ingress_route_status, timing=timing.statuses)
     stack.callback(writer.stop)
-    return IngressRouteReporter(source, engine, writer, events, reports, selects=cluster.selects)
+    return IngressRouteReporter(source, reconciler.engine, writer, events, reports,
+                                later=reconciler.background.add, selects=cluster.selects)
 
 
 def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:

@@ -272,8 +272,8 @@ class Reconciler:
     def is_idle(self) -> bool:
         """True if nothing is under way, and nothing is due before a timer; writes that hang do not count."""
         hanging = len(self.table.hanging(self.patience_s))
-        return not (self.work or self.reader.reading or self.rollouts.current or self.table.members
-                    or self.reports.is_due or self.rollouts.is_due
+        return not (self.work or self.background or self.reader.reading or self.rollouts.current
+                    or self.table.members or self.reports.is_due or self.rollouts.is_due
                     or (self.reader.reason and self.rollouts.trouble is None)
                     or self.engine.has_changed_pools or hanging < len(self.table.sent) or self.leftovers)
 
@@ -284,7 +284,7 @@ class Reconciler:
         """
         while True:
             self.timers.fire(self._clock())
-            self.work.step(STEP_S)
+            (self.work or self.background).step(STEP_S)
             self.dispatch()
             trouble = self.rollouts.trouble
             if trouble is not None and self.device.dispatcher.is_quiet:
@@ -296,7 +296,7 @@ class Reconciler:
 
     def _wait_s(self) -> float:
         """Return how long `run_until_idle` may wait for a message."""
-        if self.can_go_on or self.work:
+        if self.can_go_on or self.work or self.background:
             return 0.0
         at = self.timers.next_at()
         return WAIT_S if at is None else max(0.0, min(WAIT_S, at - self._clock()))

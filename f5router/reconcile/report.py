@@ -23,6 +23,10 @@ OTHERS_MOST = 1000
 ROUTES_OF_A_TURN = 150
 """Most Routes that are judged at once: in between the loop looks at its messages."""
 
+REMOVED_OF_A_TURN = 500
+"""Most Routes that have left, of one report."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Verdicts that have settled since the last report, and numbers of Changes."""
@@ -175,9 +179,10 @@ class RouteReports:
             if (verdict := self._verdicts.verdict(key, needed)) is not None:
                 verdicts[key] = verdict
             warnings[key] = self.warnings(key)
-        self.is_due = self._routes.are_left or (bool(warnings) and bool(self._routes))
+        removed = {key: self._removed.pop(key) for key in list(islice(self._removed, REMOVED_OF_A_TURN))}
+        self.is_due = bool(self._removed) or self._routes.are_left or (
+            bool(warnings) and bool(self._routes))
         full, self.is_full = self.is_full, False
-        removed, self._removed = self._removed, {}
         before, self._counts = self._counts, self._table.counts
         return Report(full, verdicts, warnings, removed, self._counts.since(before))
 

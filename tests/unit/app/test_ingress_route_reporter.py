@@ -9,6 +9,7 @@ from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import IngressRouteReporter
 from f5router.app.reports import MOST, Reports
 from f5router.model.cluster import Key
+from f5router.model.limits import finish
 from f5router.reconcile.report import Report
 from tests.unit.sources.contour_objects import Source, delta, entry, ingress_route, service
 
@@ -41,11 +42,14 @@ def site():
         ingress_route("bank/v", entry("/v", "web"))))
     engine = SimpleNamespace(rejection=rejections.get, route=routes.get, warnings=lambda key: ())
     selected = {"shop", "bank"}
-    reporter = IngressRouteReporter(
-        source, engine, written, written, Reports(), selects=selected.__contains__, wall=lambda: 7.0)
+
+    def reporter(later):
+        return IngressRouteReporter(source, engine, written, written, Reports(), later=later,
+                                    selects=selected.__contains__, wall=lambda: 7.0)
+
     owned = {route.origin.key: key for key, route in routes.items()}
-    return SimpleNamespace(source=source, written=written, rejections=rejections, reporter=reporter,
-                           routes=routes, owned=owned, selected=selected)
+    return SimpleNamespace(source=source, written=written, rejections=rejections, reporter=reporter(finish),
+                           another=reporter, routes=routes, owned=owned, selected=selected)
 
 
 def report(verdicts=None, *, full=False, removed=None):
@@ -166,3 +170,39 @@ def test_many_warnings(site):
     texts = [text for _, reason, text in site.written.events if reason == "Warning"]
     assert len(texts) == MOST + 1
     assert texts[-1] == "there are 5 more problems; f5router explain shows them"
+
+
+def test_a_vertex_below_many_roots(site):
+    """It is evaluated in steps, anew if it changes meanwhile, and the objects behind it come first then."""
+    for number in range(20):
+        site.routes |= site.source.apply(delta(ingress_route(
+            f"evil/root{number}", entry("/v", to="bank/v"), fqdn=f"www{number}.example.com",
+            created="2026-01-02T00:00:00Z")))
+    waiting = []
+    reporter = site.another(waiting.append)
+    reporter.passed(report())
+    [steps] = waiting
+    for _ in range(5):
+        next(steps)
+    assert VERTEX not in site.written.statuses
+    site.rejections[site.owned[VERTEX]] = Rejection("ExternalCertificate", "no", of_owner=True)
+    reporter.passed(report({site.owned[VERTEX]: Verdict(False, "ExternalCertificate", "no")}))
+    assert len(waiting) == 1
+    seen = []
+    for _ in steps:
+        seen.append(VERTEX in site.written.statuses)
+    assert len(seen) > 20
+    assert site.written.statuses[VERTEX] == ("invalid", "no")
+    assert list(site.written.statuses)[-1] == VERTEX
+
+
+def test_what_is_due_is_dropped_by_a_follower(site):
+    waiting = []
+    reporter = site.another(waiting.append)
+    reporter.passed(report())
+    reporter.follow()
+    finish(waiting.pop())
+    assert site.written.statuses == {}
+    reporter.passed(report(full=True))
+    reporter.finish()
+    assert site.written.statuses.keys() == {ROOT, VERTEX}
