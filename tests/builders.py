@@ -50,6 +50,7 @@ class Settings:
     front_ends: tuple[FrontEnd, ...] = ()
     pool_monitor: str = "/Common/tcp"
     check_interval_s: int = 0
+    tls_checks: bool = False
     cookie_name: str = ""
     edge: HTTPEdge = field(default_factory=HTTPEdge)
     forwarded_headers: str = "append"

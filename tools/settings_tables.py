@@ -21,6 +21,7 @@ PLACES = {
     "f5-node-partition": "#partition-and-virtual-servers",
     "f5-pool-monitor": "#policies-and-pools",
     "backend-check-interval": "#policies-and-pools",
+    "tls-health-checks": "tls.md#health-checks-that-verify-pods",
     "f5-503-page": "#policies-and-pools",
     "load-balance-algorithm": "annotations.md#balance",
     "cookie-name": "annotations.md#session-cookies",

@@ -80,7 +80,7 @@ def build_device(
         pair, folder=config.folder, http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         vxlan=everything or bool(config.vxlan), static_routes=everything or config.static_routes,
         profiles=config.allowed_profiles.keys(), drain_s=timing.drain_s,
-        own_servers=own_servers,
+        own_servers=own_servers, checks_tls=config.tls_checks,
     )
 
 

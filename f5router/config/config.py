@@ -69,6 +69,8 @@ class Config(device.PodNetwork):
     "min 1 of { /Common/http /Common/https }"; "" for none."""
     check_interval_s: int
     """Interval of the router's own monitor; 0: pools have `pool_monitor`."""
+    tls_checks: bool
+    """True if health checks verify the pods of re-encrypt Routes."""
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     allowed_profiles: Allowed
@@ -241,6 +243,7 @@ def _config(reader: Reader) -> Config:
         front_ends=device.front_ends(reader, http_virtual, https_virtual),
         repair_disabled=reader.value("repair-disabled"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
+        tls_checks=reader.value("tls-health-checks"),
         **network,
         client_tls=client_settings.load_tls(reader),
         strict_sni=client_settings.strict_sni(reader, files_of_tls), tls_files=files_of_tls,

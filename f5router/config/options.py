@@ -113,6 +113,9 @@ _OBJECTS = (
     Option("backend-check-interval", "ROUTER_BACKEND_CHECK_INTERVAL", "", OBJECTS,
            "Interval of a TCP monitor that the router creates, which replaces --f5-pool-monitor. A Route "
            "may set another interval.", "TIME", texts.parse_milliseconds),
+    boolean("tls-health-checks", "ROUTER_TLS_HEALTH_CHECKS", "false", OBJECTS,
+            "Check pods of re-encrypt Routes over TLS, and verify them as requests do: a pod with another "
+            "certificate is down. From TMOS 13.1 on, where monitors run in TMM."),
     Option("load-balance-algorithm", "ROUTER_LOAD_BALANCE_ALGORITHM", "", OBJECTS,
            "How the pods of a Route share its connections, unless an annotation sets it or the Route has "
            "several Services. Default: random.", _ALGORITHMS, parsers.choice(*route_options.ALGORITHMS)),

@@ -123,6 +123,10 @@ class BaselineSettings(vxlan.VxlanSettings, pool_options.PoolConfig, client_tls.
     def proxy_protocol(self) -> bool:
         """True if connections begin with a header of the PROXY protocol."""
 
+    @property
+    def tls_checks(self) -> bool:
+        """True if health checks verify the pods of re-encrypt Routes."""
+
 
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks,
           files: TLSFiles) -> dict[Ref, Object]:
@@ -299,5 +303,7 @@ def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
 
 
 def virtual_server_findings(config: BaselineSettings, facts: DeviceFacts) -> Findings:
-    """Report settings that have no effect because of what is on a virtual server."""
-    return edge.compression_findings(config.edge.compressed_types, facts)
+    """Report settings that have no effect because of what is on a virtual server, or of the BIG-IP."""
+    unverified = (f"--tls-health-checks has no effect: {facts.tls_check_problem}",) if (
+        config.tls_checks and facts.tls_check_problem) else ()
+    return edge.compression_findings(config.edge.compressed_types, facts) + Findings(warnings=unverified)

@@ -21,7 +21,8 @@ def of_pool(
 ) -> list[Object]:
     """Build the monitor of a Route's pool and the records that say which clients may use it, and how."""
     objects: list[Object] = []
-    if monitor := pool_options.monitors_of_pool(config, settings.check, settings.check_interval_s):
+    if monitor := pool_options.monitors_of_pool(config, settings.check, settings.check_interval_s,
+                                                settings.tls_profile):
         objects.append(monitor)
     objects += pool_options.limits_records(config.folder, pool, evaluated.route.options)
     default = pools.shared(config.balancing)

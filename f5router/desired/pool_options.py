@@ -11,6 +11,7 @@ iRule nobody gets in. Limits of rates fail open (names.RATED, if there is no lis
 from collections.abc import Iterator
 from typing import Protocol
 
+from f5router.admission.health import END, INTERVAL_S, TIMEOUT_S
 from f5router.admission.route_options import HAPROXY, ROUTER
 from f5router.desired import irules
 from f5router.model import names, route_options
@@ -64,25 +65,53 @@ def monitor_of_check(folder: str, check: HealthCheck) -> HealthMonitor:
     return kind(path, check.interval_s, check.timeout_s, check.until_up_s, check.send, check.recv)
 
 
+def tls_monitor(folder: str, check: HealthCheck | None, interval_s: int, profile: str) -> HTTPSMonitor:
+    """Build the monitor that verifies pods as requests to them do.
+
+    Without a check of the Route's own any answer is a good one: what counts is the handshake before it, as in
+    the checks of HAProxy's router, which verifies servers in them. Source: openshift/router,
+    haproxy-config.template (server ... ssl verify required verifyhost ... check inter).
+
+    Args: interval_s: 0 for the default; profile: full path of the server SSL profile of the requests.
+    """
+    if check is None:
+        interval_s, timeout_s = (interval_s, 3 * interval_s + 1) if interval_s else (INTERVAL_S, TIMEOUT_S)
+        check = HealthCheck("/", "https", interval_s, timeout_s, _HANDSHAKE)
+    value = "\0".join(map(str, (*check[2:], profile)))
+    return HTTPSMonitor(names.monitor(folder, HTTPSMonitor, value, use=HTTPSMonitor.VERIFYING),
+                        check.interval_s, check.timeout_s, check.until_up_s, check.send, check.recv, profile)
+
+
+_HANDSHAKE = f"HEAD / HTTP/1.1{END}Host: health-check{END}Connection: close{END}{END}"
+"""Request after the handshake."""
+
+
 def monitors_of_pool(
-    config: MonitorSettings, check: HealthCheck | None, interval_s: int,
+    config: MonitorSettings, check: HealthCheck | None, interval_s: int, tls: str = "",
 ) -> HealthMonitor | None:
-    """Build the monitor that a Route asks for; None if the Route asks for none."""
+    """Build the monitor that a Route asks for; None if the Route asks for none.
+
+    Args: tls: full path of the server SSL profile by which its pods are checked; "" for none.
+    """
+    if tls and (check is None or check.type == "https"):
+        return tls_monitor(config.folder, check, interval_s or config.check_interval_s, tls)
     if check is not None:
         return monitor_of_check(config.folder, check)
     return tcp_monitor(config.folder, interval_s) if interval_s else None
 
 
-def monitor_text(config: MonitorSettings, check: HealthCheck | None, interval_s: int, active: int) -> str:
+def monitor_text(config: MonitorSettings, check: HealthCheck | None, interval_s: int, active: int,
+                 tls: str = "") -> str:
     """Return the monitor of a pool, as Pool.monitor has it.
 
     One with an interval alone is for several active members: a single one is not checked. Source:
     openshift/router, haproxy-config.template (gt $cfg.ActiveEndpoints 1).
     """
-    own = monitors_of_pool(config, check, interval_s or config.check_interval_s)
+    interval_s = interval_s or config.check_interval_s
+    own = monitors_of_pool(config, check, interval_s, tls)
     if own is None:
         return config.pool_monitor
-    return own.path if check is not None or active > 1 else ""
+    return own.path if check is not None or not interval_s or active > 1 else ""
 
 
 def persistence_data(options: RouteOptions, *, source: bool) -> str:

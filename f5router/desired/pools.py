@@ -65,6 +65,8 @@ class PoolSettings:
     have a record of their own, so that they can share pools with others."""
     by_service: bool = False
     """True if each pod is verified by the name of its Service, one of several."""
+    tls_profile: str = ""
+    """Full path of the server SSL profile by which a monitor verifies the pods; "" for none."""
 
     @property
     def load_balancing(self) -> str:
@@ -267,7 +269,7 @@ class PoolBuilder:
                 key, weights_of, limit, numbers, of_nodes)
             computed = len(built.members)
         monitor = pool_options.monitor_text(
-            self._config, settings.check, settings.check_interval_s, built.active)
+            self._config, settings.check, settings.check_interval_s, built.active, settings.tls_profile)
         return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing,
                               QUEUE_MS if limit else 0), built.shares, computed)
 

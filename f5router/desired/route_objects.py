@@ -344,6 +344,8 @@ class _HostBuilder:
             tls, self._pod_tls[pod_tls.digest] = pod_tls.digest, pod_tls
             self._add_all(pod_tls.objects)
         key, settings = pools.of_route(evaluated.route, evaluated.termination, tls, self.config.balancing)
+        if tls:
+            settings = route_tls.with_check(settings, self._pod_tls[tls], self.config, self.facts)
         self.pools[key], self.pool_of[evaluated.route.key] = settings, key
         pool = names.pool(self.config.folder, *key)
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))

@@ -4,15 +4,17 @@ Source of secure-serverssl: F5Networks/k8s-bigip-ctlr, pkg/appmanager: setServer
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from f5router.admission.admission import AdmissionPolicy, EvaluatedRoute
 from f5router.admission.route_options import PROFILE, SECURE, Allowed, is_allowed
 from f5router.desired import baseline, pools
+from f5router.desired.pools import PoolSettings
 from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, Record, ServerSSL
 from f5router.model.objects import Ref
 from f5router.model.texts import (
@@ -216,6 +218,18 @@ def towards_pods(evaluated: EvaluatedRoute, config: PodTLSSettings) -> PodTLS:
         return PodTLS(tls, path, {}, (ServerSSL(path),))
     file = CertFile(tls_names.destination_ca_file(config.folder, ca), ca)
     return PodTLS(tls, path, {}, (file, ServerSSL(path, file.path)))
+
+
+def with_check(settings: PoolSettings, tls: PodTLS, config: PodTLSSettings,
+               facts: DeviceFacts) -> PoolSettings:
+    """Return the settings of a pool whose pods are verified in health checks, too, if that is wanted.
+
+    Pods of several Services with names of their own are not: a pool has one monitor. Neither are those of an
+    administrator's profile, which may verify nothing.
+    """
+    verifies = any(isinstance(obj, ServerSSL) and obj.ca_file and obj.path == tls.data for obj in tls.objects)
+    works = config.tls_checks and not facts.tls_check_problem
+    return replace(settings, tls_profile=tls.data) if works and verifies else settings
 
 
 def _by_name(folder: str, ca: str, wanted: Mapping[str, str], digests: Mapping[str, str],

@@ -58,18 +58,20 @@ class Device:
         static_routes: bool = False,
         profiles: Collection[str] = (),
         own_servers: OwnServers = NO_SERVERS,
+        checks_tls: bool = False,
         drain_s: float = 0.0,
     ):
         """Args:
         profiles: full paths of the server SSL profiles that Routes may name.
         own_servers: virtual servers that the router creates.
+        checks_tls: find out if monitors can verify pods.
         drain_s: pause of a rollout between deletes of Rules and records, and those of pools and TLS objects.
         """
         self.pair, self._folder, self.drain_s = pair, folder, drain_s
         self._virtuals = (http_virtual, https_virtual)
         self._begun = functools.partial(DeviceReading, folder=folder, virtuals=self._virtuals, vxlan=vxlan,
                                         static_routes=static_routes, profiles=frozenset(profiles),
-                                        own_servers=own_servers)
+                                        own_servers=own_servers, checks_tls=checks_tls)
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
         for unit in pair.units:

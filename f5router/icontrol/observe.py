@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from f5router.desired import irules
-from f5router.icontrol import generations, own_addresses, pages
+from f5router.icontrol import generations, own_addresses, pages, tls_checks
 from f5router.icontrol.codec import ltm_codec, net_codec, virtual_codec
 from f5router.icontrol.generations import VIRTUAL
 from f5router.icontrol.ltm_reading import HTTP, PROFILES, LTMReading
@@ -56,6 +56,7 @@ class DeviceReading:
         static_routes: bool = False,
         profiles: Collection[str] = (),
         own_servers: OwnServers = NO_SERVERS,
+        checks_tls: bool = False,
         expected: Expected = NOTHING,
         unit: int = 0,
         peers: Sequence[Peer] = (),
@@ -66,13 +67,14 @@ class DeviceReading:
         static_routes: read static routes too.
         profiles: full paths of the server SSL profiles that Routes may name.
         own_servers: virtual servers that the router creates.
+        checks_tls: find out if monitors can verify pods.
         expected: what it will probably show; may be known better when the facts are known.
         unit: number of the unit that is read.
         peers: the other units of the settings.
         """
         self._client, self._folder, self._virtuals = client, folder, virtuals
         self._vxlan, self._static_routes, self._profiles = vxlan, static_routes, profiles
-        self._own_servers, self.expected = own_servers, expected
+        self._own_servers, self._checks_tls, self.expected = own_servers, checks_tls, expected
         self._ltm = LTMReading(client, folder, expected, own_servers=own_servers.are_read)
         self._unit, self._peers, self._has_folder = unit, peers, True
         self._rest: list[Object] = []
@@ -124,7 +126,9 @@ class DeviceReading:
             version, http, https, max(port, 0), further=tuple(filter(None, further)),
             own_addresses=addresses.own.union(listener.address for listener in own.listeners),
             unread_addresses=addresses.unread, networks=addresses.networks, doubt=addresses.doubt, **around,
-            unit=self._unit, client_ssl=root, missing_profiles=missing, **own.of_others(by_path, self._rest))
+            unit=self._unit, client_ssl=root, missing_profiles=missing,
+            tls_check_problem=tls_checks.problem(client, version) if self._checks_tls else "",
+            **own.of_others(by_path, self._rest))
 
     def _of_servers(self, facts: Iterable[VirtualFacts | None],
                     servers: Mapping[str, JSON | None]) -> Iterator[Object]:

@@ -140,5 +140,7 @@ class DeviceFacts:
     original: OriginalFacts = OriginalFacts()
     client_ssl: TLSProperties = field(default_factory=TLSProperties)
     """Properties of /Common/clientssl."""
+    tls_check_problem: str = field(default="", kw_only=True)
+    """Why monitors cannot verify pods as requests do; "" if they can, or no setting asks for it."""
     missing_profiles: frozenset[str] = frozenset()
     """Full paths of the server SSL profiles that Routes may name and that are not there."""

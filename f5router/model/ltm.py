@@ -305,7 +305,7 @@ class ClientSSLParent(NamedObject):
 class ServerSSL(NamedObject):
     """Server SSL profile: how TLS towards pods is verified."""
 
-    KIND: ClassVar[str] = "ltm/profile/server-ssl"
+    KIND: ClassVar[str] = route_options.SERVER_SSL
     ca_file: str = ""
     """Full path of a CertFile; "": the pod's certificate is not verified."""
     authenticate_name: str = ""

@@ -211,9 +211,12 @@ def tcp_monitor(folder: str, interval_s: int) -> str:
     return full_path(folder, f"{TCPMonitor.STEM}{interval_s}")
 
 
-def monitor(folder: str, kind: type[HealthMonitor], value: str) -> str:
-    """Return the full path of a monitor of a kind. Args: value: text of all its properties."""
-    return full_path(folder, f"{kind.STEM}{digest(value)}")
+def monitor(folder: str, kind: type[HealthMonitor], value: str, *, use: str = "") -> str:
+    """Return the full path of a monitor of a kind.
+
+    Args: value: text of all its properties; use: HTTPSMonitor.VERIFYING for one that verifies pods.
+    """
+    return full_path(folder, f"{kind.STEM}{use}{digest(value)}")
 
 
 def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:

@@ -34,7 +34,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
-from f5router.model.route_options import MONITOR_TYPES, TCPMonitor
+from f5router.model.route_options import MONITOR_TYPES, HTTPSMonitor, TCPMonitor
 from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 _OWNED = {
@@ -42,6 +42,7 @@ _OWNED = {
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{names.LIMITED}|{names.RATED})?"
                rf"|{names.NOWHERE_POOL}",
     **{kind: rf"{cls.STEM}{names.HEX}" for kind, cls in MONITOR_TYPES.items()},
+    HTTPSMonitor.KIND: rf"{HTTPSMonitor.STEM}(?:{HTTPSMonitor.VERIFYING})?{names.HEX}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}(?:[1-9][0-9]{{0,4}}|{names.HEX})",
     DataGroup.KIND: rf"{names.PASSTHROUGH_GROUP}|{names.REENCRYPT_GROUP}|{names.LIMITS_GROUP}"
                     rf"|{names.TIMEOUT_GROUP}|{names.PERSISTENCE_GROUP}|{names.HTTP_GROUP}"

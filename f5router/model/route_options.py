@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from f5router.model import texts
-from f5router.model.objects import NamedObject
+from f5router.model.objects import NamedObject, Ref
+
+SERVER_SSL = "ltm/profile/server-ssl"
+"""Kind of server SSL profiles."""
 
 
 class HealthCheck(NamedTuple):
@@ -81,10 +84,18 @@ class HTTPMonitor(HealthMonitor):
 
 @dataclass(frozen=True, slots=True)
 class HTTPSMonitor(HTTPMonitor):
-    """Sends a request over TLS, in which it verifies nothing."""
+    """Sends a request over TLS."""
 
     KIND: ClassVar[str] = "ltm/monitor/https"
     STEM: ClassVar[str] = "openshift_monitor_https_"
+    VERIFYING: ClassVar[str] = "tls_"
+    """Text behind the stem in the name of one with a server SSL profile."""
+    ssl_profile: str = ""
+    """Full path of the server SSL profile by which it verifies the pods; "": it verifies nothing."""
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        return (Ref(SERVER_SSL, self.ssl_profile),) if self.ssl_profile else ()
 
 
 MONITOR_TYPES: Mapping[str,

@@ -43,6 +43,9 @@ REDIRECT_CODE_SINCE = (14, 0)
 """Another status than 302 in the redirect of a policy. Source: AS3 schema, Policy_Action_HTTP_Redirect
 (code), supported in TMOS version 14.0 and later."""
 
+TLS_CHECKS_SINCE = (13, 1)
+"""A server SSL profile in an https monitor (bigip-behaviour.md B3)."""
+
 READY_SINCE = (13, 1)
 """The collection sys/ready, which sys/mcp-state stands in for on older versions (bigip-behaviour.md A3)."""
 

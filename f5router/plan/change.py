@@ -51,6 +51,10 @@ class Stage(IntEnum):
     SELF_IP = auto()
     FDB = auto()
     SOURCE_TRANSLATION = auto()
+    CHECK_FILE = auto()
+    """The CA file of a profile that a monitor has, where the monitor is written with it."""
+    CHECK_PROFILE = auto()
+    """That profile."""
     MONITOR = auto()
     POOL = auto()
     CONTAINER = auto()
@@ -92,7 +96,7 @@ class Stage(IntEnum):
     @property
     def is_network(self) -> bool:
         """True for the objects through which the BIG-IP reaches pods."""
-        return self < Stage.MONITOR
+        return self < Stage.CHECK_FILE
 
     @property
     def is_routing(self) -> bool:
@@ -132,6 +136,8 @@ class Change(Generic[T_co]):
     """True for a delete that is made with the writes of its stage, before them; see `leaving`."""
     ends_redirect: bool = False
     """True for an update of Stage.ENDED_REDIRECT; see `leaving`."""
+    for_check: bool = False
+    """True for a profile that a monitor of the same Plan has, and the file of that."""
 
     @property
     def is_late_delete(self) -> bool:
@@ -160,6 +166,8 @@ class Change(Generic[T_co]):
             return Stage.PASSTHROUGH_IRULE
         if self.ends_redirect:
             return Stage.ENDED_REDIRECT
+        if self.for_check:
+            return Stage.CHECK_PROFILE if isinstance(self.obj, ServerSSL) else Stage.CHECK_FILE
         return Stage.EXCLUSION if self.after_rules else stage(self.obj)
 
 

@@ -11,6 +11,7 @@ from typing import TypeGuard
 from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, Object, Pool, Record, Rule
 from f5router.model.objects import Ref
+from f5router.model.route_options import HTTPSMonitor
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
 from f5router.plan.rule_order import Ordinals, early_deletes, ends_redirect, with_ordinals
 
@@ -42,6 +43,7 @@ def diff(
             # TLS of a Host that was passed through ends here from now on.
             ends_tls = isinstance(new, Record) and new.data == names.EXCLUSION
             writes.append(Change(UPDATE, old, new, after_rules=ends_tls))
+    writes, deletes = _before_monitors(writes), _before_monitors(deletes)
     writes = _with_server_names(_with_exclusions(writes, desired, observed), desired, observed)
     early = early_deletes(writes, deletes)
     if early:
@@ -52,6 +54,16 @@ def diff(
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
     ordinals = Ordinals(observed.values()) if ordinals is None else ordinals
     return _with_checks(with_ordinals(writes, ordinals), deletes)
+
+
+def _before_monitors(changes: list[AnyChange]) -> list[AnyChange]:
+    """Put the profiles of monitors, with their files, into the stages before these; few Plans have any."""
+    profiles = {ref for change in changes if isinstance(change.obj, HTTPSMonitor)
+                for ref in change.obj.dependencies}
+    if not profiles:
+        return changes
+    moved = profiles.union(*(change.obj.dependencies for change in changes if change.ref in profiles))
+    return [replace(change, for_check=True) if change.ref in moved else change for change in changes]
 
 
 def _order_of_writes(change: AnyChange) -> tuple[int, bool, int, Ref]:

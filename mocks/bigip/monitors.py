@@ -83,6 +83,15 @@ def check_monitors(store: Store, item: Item, word: str) -> None:
             raise refusals.foreign_key(path, word, " ".join(item.key), "monitor_FK")
 
 
+PROFILE_SINCE = (13, 1)
+
+
+def profile_of(fields: Body) -> str:
+    """Full path of the server-ssl profile of an https monitor; "" for none (bigip-behaviour.md B3)."""
+    profile = str(fields.get("sslProfile") or "none")
+    return "" if profile == "none" else names.full_path(profile, "/Common")
+
+
 class Monitor(Kind):
     """A monitor of one type; types share one name space."""
 
@@ -94,8 +103,18 @@ class Monitor(Kind):
         self.factory = f"/Common/{kind.replace('-', '_')}"
 
     def references(self, item: Item) -> Iterable[Ref]:
-        parent = item.fields.get("defaultsFrom")
-        return [("monitor", parent)] if parent else []
+        parent, profile = item.fields.get("defaultsFrom"), profile_of(item.fields)
+        return [*([("monitor", parent)] if parent else []), *([("profile", profile)] if profile else [])]
+
+    def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
+        if "sslProfile" in body and store.version < PROFILE_SINCE:
+            raise refusals.unknown_property("sslProfile")
+        return super().accept(store, body, key, old)
+
+    def check_references(self, store: Store, item: Item) -> None:
+        profile = profile_of(item.fields)
+        if profile and store.get("ltm/profile/server-ssl", profile) is None:
+            raise refusals.not_found("profile", profile)
 
     def initial(self, store: Store, key: Key) -> Body:
         defaults = super().initial(store, key)

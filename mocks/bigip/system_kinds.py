@@ -63,6 +63,7 @@ class Database(Given):
 
 
 VARIABLES = {
+    "bigd.tmm": ("disable", "disable enable"),
     "icrd.timeout": ("60", "integer min:30 max:600"),
     "iptunnel.configsync": ("enable", "disable enable"),
     "provision.cpu.afm": ("0", "integer min:0 max:100"),
@@ -74,8 +75,8 @@ VARIABLES = {
 }
 """Name -> (default, range). The form and provision.cpu.afm: F5Networks/f5-ansible, test_bigip_sys_db.py;
 systemauth.disablebash: F5Networks/f5-telemetry-streaming; iptunnel.configsync: F5's manual "BIG-IP TMOS:
-Tunneling and IPsec", 14.1, Configuring Network Virtualization Tunnels. Ranges of the others are inferred. A
-device has hundreds more."""
+Tunneling and IPsec", 14.1, Configuring Network Virtualization Tunnels; bigd.tmm: K85210713. Ranges of the
+others are inferred. A device has hundreds more."""
 
 
 class ApplicationService(Kind):

@@ -32,7 +32,7 @@ from f5router.model.ltm import (
     Record,
     ServerSSL,
 )
-from f5router.model.route_options import MONITOR_TYPES, HealthMonitor, HTTPMonitor
+from f5router.model.route_options import MONITOR_TYPES, HealthMonitor, HTTPMonitor, HTTPSMonitor
 from f5router.model.virtual_server import HTTPProfile, TCPProfile
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -179,13 +179,17 @@ def monitor_changes(monitor: HealthMonitor) -> dict[str, Any]:
         "interval": monitor.interval_s, "timeout": monitor.timeout_s, "timeUntilUp": monitor.until_up_s}
     if isinstance(monitor, HTTPMonitor):
         body |= {"send": monitor.send, "recv": monitor.recv or "none"}
+    if isinstance(monitor, HTTPSMonitor) and monitor.ssl_profile:
+        body["sslProfile"] = monitor.ssl_profile
     return body
 
 
 def _decode_monitor(kind: type[HealthMonitor], obj: JSON) -> HealthMonitor:
     times = (_number(obj.get(name), 0) for name in ("interval", "timeout", "timeUntilUp"))
     texts = (_unset(obj.get(name)) for name in ("send", "recv")) if issubclass(kind, HTTPMonitor) else ()
-    return kind(path_of(obj), *times, *texts)
+    verifies = f"/{HTTPSMonitor.STEM}{HTTPSMonitor.VERIFYING}" in path_of(obj)
+    profile = (_unset(obj.get("sslProfile")),) if verifies else ()
+    return kind(path_of(obj), *times, *texts, *profile)
 
 
 # --- data-groups and iRules --------------------------------------------------------------

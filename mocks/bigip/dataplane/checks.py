@@ -7,10 +7,13 @@ import re
 import ssl
 from typing import Any
 
+from mocks.bigip import selection
+from mocks.bigip.dataplane.contexts import is_named
 from mocks.bigip.dataplane.shared import Shared
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.matching import Unsupported
+from mocks.bigip.monitors import profile_of
 
 _ESCAPES = {"\\r": "\r", "\\n": "\n", "\\t": "\t"}
 
@@ -29,7 +32,7 @@ async def check(shared: Shared, kind: str, fields: dict[str, Any], address: str,
         async with asyncio.timeout(float(fields.get("timeout", 16)) / shared.clock.speed):
             _, wire = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", local)
             try:
-                return kind == "tcp-half-open" or await _talk(wire, kind, fields)
+                return kind == "tcp-half-open" or await _talk(shared, wire, kind, fields)
             finally:
                 wire.close()
     except (OSError, Closed, TLSFailure, TimeoutError):
@@ -45,13 +48,10 @@ def _port(fields: dict[str, Any], port: int) -> int:
     return port if given == "*" else int(given)
 
 
-async def _talk(wire: Wire, kind: str, fields: dict[str, Any]) -> bool:
+async def _talk(shared: Shared, wire: Wire, kind: str, fields: dict[str, Any]) -> bool:
     stream: Wire | TLSWire = wire
     if kind == "https":
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        stream = TLSWire(wire, context, server_side=False)
-        await stream.handshake()
+        stream = await _secured(shared, wire, profile_of(fields))
     text, wanted = _text(fields.get("send")), fields.get("recv")
     if kind != "tcp" and text:
         # a request without a blank line at its end would be waited for
@@ -60,6 +60,26 @@ async def _talk(wire: Wire, kind: str, fields: dict[str, Any]) -> bool:
         return kind == "tcp"
     stream.write(text.encode("latin-1"))
     return await _answered(stream, str(wanted or ""), reverse=fields.get("reverse") == "enabled")
+
+
+async def _secured(shared: Shared, wire: Wire, profile: str) -> TLSWire:
+    """TLS by a server-ssl profile, as for requests, where monitors run in TMM; else without verification
+    (bigip-behaviour.md B3). Raises: TLSFailure, Closed."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    name = wanted = "none"
+    with shared.store.lock:
+        if profile and shared.store.get("sys/db", "bigd.tmm").fields["value"] == "enable":
+            properties = selection.profile_fields(shared.store, profile)
+            context = shared.contexts.server_side(profile)
+            name = str(properties.get("serverName") or "none")
+            wanted = str(properties.get("authenticateName") or "none")
+    stream = TLSWire(wire, context, server_side=False, server_name=None if name == "none" else name)
+    await stream.handshake()
+    certificate = stream.object.getpeercert(binary_form=True)
+    if context.verify_mode == ssl.CERT_REQUIRED and wanted != "none" and not is_named(certificate, wanted):
+        raise TLSFailure(f"the member's certificate is not for {wanted}")
+    return stream
 
 
 def _text(value: object) -> str:

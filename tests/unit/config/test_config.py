@@ -44,6 +44,7 @@ PRECEDENCE = [
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
     ("backend-check-interval", "check_interval_s", 0, "1500ms", 2, "5s", 5),
     ("repair-disabled", "repair_disabled", False, "true", True, "false", False),
+    ("tls-health-checks", "tls_checks", False, "true", True, "false", False),
     ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),
     ("tcp-balance-scheme", "balancing.tcp", "", "random", "random", "roundrobin", "roundrobin"),
     ("set-forwarded-headers", "forwarded_headers", "append", "never", "never", "if-none", "if-none"),

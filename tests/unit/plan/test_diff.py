@@ -15,6 +15,7 @@ from f5router.model.cluster import Route, RouteTLS
 from f5router.model.device_facts import OriginalFacts
 from f5router.model.ltm import (
     Attachment,
+    CertFile,
     IRule,
     Policy,
     Pool,
@@ -22,10 +23,12 @@ from f5router.model.ltm import (
     Record,
     Redirect,
     Rule,
+    ServerSSL,
     attachment_ref,
     record_ref,
 )
 from f5router.model.objects import Ref
+from f5router.model.route_options import HTTPSMonitor
 from f5router.network.vxlan import VxlanConfig
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change, Plan
 from f5router.plan.diff import diff, with_early_deletes
@@ -470,3 +473,20 @@ def test_the_originals_irule_is_replaced_between_our_attachments_and_rules():
     tls = attachment_ref(config.https_virtual, "rules", f"/Common/{names.REENCRYPT_IRULE}")
     assert {tls, record_ref(f"/Common/{names.REENCRYPT_GROUP}", "/Common/openshift_shop_tls")} <= set(
         wanted[irule].dependencies), "a portion of a Plan would replace it too early"
+
+
+# --- monitors that verify ----------------------------------------------------------------
+
+
+def test_what_a_monitor_verifies_by_comes_before_it():
+    """And goes after it; a profile that no monitor of the Plan has keeps its place."""
+    ca, other = CertFile("/Common/ca.crt", "-"), CertFile("/Common/other.crt", "-")
+    profile = ServerSSL("/Common/openshift_tls_1-server-ssl-profile", ca.path)
+    apart = ServerSSL("/Common/openshift_tls_2-server-ssl-profile", other.path)
+    monitor = HTTPSMonitor(f"/Common/{HTTPSMonitor.STEM}tls_1", 5, 16, ssl_profile=profile.path)
+    pool = Pool("/Common/openshift_shop_web", monitor.path)
+    objects = {obj.ref: obj for obj in (pool, monitor, apart, profile, other, ca)}
+    assert [change.obj for change in diff(objects, {}, lambda obj: True)] == [
+        ca, profile, monitor, pool, other, apart]
+    assert [change.obj for change in diff({}, objects, lambda obj: True)] == [
+        apart, other, pool, monitor, profile, ca]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mocks.bigip.dataplane.monitors import Checked
+from mocks.bigip.refusals import Refusal
 from tests.builders import identity
 from tests.mocks.bigip.dataplane.client import RESET
 from tests.mocks.bigip.dataplane.conftest import Net, until
@@ -118,6 +119,36 @@ def test_https(net: Net):
     net.pool("p", "10.1.0.1:443", "10.1.0.2:443", monitor="/Common/https")
     net.plane.check_members()
     assert (state(net, "10.1.0.1:443"), state(net, "10.1.0.2:443")) == ("up", "down")
+
+
+@pytest.mark.parametrize("in_tmm", [True, False])
+def test_https_by_a_profile(net: Net, in_tmm):
+    """It verifies as the profile says, authority and name, where monitors run in TMM."""
+    pair, other = identity("pod.example"), identity("other.example")
+    stranger = identity("pod.example", ca="Another CA")
+    members = []
+    for number, each in enumerate((pair, other, stranger), start=1):
+        net.pod(f"10.1.0.{number}", 443, tls=(each.certificate.encode(), each.key.encode()))
+        members.append(f"10.1.0.{number}:443")
+    net.big.install("/P/ca.crt", pair.issuer.encode())
+    net.put("ltm/profile/server-ssl", "s", caFile="/P/ca.crt", peerCertMode="require",
+            authenticateName="pod.example")
+    net.put("ltm/monitor/https", "m", sslProfile="/P/s")
+    net.change("PATCH", "sys/db/bigd.tmm", {"value": "enable" if in_tmm else "disable"})
+    net.pool("p", *members, monitor="/P/m")
+    net.plane.check_members()
+    assert [state(net, member) for member in members] == (["up", "down", "down"] if in_tmm else ["up"] * 3)
+    with pytest.raises(Refusal, match="in use"):
+        net.change("DELETE", "ltm/profile/server-ssl/~P~s")
+    net.change("PATCH", "ltm/monitor/https/~P~m", {"sslProfile": "none"})
+    net.change("DELETE", "ltm/profile/server-ssl/~P~s")
+
+
+@pytest.mark.parametrize(("version", "profile"), [("13.0.0", "/Common/serverssl"), ("16.1.2", "/P/none")])
+def test_profiles_that_are_refused(make_net, version, profile):
+    net = make_net(tmos_version=version)
+    with pytest.raises(Refusal):
+        net.put("ltm/monitor/https", "m", sslProfile=profile)
 
 
 @pytest.mark.parametrize(
