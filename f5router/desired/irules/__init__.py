@@ -9,43 +9,14 @@ Variables of an iRule belong to the client's connection and are shared by all iR
 server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 """
 
-import base64
 import functools
 import re
 from collections.abc import Iterable
 from importlib import resources
 
-from f5router.desired.irules import headers, tls_commands
+from f5router.desired.irules import headers, pages, tls_commands
 from f5router.model import names, route_options
 from f5router.model.http_edge import ErrorPage, UniqueID
-
-_RESPOND = (
-    'HTTP::respond 503 -version auto content "@PAGE@" noserver '
-    'Content-Type "text/html; charset=utf-8" Cache-Control "no-store" Connection "close"')
-"""Command that answers with the page; clouddocs: valid in HTTP_REQUEST and LB_FAILED."""
-
-_PAGE_OR_RESET = """if {{ [catch {{
-                {}
-            }}] }} {{
-                reject
-            }}"""
-
-
-def _respond(page: ErrorPage | None) -> str:
-    """Return the command that answers with a page, the built-in one without one.
-
-    No text of a page is a word of Tcl: base64 has letters, digits, `+`, `/` and `=`. Sources: clouddocs,
-    b64decode (valid in all events); DevCentral, "Maintenance Page Generator", whose iRules carry images so.
-    """
-    if page is None:
-        return _RESPOND
-    headers = "".join(f" {name} [b64decode {_base64(value.encode())}]" for name, value in page.headers)
-    return (f"HTTP::respond {page.status} -version auto content [b64decode {_base64(page.body)}] noserver"
-            f'{headers} Connection "close"')
-
-
-def _base64(content: bytes) -> str:
-    return f'"{base64.b64encode(content).decode()}"'
 
 STRIPPED_HEADERS = (
     "proxy", "x-ssl", "x-ssl-client-cert", "x-ssl-client-cn", "x-ssl-client-der", "x-ssl-client-dn",
@@ -224,7 +195,7 @@ def unavailable_irule(folder: str, page: ErrorPage | None = None) -> str:
     Args: folder: full path of the folder that holds our pools; page: None for the built-in one.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_unavailable_irule.tcl", folder, respond=_respond(page))
+    return _text("openshift_unavailable_irule.tcl", folder, respond=pages.respond(page))
 
 
 def not_found_irule(folder: str, page: ErrorPage) -> str:
@@ -236,7 +207,7 @@ def not_found_irule(folder: str, page: ErrorPage) -> str:
     Args: folder: full path of the folder that holds openshift_nowhere.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_not_found_irule.tcl", folder, respond=_respond(page))
+    return _text("openshift_not_found_irule.tcl", folder, respond=pages.respond(page))
 
 
 def cookie_irule(folder: str) -> str:
@@ -305,8 +276,8 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
         proxied: True if a connection without a header of the PROXY protocol has no requests.
     Raises: ValueError: folder is not a plain full path, or cookie no name of a cookie.
     """
-    answer = _respond(page if isinstance(page, ErrorPage) else None)
-    return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET.format(answer) if page else "reject",
+    answer = pages.respond(page if isinstance(page, ErrorPage) else None)
+    return _text("openshift_request_irule.tcl", folder, pages.OR_RESET.format(answer) if page else "reject",
                  source=source, cookie=route_options.parse_cookie_name(cookie) if cookie else "",
                  proxied=proxied)
 
