@@ -52,10 +52,22 @@ class Connection(Protocol):
     def server_ssl(self) -> str | None:
         """Full path of the profile for the server side. Hold the store's lock."""
 
+    def expire(self, reason: str) -> None:
+        """End it with RST on both sides."""
+
 
 class Script(Protocol):
-    """The iRules of a connection as commands see them. folder: of the rule that runs."""
+    """The iRules of a connection as commands see them.
+
+    Attributes: folder: of the rule that runs.
+    """
 
     flow: Connection
     state: State
     folder: str
+
+    def later(self, milliseconds: float, script: str) -> str:
+        """Run a script after a time, as an event of the connection; returns its ID."""
+
+    def forget(self, timer: str) -> None:
+        """Never run a script that waits."""

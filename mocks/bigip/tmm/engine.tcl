@@ -7,6 +7,7 @@
 #   open CONNECTION SET OVERRIDDEN                  no answer
 #   run CONNECTION HANDLER MILLISECONDS COMMANDS    answered "done" or "failed MESSAGE"; before that,
 #       "call NAME ARGUMENT ..." for each TMM command, answered "ok RESULT", "error MESSAGE" or "stop"
+#   later CONNECTION RULE SCRIPT MILLISECONDS COMMANDS    a script of `after`; answered as "run" is
 #   set CONNECTION NAME VALUE                       a variable, as a policy sets it; no answer
 #   variables CONNECTION                            answered "done NAME VALUE ..."
 #   close CONNECTION                                no answer
@@ -140,6 +141,14 @@ proc finish {connection} {
 # -- events ----------------------------------------------------------------------------------------
 
 proc run {connection handler milliseconds commands} {
+    return [execute $connection ::tmm::handler$handler $milliseconds $commands]
+}
+
+proc later {connection rule script milliseconds commands} {
+    return [execute $connection "set ::tmm::rule [list $rule]; uplevel #0 [list $script]" $milliseconds $commands]
+}
+
+proc execute {connection script milliseconds commands} {
     global child origin running deadline stopped
     set running $child($connection)
     set stopped 0
@@ -147,7 +156,7 @@ proc run {connection handler milliseconds commands} {
         interp limit $running commands -value [expr {[$running eval {info cmdcount}] + $commands}]
     }
     limit [set deadline [expr {[clock milliseconds] + $milliseconds}]]
-    set code [catch { $running eval ::tmm::handler$handler } message options]
+    set code [catch { $running eval $script } message options]
     interp limit $running time -seconds {}
     interp limit $running commands -value {}
     if {$code != 1} { return done }
@@ -206,6 +215,7 @@ proc handle {words} {
         open { begin {*}[lrange $words 1 end] }
         close { finish [lindex $words 1] }
         run { return [run {*}[lrange $words 1 end]] }
+        later { return [later {*}[lrange $words 1 end]] }
         set { $child([lindex $words 1]) eval [list set ::[lindex $words 2] [lindex $words 3]] }
         variables { return [list done {*}[variables [lindex $words 1]]] }
     }

@@ -208,7 +208,14 @@ class Connection:
             if {event, "all"} & self._disabled:
                 return
             with self._interpreter._held():
-                self._run(rule, event, number)
+                self._run(rule, event, "run", self._number, str(number))
+
+    def evaluate(self, rule: str, event: str, script: str) -> None:
+        """Run a script of `after`, in the rule and the event that it comes from. Raises: RuleError."""
+        if {event, "all"} & self._disabled:
+            return
+        with self._interpreter._held():
+            self._run(rule, event, "later", self._number, rule, script)
 
     def set(self, name: str, value: str) -> None:
         """Set a variable, as a policy does before an event. Raises: RuleError."""
@@ -239,12 +246,12 @@ class Connection:
                 except Died as died:
                     self._interpreter._lost(died)
 
-    def _run(self, rule: str, event: str, number: int) -> None:
+    def _run(self, rule: str, event: str, *message: str) -> None:
         milliseconds = round(self._interpreter.limit_s * 1000)
         self._event, self.rule, self._broken = event, rule, None
         try:
             process = self._interpreter._opened(self)
-            words = self._number, str(number), str(milliseconds), str(self._interpreter.limit_commands or 0)
+            words = *message, str(milliseconds), str(self._interpreter.limit_commands or 0)
             word, *rest = process.run(words, self._answer, self._interpreter.patience_s)
         except Died as died:
             if self._process is self._interpreter._process:

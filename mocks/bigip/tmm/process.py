@@ -86,11 +86,12 @@ class Process:
         return self.receive(patience_s)
 
     def run(self, words: Sequence[str], answer: Answer, patience_s: float) -> Sequence[bytes]:
-        """Run a handler. Args: answer: to each TMM command; patience_s: between two messages.
+        """Run a handler, or a script. Args: words: the message `run` or `later`; answer: to each TMM command;
+        patience_s: between two messages.
 
         Raises: Died.
         """
-        said = self.ask(["run", *words], patience_s)
+        said = self.ask(words, patience_s)
         while said[0] == b"call":
             said = self.ask(answer(said[1].decode("latin-1"), list(said[2:])), patience_s)
         return said
