@@ -8,7 +8,7 @@ from f5router.config import files, parsers
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
-from f5router.model.virtual_server import FrontEnd, FrontEndLimits
+from f5router.model.virtual_server import FACTORY, FrontEnd, FrontEndLimits
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
 
@@ -142,6 +142,14 @@ _SET_BY_HAND = {
                                   "server-side TCP profile",
     "buf-size": "enforcement max-header-size of the HTTP profile",
     "max-rewrite-size": "enforcement max-header-size of the HTTP profile",
+    "max-header-count": "enforcement max-header-count of the HTTP profile",
+    "default-client-timeout": "idle-timeout of the client-side TCP profile",
+    "default-server-timeout": "idle-timeout of the server-side TCP profile",
+    "default-tunnel-timeout": "idle-timeout of the client-side and of the server-side TCP profile",
+    "slowloris-http-keepalive": "idle-timeout of the client-side TCP profile",
+    "slowloris-timeout": "idle-timeout of the client-side TCP profile",
+    "inspect-delay": "idle-timeout of the client-side TCP profile",
+    "default-connect-timeout": "syn-max-retrans and syn-rto-base of the server-side TCP profile",
     "repair-disabled": "enabled of the virtual server",
 }
 """Setting to what an administrator who has created the virtual servers sets instead."""
@@ -153,7 +161,7 @@ tune.maxrewrite."""
 
 def _limits(reader: Reader) -> FrontEndLimits:
     buffer, rewrite = reader.value("buf-size"), reader.value("max-rewrite-size")
-    header_bytes = FrontEndLimits().header_bytes
+    header_bytes = FACTORY.header_bytes
     if buffer or rewrite:
         header_bytes = (buffer or BUFFER_BYTES) - (rewrite or REWRITE_BYTES)
         if header_bytes < LEAST_HEADER_BYTES:
@@ -161,7 +169,14 @@ def _limits(reader: Reader) -> FrontEndLimits:
                            f"{LEAST_HEADER_BYTES}", "buf-size", "max-rewrite-size")
     return FrontEndLimits(
         connections=reader.value("max-connections"), client_fin_s=reader.value("client-fin-timeout") or 0,
-        server_fin_s=reader.value("default-server-fin-timeout") or 0, header_bytes=header_bytes)
+        server_fin_s=reader.value("default-server-fin-timeout") or 0,
+        client_idle_s=reader.value("default-client-timeout") or FACTORY.client_idle_s,
+        connect_ms=reader.value("default-connect-timeout") or FACTORY.connect_ms,
+        header_bytes=header_bytes, header_count=reader.value("max-header-count"),
+        head_ms=reader.value("slowloris-timeout") or 0, hello_ms=reader.value("inspect-delay") or 0,
+        response_s=reader.value("default-server-timeout") or 0,
+        tunnel_s=reader.value("default-tunnel-timeout") or 0,
+        keep_alive_s=reader.value("slowloris-http-keepalive") or 0)
 
 
 LEAST_HEADER_BYTES = 4096

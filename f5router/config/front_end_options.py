@@ -6,7 +6,7 @@ import re
 from f5router.config import parsers
 from f5router.config.option import VIRTUAL_SERVERS, Option, boolean
 from f5router.model import texts
-from f5router.model.virtual_server import AUTOMAP, UNTRANSLATED
+from f5router.model.virtual_server import AUTOMAP, LONGEST_CONNECT_MS, UNTRANSLATED
 
 MOST_ADDRESSES = 16
 
@@ -40,9 +40,18 @@ def connections(text: str) -> int:
     return 0 if text == "auto" else parsers.integer(0, 2_000_000)(text)
 
 
-def half_closed(text: str) -> int:
+def seconds(text: str) -> int:
     """Read a time; returns whole seconds, rounded up. Raises: ValueError."""
     return texts.parse_seconds(texts.parse_milliseconds(text))
+
+
+def connect_time(text: str) -> int:
+    """Read a time; returns milliseconds. Raises: ValueError: a BIG-IP cannot wait so long."""
+    time_ms = texts.parse_milliseconds(text)
+    if time_ms > LONGEST_CONNECT_MS:
+        raise ValueError(f"{text!r} is longer than a BIG-IP can wait for a connection, "
+                         f"{LONGEST_CONNECT_MS // 1000}s")
+    return time_ms
 
 
 _POOL = re.compile(r"(?:/[A-Za-z0-9_.-]+){2,}")
@@ -72,9 +81,29 @@ OPTIONS = (
            "refused. 0 or auto: no limit.", "N", connections),
     Option("client-fin-timeout", "ROUTER_CLIENT_FIN_TIMEOUT", "", VIRTUAL_SERVERS,
            "How long a connection to a client may be half closed. Default: 5 s, and 300 s while the client "
-           "keeps its side open.", "TIME", half_closed),
+           "keeps its side open.", "TIME", seconds),
     Option("default-server-fin-timeout", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", "", VIRTUAL_SERVERS,
-           "The same for connections to pods.", "TIME", half_closed),
+           "The same for connections to pods.", "TIME", seconds),
+    Option("default-client-timeout", "ROUTER_DEFAULT_CLIENT_TIMEOUT", "", VIRTUAL_SERVERS,
+           "How long a connection of a client may be silent. Default: 300 s.", "TIME", seconds),
+    Option("default-server-timeout", "ROUTER_DEFAULT_SERVER_TIMEOUT", "", VIRTUAL_SERVERS,
+           "How long a pod may be silent before its response begins, where the Route has no time-out. "
+           "Default: 300 s.", "TIME", seconds),
+    Option("default-tunnel-timeout", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", "", VIRTUAL_SERVERS,
+           "How long a connection may be silent that was upgraded or is passed through, where the Route has "
+           "no time-out. Default: 300 s.", "TIME", seconds),
+    Option("slowloris-http-keepalive", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", "", VIRTUAL_SERVERS,
+           "How long a connection of a client may be silent after a response. Default: "
+           "--default-client-timeout.", "TIME", seconds),
+    Option("slowloris-timeout", "ROUTER_SLOWLORIS_TIMEOUT", "", VIRTUAL_SERVERS,
+           "How long the headers of the first request of a connection may take, from its beginning. Default: "
+           "no limit.", "TIME", texts.parse_milliseconds),
+    Option("inspect-delay", "ROUTER_INSPECT_DELAY", "", VIRTUAL_SERVERS,
+           "How long the ClientHello of a connection may take. Default: no limit.", "TIME",
+           texts.parse_milliseconds),
+    Option("default-connect-timeout", "ROUTER_DEFAULT_CONNECT_TIMEOUT", "", VIRTUAL_SERVERS,
+           "How long an attempt to connect to a pod may take; then the next pod is tried. Default: 45 s.",
+           "TIME", connect_time),
     Option("buf-size", "ROUTER_BUF_SIZE", "", VIRTUAL_SERVERS,
            "Bytes for a request's headers and what the router adds to them; --max-rewrite-size of them stay "
            "free. A request with longer headers is reset. Default: 32768 bytes for the headers.", "BYTES",
@@ -82,6 +111,9 @@ OPTIONS = (
     Option("max-rewrite-size", "ROUTER_MAX_REWRITE_SIZE", "", VIRTUAL_SERVERS,
            "Bytes of --buf-size for what the router adds. Default: 8192.", "BYTES",
            parsers.integer(4096, 1_048_576)),
+    Option("max-header-count", "ROUTER_MAX_HEADER_COUNT", "64", VIRTUAL_SERVERS,
+           "Maximum number of headers of a request. A request with more is reset.", "N",
+           parsers.integer(16, 4096)),
     boolean("repair-disabled", "ROUTER_REPAIR_DISABLED", "false", VIRTUAL_SERVERS,
             "Enable a virtual server that the router created and somebody has disabled. By default it stays "
             "disabled, and findings tell so."),

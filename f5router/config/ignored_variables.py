@@ -92,17 +92,9 @@ FLAGS = {
 }
 """Flag to the reason why it has no effect; the last was a setting of earlier versions."""
 
-_CLIENT_SIDE, _SERVER_SIDE = "the client-side TCP profile", "the server-side TCP profile"
 _LOGGED = "request-log-template of a request logging profile"
 
 PROFILES = {
-    "ROUTER_DEFAULT_CLIENT_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE}",
-    "ROUTER_SLOWLORIS_HTTP_KEEPALIVE": f"idle-timeout of {_CLIENT_SIDE}",
-    "ROUTER_SLOWLORIS_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE}",
-    "ROUTER_DEFAULT_SERVER_TIMEOUT": f"idle-timeout of {_SERVER_SIDE}",
-    "ROUTER_DEFAULT_TUNNEL_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE} and of {_SERVER_SIDE}",
-    "ROUTER_DEFAULT_CONNECT_TIMEOUT": f"syn-max-retrans and syn-rto-base of {_SERVER_SIDE}",
-    "ROUTER_INSPECT_DELAY": f"idle-timeout of {_CLIENT_SIDE}",
     "ROUTER_SYSLOG_ADDRESS": "request-log-pool of a request logging profile",
     "ROUTER_SYSLOG_FORMAT": _LOGGED,
     "ROUTER_LOG_FACILITY": _LOGGED,

@@ -162,6 +162,8 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         objects += _unavailable(config)
     if config.edge.not_found:
         objects += _not_found(config, config.edge.not_found)
+    if front_ends.limits(config).are_timed:
+        objects += timeouts(config)
     for virtual in (facts.http, facts.https):
         if virtual and virtual.encrypts:
             # A server SSL profile that is not ours would encrypt towards every pod.
@@ -266,10 +268,11 @@ def _not_found(config: BaselineSettings, page: ErrorPage) -> list[Object]:
 
 
 def timeouts(config: BaselineSettings) -> list[Object]:
-    """Build the objects for time-outs of pools, without records: only if a Route asks for time-outs."""
+    """Build the objects for time-outs, without records: only if a Route or the front end asks for some."""
     group = DataGroup(names.full_path(config.folder, names.TIMEOUT_GROUP))
     path = names.full_path(config.folder, names.TIMEOUT_IRULE)
-    irule = IRule(path, irules.timeout_irule(config.folder), extra_dependencies=frozenset({group.ref}))
+    text = irules.timeout_irule(config.folder, front_ends.limits(config))
+    irule = IRule(path, text, extra_dependencies=frozenset({group.ref}))
     return [group, irule, *_everywhere(config, path)]
 
 

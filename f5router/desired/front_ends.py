@@ -15,7 +15,9 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Attachment, HTTPCompression, Object
 from f5router.model.objects import Ref, shared
 from f5router.model.virtual_server import (
+    FACTORY,
     FrontEnd,
+    FrontEndLimits,
     FrontEndServer,
     Listening,
     VirtualServer,
@@ -36,13 +38,18 @@ class FrontEndSettings(Protocol):
         """Front ends that the router creates; () where an administrator has made the virtual servers."""
 
 
+def limits(config: FrontEndSettings) -> FrontEndLimits:
+    """Return the limits of the virtual servers that the router creates; those of a BIG-IP without any."""
+    return config.front_ends[0].limits if config.front_ends else FACTORY
+
+
 def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
              facts: DeviceFacts) -> dict[Ref, Object]:
     """Return the baseline with the virtual servers and what is attached to each."""
     if not config.front_ends:
         return dict(objects)
     wanted = with_attachments(objects, config, facts)
-    used = profiles(config.folder, config.front_ends[0].limits)
+    used = profiles(config.folder, limits(config))
     own: list[Object] = [profile for profile, _ in used]
     for listener in listeners(config.front_ends):
         needed = frozenset(ref for ref, obj in wanted.items() if isinstance(obj, Attachment)

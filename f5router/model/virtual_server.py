@@ -51,8 +51,33 @@ class FrontEndLimits:
     """How long a connection to a client may be half closed, in seconds; 0: as the BIG-IP has it."""
     server_fin_s: int = 0
     """The same for connections to pods."""
+    client_idle_s: int = 300
+    """How long a connection of a client may be silent, in seconds."""
+    connect_ms: int = 45_000
+    """How long an attempt to connect to a pod may take, in milliseconds."""
     header_bytes: int = 32768
     """Most bytes of all headers of a request."""
+    header_count: int = 64
+    """Most headers of a request."""
+    head_ms: int = 0
+    """How long the headers of a connection's first request may take, in milliseconds; 0 for no limit."""
+    hello_ms: int = 0
+    """The same for its ClientHello."""
+    response_s: int = 0
+    """How long a response is waited for, in seconds, where a Route says nothing; 0: as the TCP profiles."""
+    tunnel_s: int = 0
+    """The same for silence on a connection that carries no HTTP."""
+    keep_alive_s: int = 0
+    """How long a connection may be silent between two requests, in seconds; 0: as the TCP profiles."""
+
+    @property
+    def are_timed(self) -> bool:
+        """True if an iRule is needed for them."""
+        return any((self.head_ms, self.hello_ms, self.response_s, self.tunnel_s, self.keep_alive_s))
+
+
+FACTORY = FrontEndLimits()
+"""Limits that a BIG-IP has without settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +91,7 @@ class FrontEnd:
     https: str | None
     http_port: int = 80
     https_port: int = 443
-    limits: FrontEndLimits = FrontEndLimits()
+    limits: FrontEndLimits = FACTORY
     translation: str = AUTOMAP
 
     def listeners(self) -> Iterator[FrontEndServer]:
@@ -103,6 +128,11 @@ class TCPProfile(NamedObject):
     parent: str = "/Common/tcp"
     half_closed_s: tuple[int, int, int] = (5, 300, 5)
     """Limits of the states FIN_WAIT_1, FIN_WAIT_2 and CLOSE_WAIT, in seconds."""
+    idle_s: int = 300
+    syn_ms: int = 3000
+    """How long the answer to the first SYN is waited for, in milliseconds; then twice as long, and so on."""
+    syn_retries: int = 3
+    """How often a SYN is sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +142,48 @@ class HTTPProfile(NamedObject):
     KIND: ClassVar[str] = "ltm/profile/http"
     parent: str = "/Common/http"
     header_bytes: int = 32768
+    header_count: int = 64
 
 
 def profiles(folder: str,
-             limits: FrontEndLimits = FrontEndLimits()) -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
+             limits: FrontEndLimits = FACTORY) -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
     """Return the profiles without which no virtual server is created, each with its context.
 
     Each side has a TCP profile of its own: one name on both sides is refused (bigip-behaviour.md B7).
     """
+    syn_ms, syn_retries = syn_times(limits.connect_ms)
     return (
-        (_tcp(folder, "client", limits.client_fin_s), "clientside"),
-        (_tcp(folder, "server", limits.server_fin_s), "serverside"),
-        (HTTPProfile(f"{folder}/openshift_http-profile", header_bytes=limits.header_bytes), "all"))
+        (replace(_tcp(folder, "client", limits.client_fin_s), idle_s=limits.client_idle_s), "clientside"),
+        (replace(_tcp(folder, "server", limits.server_fin_s), syn_ms=syn_ms, syn_retries=syn_retries),
+         "serverside"),
+        (HTTPProfile(f"{folder}/openshift_http-profile", header_bytes=limits.header_bytes,
+                     header_count=limits.header_count), "all"))
 
 
 def _tcp(folder: str, side: str, fin_s: int) -> TCPProfile:
     profile = TCPProfile(f"{folder}/openshift_{side}-tcp-profile")
     return replace(profile, half_closed_s=(fin_s, fin_s, fin_s)) if fin_s else profile
+
+
+USUAL_SYN_MS, LONGEST_SYN_MS, MOST_SYN_RETRIES = 3000, 5000, 16
+"""Default and greatest value of synRtoBase, greatest of synMaxRetrans. Source: F5Networks/f5-ansible,
+bigip_profile_tcp."""
+LONGEST_CONNECT_MS = LONGEST_SYN_MS * (2 ** (MOST_SYN_RETRIES + 1) - 1)
+
+
+def syn_times(connect_ms: int) -> tuple[int, int]:
+    """Return synRtoBase and synMaxRetrans with which a pod that does not answer is given up in time.
+
+    The time between two SYNs doubles each time (clouddocs, LB_FAILED: 3, 6, 12 and 24 s). One SYN that is
+    lost never fails a connection: at least one is sent again.
+
+    Args: connect_ms: at most LONGEST_CONNECT_MS.
+    """
+    for retries in range(1, MOST_SYN_RETRIES + 1):
+        base_ms = -(-connect_ms // (2 ** (retries + 1) - 1))
+        if base_ms <= USUAL_SYN_MS:
+            break
+    return base_ms, retries
 
 
 @dataclass(frozen=True, slots=True)

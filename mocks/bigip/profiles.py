@@ -67,6 +67,7 @@ OWN_CLASS = ("client-ssl", "server-ssl", "http", "request-log")
 """Types with a class of their own, here or in profiles_http.py."""
 
 RANGES = {
+    ("tcp", "idleTimeout"): (0, 4_294_967_295),
     ("tcp", "synMaxRetrans"): (0, 16),
     ("tcp", "synRtoBase"): (0, 5000),
     ("http", "maxHeaderCount"): (16, 4096),

@@ -8,21 +8,23 @@ __all__ = ["empty"]
 
 PROFILES = ("ltm/profile/tcp/~Common~openshift_{}-tcp-profile",
             "ltm/profile/http/~Common~openshift_http-profile")
-FIN = ("finWaitTimeout", "finWait_2Timeout", "closeWaitTimeout")
+TCP = ("finWaitTimeout", "finWait_2Timeout", "closeWaitTimeout", "idleTimeout", "synRtoBase", "synMaxRetrans")
 
 
 def shown(lab) -> tuple:
-    """Connection limits, half-closed connections to clients and pods, bytes of headers."""
+    """Connection limits, times of connections to clients and to pods, bytes and number of headers."""
     tcp = (lab.bigip.get(PROFILES[0].format(side)) for side in ("client", "server"))
+    headers = lab.bigip.get(PROFILES[1])["enforcement"]
     return ([virtual(lab, name)["connectionLimit"] for name in (HTTP, HTTPS)],
-            *([profile[name] for name in FIN] for profile in tcp),
-            lab.bigip.get(PROFILES[1])["enforcement"]["maxHeaderSize"])
+            *([profile[name] for name in TCP] for profile in tcp),
+            headers["maxHeaderSize"], headers["maxHeaderCount"])
 
 
 LIMITS = {"max_connections": "50000", "client_fin_timeout": "1s", "default_server_fin_timeout": "2s",
-          "buf_size": "32768"}
-FACTORY = ([0, 0], [5, 300, 5], [5, 300, 5], 32768)
-SET = ([50000, 50000], [1, 1, 1], [2, 2, 2], 24576)
+          "default_client_timeout": "30s", "default_connect_timeout": "5s", "buf_size": "32768",
+          "max_header_count": "100"}
+FACTORY = ([0, 0], *([5, 300, 5, 300, 3000, 3],) * 2, 32768, 64)
+SET = ([50000, 50000], [1, 1, 1, 30, 3000, 3], [2, 2, 2, 300, 1667, 1], 24576, 100)
 
 
 def test_limits_come_and_go(empty):
@@ -45,7 +47,10 @@ def test_limits_come_and_go(empty):
     (f"ltm/virtual/~Common~{HTTPS}", {"connectionLimit": 7}),
     (PROFILES[0].format("client"), {"finWait_2Timeout": 77}),
     (PROFILES[0].format("server"), {"defaultsFrom": "/Common/tcp-lan-optimized"}),
+    (PROFILES[0].format("client"), {"idleTimeout": "indefinite"}),
+    (PROFILES[0].format("server"), {"synRtoBase": 1, "synMaxRetrans": 0}),
     (PROFILES[1], {"enforcement": {"maxHeaderSize": 777}}),
+    (PROFILES[1], {"enforcement": {"maxHeaderCount": 777}}),
 ])
 def test_limits_are_repaired(empty, path, body):
     assert serve(empty, **LIMITS) == []
@@ -75,3 +80,72 @@ def test_a_snat_pool_that_is_not_there(empty):
     reasons = serve(empty, f5_vserver_snat="/Common/missing")
     assert any("/Common/missing" in reason for reason in reasons)
     assert listening(empty) == set()
+
+
+@pytest.mark.parametrize(("flags", "path"), [
+    ({"max_connections": "50000"}, None),
+    ({"client_fin_timeout": "1s"}, PROFILES[0].format("client")),
+    ({"default_client_timeout": "30s"}, PROFILES[0].format("client")),
+    ({"default_server_fin_timeout": "1s"}, PROFILES[0].format("server")),
+    ({"default_connect_timeout": "5s"}, PROFILES[0].format("server")),
+    ({"buf_size": "65536"}, PROFILES[1]),
+    ({"max_header_count": "100"}, PROFILES[1]),
+], ids=lambda value: next(iter(value)) if isinstance(value, dict) else "")
+def test_the_cost_of_a_setting(empty, flags, path):
+    """One request for each object that has it, to set it and to give it up, and none that detaches."""
+    assert serve(empty) == []
+    paths = [path] if path else [f"ltm/virtual/~Common~{name}" for name in (HTTP, HTTPS)]
+    for given in (flags, {}):
+        empty.clear()
+        assert empty.converge(**FLAGS, **given) == []
+        writes = [(method, path) for method, path in empty.writes() if "/ltm/" in path]
+        assert sorted(writes) == sorted(("PATCH", f"/mgmt/tm/{path}") for path in paths)
+    assert shown(empty) == FACTORY
+
+
+IRULE, GROUP = "openshift_timeout_irule", "openshift_timeouts_dg"
+
+
+def ltm_writes(lab) -> list[str]:
+    """Method and end of the path of each write, in their order."""
+    return [f"{method} {path.rpartition('/ltm/')[2].replace('~Common~', '')}"
+            for method, path in lab.writes() if "/ltm/" in path]
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("default_server_timeout", "set f5r_wait 30"), ("default_tunnel_timeout", "set f5r_silent 30"),
+    ("slowloris_http_keepalive", "set f5r_pause 30"), ("slowloris_timeout", "set f5r_head [after 30000 {"),
+    ("inspect_delay", "set f5r_hello_timer [after 30000 {"),
+])
+def test_the_cost_of_a_time_out_in_an_irule(empty, name, text):
+    """No record for any pool. The data-group is for those of Routes."""
+    assert serve(empty) == []
+    on_virtual_servers = [f"PATCH virtual/{virtual}" for virtual in sorted((HTTP, HTTPS))]
+    empty.clear()
+    assert empty.converge(**FLAGS, **{name: "30s"}) == []
+    assert sorted(ltm_writes(empty)) == sorted(
+        ["POST data-group/internal", "POST rule", *on_virtual_servers])
+    assert text in empty.bigip.get(f"ltm/rule/~Common~{IRULE}")["apiAnonymous"]
+    assert not empty.bigip.get(f"ltm/data-group/internal/~Common~{GROUP}").get("records")
+    empty.clear()
+    assert empty.converge(**FLAGS, **{name: "31s"}) == []
+    assert ltm_writes(empty) == [f"PATCH rule/{IRULE}"]
+    empty.clear()
+    assert empty.converge(**FLAGS, **{name: "31s"}) == []
+    assert ltm_writes(empty) == []
+    assert empty.converge(**FLAGS) == []
+    assert sorted(ltm_writes(empty)) == sorted(
+        [*on_virtual_servers, f"DELETE rule/{IRULE}", f"DELETE data-group/internal/{GROUP}"])
+    assert listening(empty) == {HTTP, HTTPS}
+
+
+def test_a_new_profile_follows_its_parent_in_what_is_not_set(empty):
+    """As without these settings; those that are set are in the request that creates it."""
+    empty.clear()
+    assert serve(empty, default_client_timeout="30s") == []
+    bodies = {entry.body["name"]: {*entry.body, *entry.body.get("enforcement", ())}
+              for entry in empty.bigip.writes() if entry.method == "POST" and "/ltm/profile/" in entry.path}
+    always, fin = {"name", "partition", "defaultsFrom", "description"}, set(TCP[:3])
+    assert bodies["openshift_client-tcp-profile"] == always | fin | {"idleTimeout"}
+    assert bodies["openshift_server-tcp-profile"] == always | fin
+    assert bodies["openshift_http-profile"] == always | {"enforcement", "maxHeaderSize"}

@@ -26,7 +26,8 @@ SECRET_VARIABLES = {"STATS_USERNAME", "STATS_PASSWORD", "DEFAULT_CERTIFICATE"}
 
 
 DEFINITIONS = {
-    "duration.<locals>.parse": "duration", "parse_milliseconds": "time", "partition_path": "folder",
+    "duration.<locals>.parse": "duration", "parse_milliseconds": "time", "seconds": "time",
+    "connect_time": "time", "partition_path": "folder",
     "partition": "folder", "virtual_server": "object", "namespace": "namespace",
     "canonical_hostname": "hostname", "internal_addresses": "address", "gateways": "gateway",
     "client_tls_version": "clientTLSVersion", "tls_version": "tlsVersion", "log_level": "logLevel"}

@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-from f5router.desired.irules import headers, pages, tls_commands
+from f5router.desired.irules import headers, pages, timeouts, tls_commands
 from f5router.model import names, route_options
 from f5router.model.http_edge import ErrorPage, UniqueID
+from f5router.model.virtual_server import FACTORY, FrontEndLimits
 
 STRIPPED_HEADERS = (
     "proxy", "x-ssl", "x-ssl-client-cert", "x-ssl-client-cn", "x-ssl-client-der", "x-ssl-client-dn",
@@ -164,7 +165,7 @@ def reencrypt_irule(folder: str) -> str:
     return _text("openshift_reencrypt_irule.tcl", folder)
 
 
-def timeout_irule(folder: str) -> str:
+def timeout_irule(folder: str, limits: FrontEndLimits = FACTORY) -> str:
     """Return the text of openshift_timeout_irule, for virtual servers with an http profile.
 
     IP::idle_timeout changes the idle time-out of the side on which it is called, in seconds; the other side
@@ -175,10 +176,12 @@ def timeout_irule(folder: str) -> str:
     A late response ends in a reset, not in 504 as from HAProxy: no document says that HTTP::respond works in
     the script of an `after`, outside of every event, once the request has been sent.
 
-    Args: folder: full path of the folder that holds the data-group and our pools.
+    Args:
+        folder: full path of the folder that holds the data-group and our pools.
+        limits: those of the front end; timeouts.py has what is added for them.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_timeout_irule.tcl", folder)
+    return timeouts.fill(_text("openshift_timeout_irule.tcl", folder), limits)
 
 
 def unavailable_irule(folder: str, page: ErrorPage | None = None) -> str:

@@ -10,8 +10,10 @@
 
 when CLIENT_ACCEPTED {
     catch { set f5r_idle [IP::idle_timeout] }
+@TIMERS@
 }
 
+@CANCEL@
 when SERVER_CONNECTED {
     # Whatever an earlier server side had does not count for this one.
     catch { set f5r_server_idle [IP::idle_timeout] }
@@ -22,6 +24,7 @@ when SERVER_CONNECTED {
         }
         set f5r_times [class match -value $f5r_timed equals @FOLDER@/openshift_timeouts_dg]
         set f5r_silent [lindex [split $f5r_times "/"] 1]
+@PASSED@
         if { $f5r_silent ne "" && $f5r_silent > 0 } {
             catch {
                 IP::idle_timeout $f5r_silent
@@ -54,6 +57,7 @@ when HTTP_REQUEST_SEND {
         if { ![info exists f5r_idle] } {
             set f5r_idle [clientside { IP::idle_timeout }]
         }
+@DEFAULTS@
         if { $f5r_wait > 0 } {
             set f5r_timed_out 1
             IP::idle_timeout $f5r_wait
@@ -75,6 +79,7 @@ when HTTP_RESPONSE {
         if { [HTTP::status] == 101 && $f5r_silent > 0 } {
             IP::idle_timeout $f5r_silent
             clientside { IP::idle_timeout $f5r_silent }
+@PAUSE@
         } elseif { $f5r_wait > 0 && ([HTTP::status] == 101 || $f5r_wait < $f5r_server_idle) } {
             IP::idle_timeout $f5r_server_idle
             clientside { IP::idle_timeout $f5r_idle }

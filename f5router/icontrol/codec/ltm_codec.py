@@ -371,6 +371,8 @@ def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
         del body["recv"]
     if isinstance(obj, ClientSSL):
         body.pop("inheritCertkeychain", None)
+    if isinstance(obj, TCPProfile | HTTPProfile):
+        return transport_codec.without_factory(body)
     if isinstance(obj, DataGroup) and obj.copied:
         body["records"] = encode_records(Record(obj.path, name, data) for name, data in obj.copied)
     return body

@@ -10,6 +10,7 @@ import pytest
 from f5router.desired import irules
 from f5router.desired.irules import headers
 from f5router.model.http_edge import ErrorPage, UniqueID, parse_id_format
+from f5router.model.virtual_server import FrontEndLimits
 from mocks.bigip.tmm import RuleError
 from tests.rows import rows
 from tests.unit.desired.irules.tmm import Tmm
@@ -29,6 +30,8 @@ TEXTS = [
     pytest.param(partial(irules.request_irule, page=PAGE), id="request with a page"),
     pytest.param(irules.limits_irule, id="limits"),
     pytest.param(irules.timeout_irule, id="timeout"),
+    pytest.param(partial(irules.timeout_irule, limits=FrontEndLimits(
+        head_ms=1, hello_ms=1, response_s=1, tunnel_s=1, keep_alive_s=1)), id="timeout of a front end"),
     pytest.param(irules.cookie_irule, id="cookie"),
     pytest.param(partial(irules.headers_irule, forwarded="append"), id="headers"),
     pytest.param(partial(irules.headers_irule, forwarded="never", request=["set.61.t_62", "delete.63"],
