@@ -47,7 +47,9 @@ class Settings:
     folder: str = "/Common"
     http_virtual: str | None = "/Common/ose-vserver"
     https_virtual: str | None = "/Common/https-ose-vserver"
+    front_end: str = ""
     front_ends: tuple[FrontEnd, ...] = ()
+    further_front_ends: tuple[FrontEnd, ...] = ()
     pool_monitor: str = "/Common/tcp"
     check_interval_s: int = 0
     tls_checks: bool = False
@@ -74,6 +76,12 @@ class Settings:
     max_pool_members: int = 1000
     unavailable_page: bool = True
     balancing: BalancingDefaults = field(default_factory=BalancingDefaults)
+
+    def of_front_end(self, front_end: FrontEnd) -> "Settings":
+        """Return the settings for the objects of a further front end."""
+        return replace(self, http_virtual=front_end.http, https_virtual=front_end.https,
+                       front_end=front_end.name, front_ends=(front_end,) if front_end.addresses else (),
+                       further_front_ends=())
 
     def with_default_destination_ca(self, certificates: str) -> "Settings":
         """The same settings with another CA."""

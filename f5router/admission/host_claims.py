@@ -14,7 +14,7 @@ import itertools
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute, Rejection
@@ -169,6 +169,16 @@ def _elsewhere(host: str, route: Route, holder: Route) -> str:
 _NONE: Mapping[Any, Any] = {}
 _NO_WILDCARD: tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool] = (("", ""), False, (), False)
 
+class Site(NamedTuple):
+    """A Host on a front end: no other front end's Routes have a part in its requests."""
+
+    front_end: str
+    host: str
+
+
+_Domain = tuple[str, str]
+"""Front end, and subdomain on it."""
+
 _Claim = tuple[tuple[str, str], Key, str, str]
 """Age, Route, Host and namespace of a claim; smaller is older."""
 
@@ -179,14 +189,14 @@ class ClaimIndex:
     def __init__(self, *, ownership: bool):
         self._ownership = ownership
         self._routes: dict[Key, EvaluatedRoute] = {}
-        self._subdomains: dict[str, dict[str, Mapping[Key, EvaluatedRoute]]] = {}
+        self._subdomains: dict[_Domain, dict[str, Mapping[Key, EvaluatedRoute]]] = {}
         """By subdomain, then by Host; see `small.put`."""
-        self._oldest: dict[str, dict[str, _Claim]] = {}
+        self._oldest: dict[_Domain, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
-        self._wildcards: dict[str, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool]] = {}
+        self._wildcards: dict[_Domain, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool]] = {}
         """By subdomain, the last result that matters to its Hosts: owner, passthrough, and its ports."""
-        self._changed: dict[str, set[str]] = {}
+        self._changed: dict[_Domain, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.resolved = 0
         """Number of Routes that were resolved, counted each time."""
@@ -195,37 +205,39 @@ class ClaimIndex:
         """Return every Route."""
         return self._routes
 
-    def hosts(self, subdomain: str) -> Mapping[str, Mapping[Key, EvaluatedRoute]]:
-        """Return the Routes of a subdomain by Host."""
-        return self._subdomains.get(subdomain, _NONE)
+    def hosts(self, front_end: str, subdomain: str) -> Mapping[str, Mapping[Key, EvaluatedRoute]]:
+        """Return the Routes of a subdomain on a front end by Host."""
+        return self._subdomains.get((front_end, subdomain), _NONE)
 
     def put(self, key: Key, checked: EvaluatedRoute | None) -> None:
         """Store a Route as it is now, None when it is gone."""
         if (old := self._routes.pop(key, None)) is not None:
             self._verdicts.pop(key, None)
-            self._changed.setdefault(old.subdomain, set()).update((old.host, old.route.host))
-            hosts = self._subdomains[old.subdomain]
+            domain = key.front_end, old.subdomain
+            self._changed.setdefault(domain, set()).update((old.host, old.route.host))
+            hosts = self._subdomains[domain]
             small.remove(hosts, old.host, key)
             if not hosts:
-                del self._subdomains[old.subdomain]
+                del self._subdomains[domain]
         if checked is not None:
             self._routes[key] = checked
-            self._changed.setdefault(checked.subdomain, set()).add(checked.host)
-            small.put(self._subdomains.setdefault(checked.subdomain, {}), checked.host, key, checked)
+            domain = key.front_end, checked.subdomain
+            self._changed.setdefault(domain, set()).add(checked.host)
+            small.put(self._subdomains.setdefault(domain, {}), checked.host, key, checked)
 
-    def take(self) -> Iterator[tuple[str, Mapping[Key, EvaluatedRoute], ClaimResult]]:
+    def take(self) -> Iterator[tuple[Site, Mapping[Key, EvaluatedRoute], ClaimResult]]:
         """Yield each Host whose result may have changed since the last call; without Routes when gone."""
         changed, self._changed = self._changed, {}
-        for subdomain, touched in changed.items():
-            hosts = self._subdomains.get(subdomain, _NONE)
-            self._rank(subdomain, touched)
-            affected: Collection[str] = self._concerned(subdomain, touched)
-            claims, before = self._resolve(hosts, affected), self._wildcards.pop(subdomain, _NO_WILDCARD)
+        for domain, touched in changed.items():
+            hosts = self._subdomains.get(domain, _NONE)
+            self._rank(domain, touched)
+            affected: Collection[str] = self._concerned(domain, touched)
+            claims, before = self._resolve(hosts, affected), self._wildcards.pop(domain, _NO_WILDCARD)
             if (claims.owner, claims.passthrough) != before[:2]:
                 affected, claims = hosts, self._resolve(hosts, hosts)
             wildcard = (claims.owner, claims.passthrough, claims.on_port_80, claims.on_port_443)
             if wildcard != _NO_WILDCARD:
-                self._wildcards[subdomain] = wildcard
+                self._wildcards[domain] = wildcard
             if claims.passthrough != before[1]:
                 touched |= set(hosts)
             elif wildcard[2:] != before[2:]:
@@ -236,12 +248,12 @@ class ClaimIndex:
             for host in touched:
                 routes = hosts.get(host, _NONE)
                 verdicts = small.compact({key: self._verdicts[key] for key in routes})
-                yield host, routes, ClaimResult(verdicts, claims.passthrough, claims.on_port_80,
-                                                claims.on_port_443, claims.owner)
+                yield Site(domain[0], host), routes, ClaimResult(
+                    verdicts, claims.passthrough, claims.on_port_80, claims.on_port_443, claims.owner)
 
-    def _rank(self, subdomain: str, touched: set[str]) -> None:
+    def _rank(self, domain: _Domain, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""
-        hosts, oldest = self._subdomains.get(subdomain, _NONE), self._oldest.setdefault(subdomain, {})
+        hosts, oldest = self._subdomains.get(domain, _NONE), self._oldest.setdefault(domain, {})
         for host in touched:
             oldest.pop(host, None)
             if claims := [(route.route.age, key, host, route.route.claim_namespace)
@@ -249,19 +261,19 @@ class ClaimIndex:
                           if route.claims and not route.wildcard]:
                 oldest[host] = min(claims)
         if not oldest:
-            del self._oldest[subdomain]
+            del self._oldest[domain]
 
-    def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
+    def _concerned(self, domain: _Domain, touched: set[str]) -> set[str]:
         """Return the Hosts to resolve together for the verdicts of the touched Hosts and the wildcard.
 
         A wildcard contends with its spec.host, and loses to any older Host of another namespace. It is
         enough to look at the oldest Host of all or, when that is of the wildcard's namespace, at the oldest
         one of the others.
         """
-        hosts = self._subdomains.get(subdomain, _NONE)
-        wildcards = [route for route in hosts.get(f"*.{subdomain}", _NONE).values() if route.claims]
-        concerned = {f"*.{subdomain}", *touched, *(wildcard.route.host for wildcard in wildcards)}
-        if wildcards and self._ownership and (oldest := self._oldest.get(subdomain, _NONE).values()):
+        hosts, wildcard_host = self._subdomains.get(domain, _NONE), f"*.{domain[1]}"
+        wildcards = [route for route in hosts.get(wildcard_host, _NONE).values() if route.claims]
+        concerned = {wildcard_host, *touched, *(wildcard.route.host for wildcard in wildcards)}
+        if wildcards and self._ownership and (oldest := self._oldest.get(domain, _NONE).values()):
             first = min(oldest)
             others = (claim for claim in oldest if claim[3] != first[3])
             concerned |= {first[2], min(others, default=first)[2]}

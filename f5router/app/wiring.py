@@ -31,11 +31,11 @@ from f5router.kube.status.events import EventWriter
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
-from f5router.model.cluster import Key, KnownStatus
+from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, Standby
+from f5router.model.known_status import KnownStatus
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
-from f5router.model.virtual_server import listeners
 from f5router.reconcile.reconciler import Reconciler
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE
 
@@ -70,7 +70,7 @@ def build_device(
     authorities = SharedFiles(
         "changed CA bundle for the BIG-IP", file_watch.authorities(config.bigip_paths.ca_bundle), "",
         period_s=timing.files_s, clock=clock)
-    own_servers = OwnServers(listeners(config.front_ends), everything, config.repair_disabled)
+    own_servers = OwnServers(config.listeners, everything, config.repair_disabled)
     pair = Pair([_unit(config, number, stack, timing=timing, clock=clock, sleep=sleep, permit=permit,
                         login=login, authorities=authorities, own_servers=own_servers)
                  for number in range(len(config.hosts))], period_s=timing.failover_s,

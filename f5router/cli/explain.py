@@ -121,8 +121,9 @@ def _print_tree(source: IngressRoutes, key: Key, *, is_first: bool) -> bool:
     status = source.status(key)
     if status is not None and status.current != VALID:
         code = ORPHANED if status.current == delegation_graph.ORPHANED else INVALID_INGRESS_ROUTE
-        why, (namespace, name) = finding(Link.ROUTE, code, status.description), key
-        print(printable(f"to do: {why.to_do(namespace=namespace, name=name, host='')} ({why.page})"))
+        why = finding(Link.ROUTE, code, status.description)
+        to_do = why.to_do(namespace=key.namespace, name=key.name, host="")
+        print(printable(f"to do: {to_do} ({why.page})"))
         return False
     return bool(lines)
 
@@ -130,7 +131,7 @@ def _print_tree(source: IngressRoutes, key: Key, *, is_first: bool) -> bool:
 def _of_tree(source: IngressRoutes, key: Key) -> Chooses:
     """Return the filter for an object's Routes; for a root, including the Routes that it delegates to."""
     if (graph := source.graphs.get(key)) is None:
-        return lambda route: route.kind == INGRESS_ROUTE and (route.namespace, route.name) == key
+        return lambda route: route.kind == INGRESS_ROUTE and Key(route.namespace, route.name) == key
     reached, virtual_host = {key, *(visit.key for visit in graph.visits)}, source.objects[key].virtual_host
     host = virtual_host.fqdn.lower() if virtual_host else ""
     return lambda route: (route.kind == INGRESS_ROUTE and route.host == host

@@ -91,8 +91,8 @@ def explain_route(config: Config, name: str, namespace: str, *, output: str = TE
     key = object_key(name, namespace, config.watch.selection.namespace or "")
 
     def finds(views: Views) -> list[RouteView]:
-        return views.routes(lambda view: (view.namespace, view.id) == key or (
-            view.kind == ROUTE and (view.namespace, view.name) == key))
+        return views.routes(lambda view: Key(view.namespace, view.id) == key or (
+            view.kind == ROUTE and Key(view.namespace, view.name) == key))
 
     return explain_routes(config, finds, partial(_no_route, ROUTE, key), output=output)
 
@@ -101,7 +101,7 @@ def explain_ingress(config: Config, name: str, namespace: str, *, output: str = 
     """Explain the Routes of an Ingress."""
     key = object_key(name, namespace, config.watch.selection.namespace or "")
     return explain_routes(config, lambda views: views.routes(
-        lambda view: view.kind == INGRESS and (view.namespace, view.name) == key),
+        lambda view: view.kind == INGRESS and Key(view.namespace, view.name) == key),
         partial(_no_route, INGRESS, key),
         of_object=lambda survey: not_selected.of_parts(survey, INGRESS, key), output=output)
 

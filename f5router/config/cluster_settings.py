@@ -1,4 +1,4 @@
-"""Settings of the kinds of objects that are served, and of leader election between replicas.
+"""Settings of the kinds of objects that are served, of the selection, and of leader election.
 
 Names and defaults of the flags are those of Kubernetes' own components (kube-controller-manager, reference of
 the command line), and so is the condition on their durations (client-go, tools/leaderelection).
@@ -9,6 +9,7 @@ from f5router.config.option import object_name
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import ElectionTiming, LeaseSettings
+from f5router.model.selection import Selection
 from f5router.sources.settings import (
     INGRESS,
     INGRESS_ROUTE,
@@ -111,3 +112,21 @@ def _own_namespace(reader: Reader) -> str:
         if not reader.text(_NAMESPACE):
             reader.problem("it must be specified outside of a pod", _NAMESPACE)
         return ""
+
+
+_NAMESPACES = ("namespace", "namespace-labels", "project-labels")
+
+
+def load_selection(reader: Reader) -> Selection:
+    """Return the selection; only one setting may name namespaces.
+
+    Source: openshift/router, RouterSelection.Complete.
+    """
+    namespace, namespaces, projects = _NAMESPACES
+    for pair in ((projects, namespace), (namespaces, projects), (namespaces, namespace)):
+        if all(reader.text(name) for name in pair):
+            reader.problem("only one of them may be used", *pair)
+    return Selection(
+        reader.value(namespace) or None, reader.value("labels"), reader.value("fields"),
+        reader.value(namespaces), reader.value(projects),
+    )

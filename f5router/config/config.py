@@ -31,11 +31,9 @@ from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.selection import Selection
-from f5router.model.virtual_server import FrontEnd, listeners
+from f5router.model.virtual_server import FrontEnd, FrontEndServer, listeners
 
 HIDDEN = "***"
-
-_NAMESPACES = ("namespace", "namespace-labels", "project-labels")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +58,12 @@ class Config(device.PodNetwork):
     http_virtual: str | None
     """Full path, or None when there is none; so for HTTPS."""
     https_virtual: str | None
+    front_end: str
+    """Whose settings these are; "" for the front end whose objects have no name of one in theirs."""
     front_ends: tuple[FrontEnd, ...]
     """Virtual servers that the router creates; () for none: an administrator has created them."""
+    further_front_ends: tuple[FrontEnd, ...]
+    """The front ends besides that of these settings."""
     repair_disabled: bool
     """True if one that somebody has disabled is enabled again."""
     pool_monitor: str
@@ -140,9 +142,14 @@ class Config(device.PodNetwork):
     """One sentence each, to be logged at start."""
 
     @property
+    def listeners(self) -> tuple[FrontEndServer, ...]:
+        """The virtual servers that the router creates, of all front ends."""
+        return listeners((*self.front_ends, *self.further_front_ends))
+
+    @property
     def virtual_servers(self) -> tuple[str, ...]:
         """Return the paths of the virtual servers, each once."""
-        further = (listener.virtual for listener in listeners(self.front_ends))
+        further = (listener.virtual for listener in self.listeners)
         return tuple(dict.fromkeys(filter(None, (self.http_virtual, self.https_virtual, *further))))
 
     @property
@@ -177,6 +184,12 @@ class Config(device.PodNetwork):
         logins += [self.metrics_login] if self.metrics_login else []
         pairs = [base64.b64encode(":".join(login).encode()).decode() for login in logins]
         return (*(password for _, password in logins), *pairs)
+
+    def of_front_end(self, front_end: FrontEnd) -> Self:
+        """Return the settings for the objects of a further front end."""
+        return replace(self, http_virtual=front_end.http, https_virtual=front_end.https,
+                       front_end=front_end.name, front_ends=(front_end,) if front_end.addresses else (),
+                       further_front_ends=())
 
     def with_default_destination_ca(self, certificates: str) -> Self:
         """Return the settings with another default CA for pods."""
@@ -232,16 +245,16 @@ def _config(reader: Reader) -> Config:
     ssh, cert_upload = device.upload(reader, hosts[0], bigip)
     folder, http_virtual, https_virtual = device.places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
-    selection, admission_policy = _selection(reader), _admission(reader)
+    selection, admission_policy = cluster_settings.load_selection(reader), _admission(reader)
     files_of_tls, tls_paths = load_tls_files(reader)
     network, destination_ca = device.load_pod_network(reader, units=len(hosts)), files.destination_ca(reader)
     return Config(
         hosts=hosts, bigip=bigip, bigip_paths=bigip_paths, ssh=ssh, cert_upload=cert_upload,
         kube=kube_settings(reader, sdn=bool(network["vxlan"])),
         folder=folder, node_partition=device.node_partition(reader, folder),
-        http_virtual=http_virtual, https_virtual=https_virtual,
+        http_virtual=http_virtual, https_virtual=https_virtual, front_end="",
         front_ends=device.front_ends(reader, http_virtual, https_virtual),
-        repair_disabled=reader.value("repair-disabled"),
+        further_front_ends=(), repair_disabled=reader.value("repair-disabled"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         tls_checks=reader.value("tls-health-checks"),
         **network,
@@ -368,21 +381,6 @@ def kube_settings(reader: Reader, *, sdn: bool = True) -> KubeSettings:
     return KubeSettings(
         kubeconfig=reader.text("config") or None, context=reader.text("context") or None,
         master=reader.value("master") or None, sdn=sdn,
-    )
-
-
-def _selection(reader: Reader) -> Selection:
-    """Return the selection; only one setting may name namespaces.
-
-    Source: openshift/router, RouterSelection.Complete.
-    """
-    namespace, namespaces, projects = _NAMESPACES
-    for pair in ((projects, namespace), (namespaces, projects), (namespaces, namespace)):
-        if all(reader.text(name) for name in pair):
-            reader.problem("only one of them may be used", *pair)
-    return Selection(
-        reader.value(namespace) or None, reader.value("labels"), reader.value("fields"),
-        reader.value(namespaces), reader.value(projects),
     )
 
 

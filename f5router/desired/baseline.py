@@ -15,9 +15,11 @@ from cryptography import x509
 
 from f5router.admission import pem
 from f5router.desired import client_tls, edge, front_ends, irules, pool_options
+from f5router.desired.irules.groups import own_irule
 from f5router.model import hostnames, names, route_options, tls_names, tmos
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.front_end_names import FrontEndPlace, own_path
 from f5router.model.http_edge import ErrorPage, HTTPEdge
 from f5router.model.ltm import (
     Attachment,
@@ -37,11 +39,8 @@ from f5router.model.virtual_server import listeners
 from f5router.network import vxlan
 
 
-class StrictSettings(Protocol):
+class StrictSettings(FrontEndPlace, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def folder(self) -> str: ...
 
     @property
     def https_virtual(self) -> str | None: ...
@@ -51,26 +50,26 @@ class StrictSettings(Protocol):
         """True if a client with a server name that no certificate has is refused."""
 
 
-def server_name_record(folder: str, host: str, *needs: Ref) -> Record:
+def server_name_record(config: FrontEndPlace, host: str, *needs: Ref) -> Record:
     """Return the record of a name. Args: needs: what shows its certificate."""
-    return Record(names.full_path(folder, names.SERVER_NAME_GROUP), names.passthrough_record(host),
+    return Record(own_path(config, names.SERVER_NAME_GROUP), names.passthrough_record(host),
                   names.CERTIFICATE, frozenset(needs))
 
 
 def build_server_names(config: StrictSettings, facts: DeviceFacts, files: TLSFiles) -> list[Object]:
     """Build the data-group, the records of names beyond the Hosts, and the record that refuses the rest."""
-    virtual, folder = config.https_virtual, config.folder
+    virtual = config.https_virtual
     if not config.strict_sni or virtual is None:
         return []
-    group = DataGroup(names.full_path(folder, names.SERVER_NAME_GROUP))
+    group = DataGroup(own_path(config, names.SERVER_NAME_GROUP))
     theirs = facts.https.server_names if facts.https else frozenset()
-    records = {name: server_name_record(folder, name) for name in theirs if _is_name(name)}
+    records = {name: server_name_record(config, name) for name in theirs if _is_name(name)}
     if files.default_certificate is None:
         return [group, *records.values()]
-    default = attachment_ref(virtual, "profiles", names.full_path(folder, tls_names.DEFAULT_CLIENTSSL))
+    default = attachment_ref(virtual, "profiles", own_path(config, tls_names.DEFAULT_CLIENTSSL))
     for name in _names(files.default_certificate):
-        records.setdefault(name, server_name_record(folder, name, default))
-    irule = attachment_ref(virtual, "rules", names.full_path(folder, names.PASSTHROUGH_IRULE))
+        records.setdefault(name, server_name_record(config, name, default))
+    irule = attachment_ref(virtual, "rules", own_path(config, names.PASSTHROUGH_IRULE))
     needs = {default, irule, *(each.ref for each in records.values())}
     return [group, *records.values(), Record(group.path, names.STRICT, names.STRICT_DATA, frozenset(needs))]
 
@@ -132,30 +131,30 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
           files: TLSFiles) -> dict[Ref, Object]:
     """Build the objects that the router needs whatever the Routes are."""
     objects: list[Object] = [
-        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
+        DataGroup(own_path(config, names.PASSTHROUGH_GROUP),
                   copied=facts.original.passthrough),
-        DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
-        DataGroup(names.full_path(config.folder, names.PERSISTENCE_GROUP)),
+        DataGroup(own_path(config, names.REENCRYPT_GROUP)),
+        DataGroup(own_path(config, names.PERSISTENCE_GROUP)),
     ]
     if config.check_interval_s:
         objects.append(pool_options.tcp_monitor(config.folder, config.check_interval_s))
     if config.http_virtual:
         objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
         if config.proxy_protocol:
-            path = names.full_path(config.folder, names.PROXY_IRULE)
+            path = own_path(config, names.PROXY_IRULE)
             objects += [IRule(path, irules.proxy_irule(config.folder)),
                         Attachment(config.http_virtual, "rules", path, IRule.KIND)]
     if config.https_virtual:
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
-        owners = names.full_path(config.folder, names.OWNER_GROUP)
+        owners = own_path(config, names.OWNER_GROUP)
         objects += [DataGroup(owners), Record(owners, names.OWNERS_KNOWN, names.OWNERS_KNOWN_DATA)]
     objects += client_tls.build(config, facts, files)
     objects += build_server_names(config, facts, files)
     objects += _request(config)
     if sets_pool_variable(facts):
         virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
-        objects += pool_options.persistence_irule(config.folder, virtuals,
+        objects += pool_options.persistence_irule(config, virtuals,
                                                   https=config.https_virtual is not None)
     objects += edge.always(config, sets_variables=sets_pool_variable(facts))
     if config.unavailable_page:
@@ -168,7 +167,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         if virtual and virtual.encrypts:
             # A server SSL profile that is not ours would encrypt towards every pod.
             objects += pod_tls(config, virtual)
-    objects += edge.compression_profiles(config.folder, config.edge.compressed_types, facts)
+    objects += edge.compression_profiles(config, config.edge.compressed_types, facts)
     objects += vxlan.base(config, facts, networks)
     objects += _on_further_addresses(config, facts)
     return front_ends.complete({obj.ref: obj for obj in objects}, config, facts)
@@ -182,7 +181,7 @@ def _on_further_addresses(config: BaselineSettings, facts: DeviceFacts) -> list[
             continue
         known = next((each for each in facts.further if each.path == listener.virtual), None)
         objects += pod_tls(config, known or VirtualFacts(listener.virtual))
-        objects += pool_options.limits_irule(config.folder, listener.virtual)
+        objects += pool_options.limits_irule(config, listener.virtual)
         if sets_pool_variable(facts):
             objects += edge.headers_irule(config, listener.virtual, sets_variables=True)
     return objects
@@ -194,21 +193,21 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
     The original router's iRule of this name also decides about TLS towards the pods: it stays as it is until
     the iRules are attached that do so from then on.
     """
-    path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
-    required = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
+    path = own_path(config, names.PASSTHROUGH_IRULE)
+    required = {Ref(DataGroup.KIND, own_path(config, name))
                 for name in (names.PASSTHROUGH_GROUP, names.PERSISTENCE_GROUP)}
     kept = _kept_tls(config, facts)
     if facts.original.irule:
         others = [names.REQUEST_IRULE]
         others += [names.REENCRYPT_IRULE] if facts.https and facts.https.encrypts else []
-        required |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
+        required |= {attachment_ref(virtual, "rules", own_path(config, name))
                     for name in others}
         required |= {obj.ref for obj in kept}
     text = irules.passthrough_irule(config.folder, source=config.balancing.of("passthrough") == "source",
                                     proxied=config.proxy_protocol, strict=config.strict_sni)
     if config.strict_sni:
-        required.add(Ref(DataGroup.KIND, names.full_path(config.folder, names.SERVER_NAME_GROUP)))
-    irule = IRule(path, text, extra_dependencies=frozenset(required))
+        required.add(Ref(DataGroup.KIND, own_path(config, names.SERVER_NAME_GROUP)))
+    irule = own_irule(config, path, text, required)
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
 
@@ -220,13 +219,13 @@ def _kept_tls(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
     """
     reached = sorted({pool for _, pool in facts.original.reencrypt})
     profile = ServerSSL(tls_names.server_ssl(config.folder, tls_names.UNVERIFIED))
-    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
+    group = own_path(config, names.REENCRYPT_GROUP)
     records = [Record(group, pool, profile.path, frozenset({profile.ref})) for pool in reached]
     return [profile, *records] if records else []
 
 
 def _policy(config: BaselineSettings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
-    policy = Policy(names.full_path(config.folder, name), sets_pool_variable=sets_pool_variable(facts))
+    policy = Policy(own_path(config, name), sets_pool_variable=sets_pool_variable(facts))
     return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
 
 
@@ -242,37 +241,37 @@ def nowhere(folder: str, facts: DeviceFacts) -> Forward:
 
 def _request(config: BaselineSettings) -> list[Object]:
     """Build the iRule that keeps each request of a connection to the pool of its own Rule."""
-    path = names.full_path(config.folder, names.REQUEST_IRULE)
+    path = own_path(config, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     refusal = config.edge.not_found or (config.unavailable_page and (config.edge.unavailable or True))
     text = irules.request_irule(config.folder, page=refusal,
                                 source=config.balancing.of("") == "source", cookie=config.cookie_name,
                                 proxied=config.proxy_protocol)
-    groups = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
+    groups = {Ref(DataGroup.KIND, own_path(config, name))
               for name in (names.REENCRYPT_GROUP, names.PERSISTENCE_GROUP)}
-    irule = IRule(path, text, extra_dependencies=frozenset({nowhere.ref, *groups}))
+    irule = own_irule(config, path, text, {nowhere.ref, *groups})
     return [nowhere, irule, *_everywhere(config, path)]
 
 
 def _unavailable(config: BaselineSettings) -> list[Object]:
     """Build the iRule that answers 503 where nothing can answer."""
-    path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
+    path = own_path(config, names.UNAVAILABLE_IRULE)
     text = irules.unavailable_irule(config.folder, config.edge.unavailable)
     return [IRule(path, text), *_everywhere(config, path)]
 
 
 def _not_found(config: BaselineSettings, page: ErrorPage) -> list[Object]:
     """Build the iRule that answers requests which no Route matches."""
-    path = names.full_path(config.folder, names.NOT_FOUND_IRULE)
+    path = own_path(config, names.NOT_FOUND_IRULE)
     return [IRule(path, irules.not_found_irule(config.folder, page)), *_everywhere(config, path)]
 
 
 def timeouts(config: BaselineSettings) -> list[Object]:
     """Build the objects for time-outs, without records: only if a Route or the front end asks for some."""
-    group = DataGroup(names.full_path(config.folder, names.TIMEOUT_GROUP))
-    path = names.full_path(config.folder, names.TIMEOUT_IRULE)
+    group = DataGroup(own_path(config, names.TIMEOUT_GROUP))
+    path = own_path(config, names.TIMEOUT_IRULE)
     text = irules.timeout_irule(config.folder, front_ends.limits(config))
-    irule = IRule(path, text, extra_dependencies=frozenset({group.ref}))
+    irule = own_irule(config, path, text, {group.ref})
     return [group, irule, *_everywhere(config, path)]
 
 
@@ -288,13 +287,13 @@ def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
     which the iRule recognises it. Neither of the two is attached before both are there: the device refuses
     the iRule alone, and the profile alone would encrypt towards every pod.
     """
-    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
-    path = names.full_path(config.folder, names.REENCRYPT_IRULE)
+    group = own_path(config, names.REENCRYPT_GROUP)
+    path = own_path(config, names.REENCRYPT_IRULE)
     text = irules.reencrypt_irule(config.folder)
-    irule = IRule(path, text, extra_dependencies=frozenset({Ref(DataGroup.KIND, group)}))
+    irule = own_irule(config, path, text, {Ref(DataGroup.KIND, group)})
     if virtual.server_ssl:
         return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
-    ours = ServerSSL(names.full_path(config.folder, tls_names.DEFAULT_SERVERSSL))
+    ours = ServerSSL(own_path(config, tls_names.DEFAULT_SERVERSSL))
     record = Record(group, virtual.path, PLAIN)
     required = frozenset({irule.ref, ours.ref, record.ref})
     return [

@@ -7,6 +7,7 @@ from f5router.desired.irules import tls_commands
 from f5router.model import cipher_suites, names, tls_names, tmos
 from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.front_end_names import FrontEndPlace, own_path
 from f5router.model.hostnames import quote
 from f5router.model.ltm import (
     Attachment,
@@ -29,11 +30,8 @@ PUBLIC_AUTHORITIES = "/Common/ca-bundle.crt"
 """The bundle that every BIG-IP has."""
 
 
-class ClientTLSSettings(Protocol):
+class ClientTLSSettings(FrontEndPlace, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def folder(self) -> str: ...
 
     @property
     def https_virtual(self) -> str | None: ...
@@ -96,7 +94,7 @@ def checks(config: ClientTLSSettings) -> frozenset[Ref]:
     if not config.client_tls.client_certificates or config.https_virtual is None:
         return frozenset()
     attached = (("rules", names.CLIENT_CERTIFICATE_IRULE), ("profiles", tls_names.DEFAULT_CLIENTSSL))
-    return frozenset(attachment_ref(config.https_virtual, kind, names.full_path(config.folder, name))
+    return frozenset(attachment_ref(config.https_virtual, kind, own_path(config, name))
                      for kind, name in attached)
 
 
@@ -105,7 +103,7 @@ def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: st
     settings, folder = config.client_tls, config.folder
     if not settings.client_certificates:
         return []
-    path = names.full_path(folder, names.CLIENT_CERTIFICATE_IRULE)
+    path = own_path(config, names.CLIENT_CERTIFICATE_IRULE)
     text = tls_commands.client_certificate_irule(
         required=settings.client_certificates == "required", expression=settings.client_filter)
     objects: list[Object] = [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
@@ -134,7 +132,7 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
     above = former or ClientSSL.PARENT
     if not settings:
         return _default(config, files, virtual, former, above)
-    default_parent = names.full_path(config.folder, tls_names.DEFAULT_PARENT_CLIENTSSL)
+    default_parent = own_path(config, tls_names.DEFAULT_PARENT_CLIENTSSL)
     theirs = facts.https.default_properties if facts.https else TLSProperties()
     checked = _client_certificates(config, files, virtual)
     own = frozenset(obj.ref for obj in checked if isinstance(obj, CertFile | CRLFile))
@@ -154,7 +152,7 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
 def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: str,
              above: str) -> list[Object]:
     """Build the default profile. Args: former: the profile that it replaces; above: its parent."""
-    pair, path = files.default_certificate, names.full_path(config.folder, tls_names.DEFAULT_CLIENTSSL)
+    pair, path = files.default_certificate, own_path(config, tls_names.DEFAULT_CLIENTSSL)
     profile = ClientSSL(path, "", "", "", parent=above, sni_default=True,
                         own_parent=tls_names.is_parent(above))
     attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside", replaces=former)

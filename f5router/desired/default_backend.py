@@ -18,6 +18,7 @@ from f5router.desired import baseline, rules
 from f5router.model import hostnames, names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.front_end_names import own_path
 from f5router.model.ltm import Rule
 
 CLOSING = rules.MOST_PATHS + 1
@@ -53,7 +54,7 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], verdicts: Mappin
             (names.SECURE_POLICY, settings.https_virtual, facts.https, 443)):
         if path is not None:
             ports = {port, known.port if known else 0} - {0}
-            yield Rule(names.full_path(settings.folder, policy), names.rule(oldest.key, CLOSING),
+            yield Rule(own_path(settings, policy), names.rule(oldest.key, CLOSING),
                        names.CLOSING_BAND, rules.match_host(host, ports),
                        baseline.nowhere(settings.folder, facts), hosts=frozenset({host}),
                        suffix=host[1:] if host.startswith("*.") else "")

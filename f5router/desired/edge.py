@@ -13,9 +13,11 @@ from typing import Protocol
 
 from f5router.admission.route_options import HAPROXY, HEADERS_FIELD
 from f5router.desired import irules
+from f5router.desired.irules.groups import own_irule
 from f5router.model import http_edge, names, route_options
 from f5router.model.cluster import Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.front_end_names import FrontEndPlace, own_path
 from f5router.model.http_edge import UniqueID
 from f5router.model.ltm import Attachment, DataGroup, HTTPCompression, IRule, Object, Record
 from f5router.model.objects import Ref
@@ -23,12 +25,12 @@ from f5router.model.route_options import RouteOptions
 from f5router.model.texts import Findings
 
 
-def compression_profiles(folder: str, types: Iterable[str], facts: DeviceFacts) -> list[Object]:
+def compression_profiles(config: FrontEndPlace, types: Iterable[str], facts: DeviceFacts) -> list[Object]:
     """Build the profile and its Attachments; a virtual server may have only one such profile."""
     virtuals = [virtual for virtual in _virtuals(facts) if not virtual.compression]
     if not types or not virtuals:
         return []
-    path = names.full_path(folder, names.COMPRESSION_PROFILE)
+    path = own_path(config, names.COMPRESSION_PROFILE)
     profile = HTTPCompression(path, frozenset(map(compression_pattern, types)))
     return [profile, *(Attachment(virtual.path, "profiles", profile.path, HTTPCompression.KIND, "all")
                        for virtual in virtuals)]
@@ -56,11 +58,8 @@ def _virtuals(facts: DeviceFacts) -> Iterator[VirtualFacts]:
     return (virtual for virtual in (facts.http, facts.https) if virtual)
 
 
-class HeaderSettings(Protocol):
+class HeaderSettings(FrontEndPlace, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def folder(self) -> str: ...
 
     @property
     def http_virtual(self) -> str | None: ...
@@ -94,7 +93,7 @@ def header_record(config: HeaderSettings, route: Route, *, secure: bool) -> Reco
         route.options, secure=secure, forwarded=config.forwarded_headers, path=route.path)
     if not data:
         return None
-    return Record(names.full_path(config.folder, names.HTTP_GROUP), http_edge.options_record_name(data), data)
+    return Record(own_path(config, names.HTTP_GROUP), http_edge.options_record_name(data), data)
 
 
 def are_always_needed(config: HeaderSettings) -> bool:
@@ -117,15 +116,15 @@ def headers_irule(config: HeaderSettings, virtual: str, *, sets_variables: bool)
 
     It comes after the iRule that recognises TLS. Args: sets_variables: True if Rules can.
     """
-    group = DataGroup(names.full_path(config.folder, names.HTTP_GROUP))
-    path = names.full_path(config.folder, names.HEADERS_IRULE)
+    group = DataGroup(own_path(config, names.HTTP_GROUP))
+    path = own_path(config, names.HEADERS_IRULE)
     text = irules.headers_irule(
         config.folder, forwarded=config.forwarded_headers, sets_variables=sets_variables,
         request=config.request_actions, response=config.response_actions, with_id=config.unique_id)
-    tls = Ref(IRule.KIND, names.full_path(config.folder, names.PASSTHROUGH_IRULE))
+    tls = Ref(IRule.KIND, own_path(config, names.PASSTHROUGH_IRULE))
     return [
         group,
-        IRule(path, text, extra_dependencies=frozenset({group.ref})),
+        own_irule(config, path, text, {group.ref}),
         Attachment(virtual, "rules", path, IRule.KIND,
                    extra_dependencies=frozenset({tls} if config.https_virtual else ())),
     ]

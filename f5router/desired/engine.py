@@ -6,22 +6,26 @@ test holds `Engine.objects` equal to a build from the whole cluster (tests/refer
 """
 
 import functools
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 from f5router.admission import admission
-from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.certificates import CheckQueue
-from f5router.admission.host_claims import ClaimIndex, ClaimResult
+from f5router.admission.host_claims import ClaimIndex, ClaimResult, Site
 from f5router.admission.namespace_limits import NamespaceLimits
 from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState, PodPlaces
-from f5router.desired.contributions import Contributions, HostObjects
+from f5router.desired.contributions import Contributions
+from f5router.desired.front_end_views import FrontEndViews, unserved
 from f5router.desired.node_ways import NodeWays
 from f5router.desired.pools import PoolKey, PoolSettings
+from f5router.desired.results import NOTHING, RouteResults
 from f5router.desired.service_pools import DroppedPools, WantedPools
+from f5router.desired.settings import DesiredSettings
 from f5router.model import names
 from f5router.model.client_tls import TLSFiles
-from f5router.model.cluster import Key, Route, Secret
+from f5router.model.cluster import Key, Route
 from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.device_facts import DeviceFacts
@@ -29,19 +33,20 @@ from f5router.model.limits import Steps, finish
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings, Problem
+from f5router.model.virtual_server import FrontEnd
 from f5router.network import vxlan
 
-_EMPTY = HostObjects()
 POOL_SIZE, SIZE_OF_A_STEP = 20, 2000
 """Cost of a pool besides that of its members, and cost of a step; both counted in members."""
 
 
-class Engine:
+class Engine(RouteResults):
     """Not thread-safe: one thread applies Deltas and reads the results."""
 
-    def __init__(self, config: route_objects.DesiredSettings, checks: CheckQueue | None = None, *,
+    def __init__(self, config: DesiredSettings, checks: CheckQueue | None = None, *,
                  on_failure: OnFailure = fail):
         """Args: checks: certificate checks; None for checks that run at once."""
+        super().__init__(ClaimIndex(ownership=config.admission.ownership))
         self._config, self.folder, self._on_failure = config, config.folder, on_failure
         self.checks = checks or CheckQueue()
         self.cluster = ClusterState(config.nodeport)
@@ -53,17 +58,17 @@ class Engine:
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
         self._limits = NamespaceLimits(config.admission)
-        self._claim_index = ClaimIndex(ownership=config.admission.ownership)
-        self._claims_by_host: dict[str, tuple[Mapping[Key, EvaluatedRoute], ClaimResult]] = {}
+        self._claims_by_host: dict[Site, tuple[Mapping[Key, EvaluatedRoute], ClaimResult]] = {}
         """The Routes of each Host and their verdicts, from which its objects were built."""
-        self._host_objects: dict[str, HostObjects] = {}
-        self._undetermined: dict[str, frozenset[Ref]] = {}
+        self._undetermined: dict[Site, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
         self._pools = WantedPools(config, self.cluster, self.places, vxlan.addresses(config))
         self.followers = self._pools.followers
         """See WantedPools.followers."""
         self._dropped = DroppedPools(config)
-        self._baseline: Mapping[Ref, Object] = {}
+        self._views = FrontEndViews(config)
+        self._baselines: dict[str, Mapping[Ref, Object]] = {}
+        """By front end."""
         self.ways = NodeWays(config, self.cluster, self._contributions)
         """To the pods of each Node."""
         self._findings: Findings | None = None
@@ -82,63 +87,21 @@ class Engine:
         self._dirty, self._affected_routes = set(), set()
         return changes
 
-    def routes(self) -> Mapping[Key, EvaluatedRoute]:
-        """Return every Route of the cluster."""
-        return self._claim_index.routes()
-
-    def route(self, key: Key) -> Route | None:
-        """Return a Route as it was evaluated."""
-        return checked.route if (checked := self._claim_index.routes().get(key)) else None
-
-    def rejection(self, key: Key) -> Rejection | None:
-        """Return why a Route is not admitted; None if it is."""
-        return self._objects_of(key).rejections.get(key)
-
-    def fault(self, key: Key) -> str:
-        """Return why this router cannot serve an admitted Route; "" if it can."""
-        return fault.message if (fault := self.fault_status(key)) else ""
-
-    def fault_status(self, key: Key) -> Rejection | None:
-        """Return the fault of an admitted Route as its status has it; None if it has none."""
-        return self._objects_of(key).faults.get(key)
-
-    def uses(self, key: Key) -> frozenset[Ref]:
-        """Return the objects through which requests come to an admitted Route."""
-        return self._objects_of(key).uses.get(key, frozenset())
-
-    def closing(self, key: Key) -> frozenset[Ref]:
-        """Return the objects that keep the requests of a rejected Route from others."""
-        return self._objects_of(key).closing.get(key, frozenset())
-
     def undetermined(self) -> frozenset[Ref]:
         """Return the objects whose desired state is not known yet: see HostObjects.undetermined."""
         return frozenset().union(*self._undetermined.values())
-
-    def pending_secret(self, key: Key) -> Secret | None:
-        """Return the Secret that an admitted Route waits for."""
-        checked = self._claim_index.routes().get(key)
-        waits = checked is not None and self.rejection(key) is None
-        return checked.pending_secret or checked.pending_authority if checked and waits else None
 
     def undecided(self) -> Collection[Key]:
         """Return the Routes whose newest version waits for the check of its certificates."""
         return self._undecided.keys()
 
-    def pending(self, key: Key) -> bool:
-        """True if no version of a Route was checked yet, so that nobody knows whether it is valid."""
-        return (checked := self._claim_index.routes().get(key)) is not None and checked.pending
-
-    def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
-        """Return the admitted Routes of a Host, each with the objects that it uses."""
-        return self._host_objects.get(host, _EMPTY).uses
-
-    def covered_hosts(self, host: str) -> set[str]:
-        """Return the Hosts whose requests may come to the objects of a Host.
+    def covered_hosts(self, host: str, front_end: str) -> set[str]:
+        """Return the Hosts of a front end whose requests may come to the objects of a Host.
 
         For a wildcard these are all of its subdomain; only itself if namespaces may share a subdomain.
         """
         shared = not host.startswith("*.") or not self._config.admission.ownership
-        return {host} if shared else {host, *self._claim_index.hosts(host[2:])}
+        return {host} if shared else {host, *self._claim_index.hosts(front_end, host[2:])}
 
     def closure(self, refs: Iterable[Ref]) -> set[Ref]:
         """Return objects with all their dependencies."""
@@ -195,8 +158,9 @@ class Engine:
         self._dropped.discard(ref.path)
 
     def routes_of_host(self, host: str) -> Iterable[Key]:
-        """Return the Routes of a Host."""
-        return self._claims_by_host.get(host, ({},))[0].keys()
+        """Return the Routes of a Host on all front ends."""
+        known = (self._claims_by_host.get(Site(name, host)) for name in self._views)
+        return [key for each in known if each is not None for key in each[0]]
 
     def warnings(self, key: Key) -> tuple[Problem, ...]:
         """Return the warnings about a served Route."""
@@ -204,10 +168,6 @@ class Engine:
         pool = objects.pool_of.get(key)
         of_services = self._pools.warnings(route, pool, served=key in objects.uses) if route else ()
         return (*objects.warnings.get(key, ()), *of_services)
-
-    def own_warnings(self, key: Key) -> tuple[Problem, ...]:
-        """Return the warnings about a Route that are not about its Services."""
-        return self._objects_of(key).warnings.get(key, ())
 
     def network_findings(self) -> Findings:
         """Return the problems between settings, device, Nodes and cluster network."""
@@ -217,7 +177,9 @@ class Engine:
 
     def virtual_server_findings(self) -> Findings:
         """Return which settings have no effect because of what is on a virtual server."""
-        return baseline.virtual_server_findings(self._config, self._facts)
+        views = filter(None, map(self._views.get, self._views))
+        warnings = [baseline.virtual_server_findings(*view).warnings for view in views]
+        return Findings(warnings=tuple(itertools.chain.from_iterable(warnings)))
 
     # --- inputs --------------------------------------------------------------------------
 
@@ -228,6 +190,7 @@ class Engine:
         if (facts.own_addresses, facts.doubt) != (self._facts.own_addresses, self._facts.doubt):
             self._pools.set_own_addresses(facts.own_addresses, facts.doubt)
         self._facts = facts
+        self._views.set_facts(facts)
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):
             finish(self._rebuild_host(host, checked, claims))
@@ -241,9 +204,20 @@ class Engine:
         self.tls_files = files
         self._rebuild_baseline()
 
+    def set_front_ends(self, front_ends: Iterable[FrontEnd]) -> None:
+        """Replace the front ends, all but the one without a name, and rebuild the Hosts of those that differ.
+
+        Routes of one that does not exist keep their claims, and are served once it does.
+        """
+        different = self._views.set_further(front_ends)
+        self._rebuild_baseline(different)
+        for site in [site for site in self._claims_by_host if site.front_end in different]:
+            finish(self._rebuild_host(site, *self._claims_by_host[site]))
+
     def set_default_destination_ca(self, certificates: str) -> Steps[None]:
         """Apply a renewed default CA for pods, and rebuild the Hosts of the Routes that need it."""
         self._config = self._config.with_default_destination_ca(certificates)
+        self._views.set_config(self._config)
         for host, (checked, claims) in list(self._claims_by_host.items()):
             if any(evaluated.needs_default_ca for evaluated in checked.values()):
                 yield from self._rebuild_host(host, checked, claims)
@@ -342,19 +316,24 @@ class Engine:
 
     # --- parts ---------------------------------------------------------------------------
 
-    def _rebuild_baseline(self) -> None:
-        new = baseline.build(self._config, self._facts, self.cluster.networks, self.tls_files)
-        self._dirty |= self._contributions.swap(self._baseline, new)
-        self._baseline = new
+    def _rebuild_baseline(self, front_ends: Iterable[str] | None = None) -> None:
+        """Build what front ends always need. Args: front_ends: their names; None for all."""
+        for name in self._views if front_ends is None else front_ends:
+            view, old = self._views.get(name), self._baselines.pop(name, {})
+            new = baseline.build(*view, self.cluster.networks, self.tls_files) if view else {}
+            self._dirty |= self._contributions.swap(old, new)
+            if new:
+                self._baselines[name] = new
 
-    def _rebuild_host(self, host: str, checked: Mapping[Key, EvaluatedRoute],
+    def _rebuild_host(self, host: Site, checked: Mapping[Key, EvaluatedRoute],
                       claims: ClaimResult) -> Steps[None]:
         """Build the objects of a Host anew, then put them in place of the old ones, all in one step."""
-        new = _EMPTY
-        if checked:
-            new = yield from route_objects.host_objects(
-                host, checked.values(), claims, self._config, self._facts)
-        old, _ = self._host_objects.pop(host, _EMPTY), self._claims_by_host.pop(host, None)
+        new = NOTHING
+        if checked and (view := self._views.get(host.front_end)):
+            new = yield from route_objects.host_objects(host.host, checked.values(), claims, *view)
+        elif checked:
+            new = unserved(host.front_end, checked, claims)
+        old, _ = self._host_objects.pop(host, NOTHING), self._claims_by_host.pop(host, None)
         if checked:
             self._host_objects[host] = new = new.sharing(old)
             self._claims_by_host[host] = (checked, claims)
@@ -389,12 +368,6 @@ class Engine:
         return built.computed
 
     def _mark_users(self, key: PoolKey) -> None:
-        if key.route:
-            self._affected_routes.add(Key(key.service.namespace, key.route))
-            return
         for host in self._pools.hosts(key):
-            self._affected_routes.update(self._claims_by_host[host][0])
-
-    def _objects_of(self, key: Key) -> HostObjects:
-        checked = self.routes().get(key)
-        return self._host_objects.get(checked.host, _EMPTY) if checked else _EMPTY
+            own = (Key(key.service.namespace, key.route, host.front_end),) if key.route else ()
+            self._affected_routes.update(own or self._claims_by_host[host][0])

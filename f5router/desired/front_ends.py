@@ -12,6 +12,7 @@ from typing import Protocol
 
 from f5router.model import names, tls_names
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.front_end_names import FrontEndPlace, base_name, named
 from f5router.model.ltm import Attachment, HTTPCompression, Object
 from f5router.model.objects import Ref, shared
 from f5router.model.virtual_server import (
@@ -27,11 +28,8 @@ from f5router.model.virtual_server import (
 )
 
 
-class FrontEndSettings(Protocol):
+class FrontEndSettings(FrontEndPlace, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def folder(self) -> str: ...
 
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
@@ -49,7 +47,7 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
     if not config.front_ends:
         return dict(objects)
     wanted = with_attachments(objects, config, facts)
-    used = profiles(config.folder, limits(config))
+    used = profiles(config.folder, limits(config), config.front_end)
     own: list[Object] = [profile for profile, _ in used]
     for listener in listeners(config.front_ends):
         needed = frozenset(ref for ref, obj in wanted.items() if isinstance(obj, Attachment)
@@ -63,8 +61,8 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
 
 def _is_optional(obj: Attachment) -> bool:
     """True for an attachment without which clients may be answered: it protects no pod and no client."""
-    return obj.target_kind == HTTPCompression.KIND or obj.target.endswith(
-        (names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.TIMEOUT_IRULE))
+    return obj.target_kind == HTTPCompression.KIND or base_name(obj.target) in (
+        names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.TIMEOUT_IRULE)
 
 
 def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings,
@@ -81,7 +79,7 @@ def with_attachments(objects: Mapping[Ref, Object], config: FrontEndSettings,
         if isinstance(obj, Attachment):
             for listener in by_first.get(obj.virtual, ()):
                 if listener.virtual not in facts.prepared and not (
-                        listener.is_copy and obj.target.endswith(_OF_ITS_OWN)):
+                        listener.is_copy and base_name(obj.target) in _OF_ITS_OWN):
                     attached = _attached(obj, listener, others)
                     wanted[attached.ref] = attached
             if obj.virtual in further:
@@ -146,9 +144,9 @@ def answering(used: Collection[Ref], config: FrontEndSettings, facts: DeviceFact
     """Return what must be enabled before requests come to the objects that a Route uses."""
     if not config.front_ends or not used:
         return frozenset()
-    secure = any(f"/{holder}/" in ref.path for ref in used
+    secure = any(f"/{named(holder, config.front_end)}/" in ref.path for ref in used
                  for holder in (names.SECURE_POLICY, names.PASSTHROUGH_GROUP))
-    plain = any(f"/{names.INSECURE_POLICY}/" in ref.path for ref in used)
+    plain = any(f"/{named(names.INSECURE_POLICY, config.front_end)}/" in ref.path for ref in used)
     return frozenset(listening_ref(listener.virtual) for listener in listeners(config.front_ends)
                      if not listener.is_copy and listener.virtual not in facts.prepared
                      and (secure if listener.secure else plain))

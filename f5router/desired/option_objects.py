@@ -10,6 +10,7 @@ from f5router.desired.pools import PoolSettings
 from f5router.model import names, route_options
 from f5router.model.cluster import PathMatch, Route
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.front_end_names import FrontEndPlace, base_name, own_path
 from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
 from f5router.model.objects import Ref
 from f5router.model.texts import INVALID_OPTION, OPTION_WITHOUT_EFFECT, UNSUPPORTED_ANNOTATION, Problem
@@ -24,10 +25,10 @@ def of_pool(
     if monitor := pool_options.monitors_of_pool(config, settings.check, settings.check_interval_s,
                                                 settings.tls_profile):
         objects.append(monitor)
-    objects += pool_options.limits_records(config.folder, pool, evaluated.route.options)
+    objects += pool_options.limits_records(config, pool, evaluated.route.options)
     default = pools.shared(config.balancing)
     if evaluated.termination != "passthrough" and settings.persistence != default.persistence:
-        objects.append(pool_options.persistence_record(config.folder, pool, settings.persistence))
+        objects.append(pool_options.persistence_record(config, pool, settings.persistence))
     return objects
 
 
@@ -39,7 +40,7 @@ def of_passthrough(route: Route, record: str, config: baseline.BaselineSettings)
     wanted = pools.algorithm(route, "passthrough", config.balancing) == "source"
     if wanted == (config.balancing.of("passthrough") == "source"):
         return []
-    return [pool_options.persistence_record(config.folder, record,
+    return [pool_options.persistence_record(config, record,
                                             names.SOURCE if wanted else names.NO_PERSISTENCE)]
 
 
@@ -48,19 +49,19 @@ def timeouts(evaluated: EvaluatedRoute, pool: str, config: baseline.BaselineSett
     response_s, tunnel_s = pools.timeouts(evaluated.route.options, evaluated.termination)
     if not response_s and not tunnel_s:
         return []
-    group = names.full_path(config.folder, names.TIMEOUT_GROUP)
+    group = own_path(config, names.TIMEOUT_GROUP)
     return [Record(group, pool, f"{response_s}/{tunnel_s}"), *baseline.timeouts(config)]
 
 
-def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], frozenset[Ref]]:
+def client_limits(config: FrontEndPlace, virtual: str, pool: str) -> tuple[list[Object], frozenset[Ref]]:
     """Build the objects that enforce the limits of a pool on a virtual server.
 
     Returns: the objects, and all that must be in place before requests are sent to the pool.
     """
     if not names.limits_clients(pool):
         return [], frozenset()
-    objects = pool_options.limits_irule(folder, virtual)
-    record = record_ref(names.full_path(folder, names.LIMITS_GROUP), pool)
+    objects = pool_options.limits_irule(config, virtual)
+    record = record_ref(own_path(config, names.LIMITS_GROUP), pool)
     return objects, frozenset({record, *(obj.ref for obj in objects)})
 
 
@@ -78,7 +79,7 @@ def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], poli
         required, protection: what the Route's own Rules need.
     """
     route = evaluated.route
-    served = policy.endswith(names.SECURE_POLICY) or evaluated.insecure == "Allow"
+    served = base_name(policy) == names.SECURE_POLICY or evaluated.insecure == "Allow"
     if not route.options.app_root or not served or _root_problem(evaluated, admitted):
         return []
     return [Rule(policy, names.rule(route.key, rules.MOST_PATHS), names.priority_band("//"),

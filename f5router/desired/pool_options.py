@@ -14,7 +14,9 @@ from typing import Protocol
 from f5router.admission.health import END, INTERVAL_S, TIMEOUT_S
 from f5router.admission.route_options import HAPROXY, ROUTER
 from f5router.desired import irules
+from f5router.desired.irules.groups import own_irule
 from f5router.model import names, route_options
+from f5router.model.front_end_names import FrontEndPlace, own_path
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import (
@@ -126,20 +128,20 @@ def persistence_data(options: RouteOptions, *, source: bool) -> str:
     return f"{names.COOKIE}/{options.cookie_name}/{options.same_site}".rstrip("/")
 
 
-def persistence_record(folder: str, name: str, wanted: str) -> Record:
+def persistence_record(config: FrontEndPlace, name: str, wanted: str) -> Record:
     """Build the record that makes an exception from the router's default. Args: wanted: its data."""
-    return Record(names.full_path(folder, names.PERSISTENCE_GROUP), name, wanted)
+    return Record(own_path(config, names.PERSISTENCE_GROUP), name, wanted)
 
 
-def persistence_irule(folder: str, virtuals: list[str], *, https: bool) -> list[Object]:
+def persistence_irule(config: FrontEndPlace, virtuals: list[str], *, https: bool) -> list[Object]:
     """Build the iRule of session cookies with its Attachments.
 
     They come after the iRule that recognises TLS, without which a cookie would lack Secure.
     Args: https: True if there is a virtual server for TLS.
     """
-    path = names.full_path(folder, names.COOKIE_IRULE)
-    required = frozenset({Ref(IRule.KIND, names.full_path(folder, names.PASSTHROUGH_IRULE))} if https else ())
-    return [IRule(path, irules.cookie_irule(folder)),
+    path = own_path(config, names.COOKIE_IRULE)
+    required = frozenset({Ref(IRule.KIND, own_path(config, names.PASSTHROUGH_IRULE))} if https else ())
+    return [IRule(path, irules.cookie_irule(config.folder)),
             *(Attachment(virtual, "rules", path, IRule.KIND, extra_dependencies=required)
               for virtual in virtuals)]
 
@@ -179,7 +181,7 @@ def limits_ending(options: RouteOptions) -> str:
     return names.RATED if any(options.rates) else ""
 
 
-def limits_records(folder: str, pool: str, options: RouteOptions) -> list[Object]:
+def limits_records(config: FrontEndPlace, pool: str, options: RouteOptions) -> list[Object]:
     """Build the list of addresses that may connect to a pool, and the record with the limits of its clients.
 
     A list never changes. A Route whose list does gets another one by one write of its record, so that there
@@ -189,26 +191,26 @@ def limits_records(folder: str, pool: str, options: RouteOptions) -> list[Object
         return []
     objects: list[Object] = []
     required = set()
-    path = names.address_list(folder, options.sources) if options.sources else ""
+    path = names.address_list(config.folder, options.sources) if options.sources else ""
     if path:
         addresses = DataGroup(path, "ip", frozenset(options.sources))
         objects.append(addresses)
         required.add(addresses.ref)
     limits = options.rates if any(options.rates) else ()
     if limits:
-        required.add(Ref(IRule.KIND, names.full_path(folder, names.LIMITS_IRULE)))
+        required.add(Ref(IRule.KIND, own_path(config, names.LIMITS_IRULE)))
     data = route_options.encode_limits(path, limits)
-    group = names.full_path(folder, names.LIMITS_GROUP)
+    group = own_path(config, names.LIMITS_GROUP)
     return [*objects, Record(group, pool, data, frozenset(required))]
 
 
-def limits_irule(folder: str, virtual: str) -> list[Object]:
+def limits_irule(config: FrontEndPlace, virtual: str) -> list[Object]:
     """Build the iRule with its data-group, and its Attachment to a virtual server."""
-    group = DataGroup(names.full_path(folder, names.LIMITS_GROUP))
-    path = names.full_path(folder, names.LIMITS_IRULE)
+    group = DataGroup(own_path(config, names.LIMITS_GROUP))
+    path = own_path(config, names.LIMITS_IRULE)
     return [
         group,
-        IRule(path, irules.limits_irule(folder), extra_dependencies=frozenset({group.ref})),
+        own_irule(config, path, irules.limits_irule(config.folder), {group.ref}),
         Attachment(virtual, "rules", path, IRule.KIND),
     ]
 

@@ -19,6 +19,7 @@ from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
+from f5router.model.front_end_names import own_path
 from f5router.model.ltm import attachment_ref
 from f5router.model.objects import Ref, shared
 
@@ -34,16 +35,16 @@ def needs(config: baseline.BaselineSettings, facts: DeviceFacts, files: TLSFiles
     """
     virtual = config.https_virtual if policy == names.SECURE_POLICY else config.http_virtual
     assert virtual is not None, "Routes of a virtual server that is not configured have a fault"
-    attached = {attachment_ref(virtual, "policies", names.full_path(config.folder, policy))}
+    attached = {attachment_ref(virtual, "policies", own_path(config, policy))}
     rules = set(_always(config, policy))
     if not answers:
         rules |= set(_towards_pods(config, facts))
-    attached |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name)) for name in rules}
+    attached |= {attachment_ref(virtual, "rules", own_path(config, name)) for name in rules}
     if policy == names.SECURE_POLICY:
         attached |= client_tls.checks(config)
         if config.client_tls or (files.default_certificate and not certified):
             attached.add(attachment_ref(
-                virtual, "profiles", names.full_path(config.folder, tls_names.DEFAULT_CLIENTSSL)))
+                virtual, "profiles", own_path(config, tls_names.DEFAULT_CLIENTSSL)))
     return shared(frozenset(attached))
 
 

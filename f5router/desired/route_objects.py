@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol, Self
 
 from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute, Rejection
@@ -21,11 +20,12 @@ from f5router.desired import (
 )
 from f5router.desired.contributions import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
+from f5router.desired.settings import DesiredSettings
 from f5router.model import names, tls_names
-from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import DEVICE_REJECTED, NOT_ADMITTED
+from f5router.model.front_end_names import named
 from f5router.model.limits import Steps
 from f5router.model.ltm import (
     Attachment,
@@ -44,27 +44,6 @@ from f5router.model.ltm import (
 from f5router.model.objects import Ref, common_path, shared
 from f5router.model.small import compact
 from f5router.model.texts import OPTION_WITHOUT_EFFECT, Problem
-
-
-class DesiredSettings(route_tls.PodTLSSettings, Protocol):
-    """The part of config.Config that is used here."""
-
-    def with_default_destination_ca(self, certificates: str) -> Self: ...
-
-    @property
-    def static_routes(self) -> bool: ...
-
-    @property
-    def closes_hosts(self) -> bool:
-        """True if an Ingress may get the requests for hosts that nobody claims."""
-
-    @property
-    def static_route_networks(self) -> tuple[str, ...]:
-        """CIDRs in which the Nodes' addresses lie that are gateways; () for the device's own networks."""
-
-    @property
-    def tls_files(self) -> TLSFiles: ...
-
 
 Action = Forward | Redirect | CheckedRedirect
 ROUTES_OF_A_STEP = 20
@@ -139,17 +118,18 @@ class _HostBuilder:
 
     def add_certificate(self) -> None:
         """Add the client SSL profile of the Host, from its oldest Route that brings a certificate."""
-        virtual, folder = self.config.https_virtual, self.config.folder
+        virtual = self.config.https_virtual
         bring = [c for c in self.admitted if c.key_pair or c.awaits_certificate]
         if not bring or virtual is None:
             return
-        path = tls_names.client_ssl(folder, self.host)
+        path = tls_names.client_ssl(self.config.folder, self.host, self.config.front_end)
         originals = dict(self.facts.https.original_client_ssl) if self.facts.https else {}
         attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside",
                                 replaces=originals.get(self.host, ""))
         self._certificate = frozenset({attachment.ref})
         if self.config.strict_sni:
-            self._certificate |= {self.add(baseline.server_name_record(folder, self.host, attachment.ref))}
+            shown = baseline.server_name_record(self.config, self.host, attachment.ref)
+            self._certificate |= {self.add(shown)}
         if bring[0].awaits_certificate:
             self.undetermined = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
         for evaluated in bring:
@@ -369,12 +349,12 @@ class _HostBuilder:
 
     def _add_client_limits(self, virtual: str, pool: str) -> frozenset[Ref]:
         """Add the objects that enforce a pool's limits; returns the dependencies of rules that lead there."""
-        objects, required = option_objects.client_limits(self.config.folder, virtual, pool)
+        objects, required = option_objects.client_limits(self.config, virtual, pool)
         self._add_all(objects)
         return required
 
     def _full(self, name: str) -> str:
-        return common_path(self.config.folder, name)
+        return common_path(self.config.folder, named(name, self.config.front_end))
 
     def _fault(self, evaluated: EvaluatedRoute) -> Rejection | None:
         """Return why this router cannot serve an admitted Route; None if it can."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.host_claims import Site
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState, PodPlaces
 from f5router.desired.pool_options import PoolConfig
@@ -46,7 +47,7 @@ class WantedPools:
         """A new one for each state of the cluster."""
         self._marked: dict[str, dict[PoolKey, None]] = {}
         """Pools whose members may differ, by namespace in the order of their turns."""
-        self._users = Groups[PoolKey, str]()
+        self._users = Groups[PoolKey, Site]()
         """Hosts whose Routes use a pool."""
         self._settings: dict[PoolKey, PoolSettings] = {}
         self._of_service = Groups[Key, PoolKey]()
@@ -57,7 +58,7 @@ class WantedPools:
 
     # --- which pools -------------------------------------------------------------------------
 
-    def use(self, key: PoolKey, settings: PoolSettings, host: str) -> bool:
+    def use(self, key: PoolKey, settings: PoolSettings, host: Site) -> bool:
         """Add a use of a pool by a Host; returns True if the pool must be rebuilt."""
         self._users.add(key, host)
         if self._settings.get(key) == settings:
@@ -65,7 +66,7 @@ class WantedPools:
         self._put_settings(key, settings)
         return True
 
-    def drop(self, key: PoolKey, host: str) -> PoolSettings | None:
+    def drop(self, key: PoolKey, host: Site) -> PoolSettings | None:
         """Remove a use of a pool by a Host; returns the pool's settings if it was the last use."""
         self._users.discard(key, host)
         if key in self._users:
@@ -103,7 +104,7 @@ class WantedPools:
         return {Ref(Pool.KIND, names.pool(self._config.folder, *key)):
                 pools.services_of(key, self._settings[key]) for key in self.of_service(service)}
 
-    def hosts(self, key: PoolKey) -> Collection[str]:
+    def hosts(self, key: PoolKey) -> Collection[Site]:
         """Return the Hosts whose Routes use a pool."""
         return self._users.get(key)
 
@@ -328,7 +329,7 @@ class DroppedPools:
                 keys.setdefault((service.namespace, digest), []).append(
                     PoolKey(service, port, tls, ending=ending))
         for evaluated in routes:
-            namespace, name = evaluated.route.key
+            namespace, name, _ = evaluated.route.key
             if namespace in namespaces:
                 own_keys = [key._replace(route=name)
                             for key in keys.get((namespace, objects.digest(name)), ())]

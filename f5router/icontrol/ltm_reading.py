@@ -94,9 +94,8 @@ class LTMReading:
 
     def _policies(self) -> None:
         """Read the policies; the Rules of a large one by themselves, in pages."""
-        params, ours = pages.filtered(self._folder), self._own_policies()
-        whole = None
-        if not any(self._expected.is_large(rules_path(path)) for path in ours):
+        params, whole = pages.filtered(self._folder), None
+        if not any(map(self._expected.is_large, self._expected.policies())):
             try:
                 whole = self._client.get(Policy.KIND, {**params, **_EXPAND})
             except DeviceTimeout:
@@ -105,11 +104,8 @@ class LTMReading:
         for item in reply.get("items") or []:
             if path := pages.name_of(item):
                 self.policies[path] = item.get("status")
-            if path in ours:
+            if ownership.owns_path(self._folder, Policy.KIND, path):
                 self._take(Policy.KIND, path, item, rules=self._rules(path) if whole is None else None)
-
-    def _own_policies(self) -> tuple[str, ...]:
-        return tuple(f"{self._folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY))
 
     def _rules(self, policy: str) -> list[Rule]:
         """Read the Rules of a policy in pages, or as a whole if the device gives their names only.
@@ -151,8 +147,9 @@ class LTMReading:
 
     def policy_state(self) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return our legacy policies, and drafts of our policies that were left behind."""
-        ours = self._own_policies()
-        drafts = {draft for path in ours for draft in names.draft_paths(path)}
+        ours = [path for path in self.policies if ownership.owns_path(self._folder, Policy.KIND, path)]
+        lost = [f"{self._folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)]
+        drafts = {draft for path in (*ours, *lost) for draft in names.draft_paths(path)}
         return (frozenset(path for path in ours if self.policies.get(path) == "legacy"),
                 tuple(sorted(drafts & self.policies.keys())))
 

@@ -32,6 +32,8 @@ class Observation:
 LARGE = 2000
 """A collection with more of our objects is read in pages."""
 
+_RULES = "/rules"
+
 _WHOLE = (Pool, CertFile, KeyFile, ServerSSL)
 """Types whose equal objects take each other's place, also in what `==` does not compare."""
 
@@ -48,6 +50,10 @@ class Expected:
     def is_large(self, collection: str) -> bool:
         """True for the path of a collection that is read in pages."""
         return self.counts.get(collection, 0) > LARGE
+
+    def policies(self) -> list[str]:
+        """Return the paths of the collections of Rules that are expected."""
+        return [path for path in self.counts if path.endswith(_RULES)]
 
     def shared(self, ref: Ref, obj: Object) -> Object:
         """Return an object as read, sharing every equal value with the desired object."""

@@ -25,6 +25,7 @@ from f5router.model import names, original_names, ownership, route_options, tls_
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import NotFound, NotReady
+from f5router.model.front_end_names import base_name, beside, front_end_of
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     Attachment,
@@ -101,7 +102,7 @@ class DeviceReading:
         _require_ready(client)
         version = client.version()
         self._ltm.read_profiles()
-        own, paths = self._own_servers, (*self._virtuals, *self._own_servers.further())
+        own, paths = self._own_servers, (*self._virtuals, *self._own_servers.besides(self._virtuals))
         servers = [virtual(client, path) for path in paths]
         by_path = {path: raw for path, raw in zip(paths, servers, strict=True) if path}
         self._ltm.generations.update(
@@ -204,30 +205,29 @@ class _Links:
         self._protection: dict[tuple[str, bool], frozenset[Ref]] = {}
         """By policy, and whether the Rule redirects."""
         self._attached: dict[str, set[Ref]] = {}
-        """Attachments by the name of their target."""
-        self._of_services: dict[str, set[Ref]] = {}
-        """Records of Services that have TLS of their own in a pool, by the pool's full path."""
+        """Attachments by their target."""
+        self._of_services: dict[tuple[str, str], set[Ref]] = {}
+        """Records of Services that have TLS of their own in a pool, by the paths of data-group and pool."""
         for obj in objects.values():
             if isinstance(obj, Attachment):
-                self._attached.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
-            elif isinstance(obj, Record) and obj.group == f"{folder}/{names.REENCRYPT_GROUP}":
+                self._attached.setdefault(obj.target, set()).add(obj.ref)
+            elif isinstance(obj, Record) and base_name(obj.group) == names.REENCRYPT_GROUP:
                 pool = obj.name.rpartition("/")[0]
-                self._of_services.setdefault(pool, set()).add(obj.ref)
-        self._tls = self._attachments(names.REENCRYPT_IRULE) | self._attachments(tls_names.DEFAULT_SERVERSSL)
+                self._of_services.setdefault((obj.group, pool), set()).add(obj.ref)
 
     def of(self, obj: Rule | Record | Attachment) -> set[Ref]:
         """Return the objects that one needs; none if it is complete by itself."""
         if isinstance(obj, Rule):
             return self._of_rule(obj) if isinstance(obj.action, Forward) else set()
         if isinstance(obj, Attachment):
-            record = self._record(names.REENCRYPT_GROUP, obj.virtual)
-            return record if obj.ref in self._tls else set()
+            switches = base_name(obj.target) in (names.REENCRYPT_IRULE, tls_names.DEFAULT_SERVERSSL)
+            return self._record(beside(obj.target, names.REENCRYPT_GROUP), obj.virtual) if switches else set()
         if obj.data == names.EXCLUSION:
             return set()
-        if obj.group.endswith(names.PASSTHROUGH_GROUP):
+        if base_name(obj.group) == names.PASSTHROUGH_GROUP:
             pool = Ref(Pool.KIND, original_names.pool(self._folder, obj.data))
-            return {pool} | self._attachments(names.PASSTHROUGH_IRULE)
-        if obj.group.endswith(names.LIMITS_GROUP):
+            return {pool} | self._attachments(obj.group, names.PASSTHROUGH_IRULE)
+        if base_name(obj.group) == names.LIMITS_GROUP:
             addresses = route_options.list_of_limits(obj.data)
             return {Ref(DataGroup.KIND, f"{self._folder}/{addresses}")} & self._objects.keys()
         return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
@@ -241,22 +241,28 @@ class _Links:
             acting = (*_ALWAYS, *(() if key[1] else _TOWARDS_PODS))
             self._protection[key] = shared(frozenset(
                 obj.ref for obj in attachments if obj.virtual in virtuals and (
-                    obj.target == rule.policy or obj.target.rsplit("/", 1)[1] in acting)))
+                    obj.target == rule.policy or base_name(obj.target) in acting)))
         return self._protection[key]
 
     def _of_rule(self, rule: Rule) -> set[Ref]:
         assert isinstance(rule.action, Forward), "only a pool has TLS towards pods"
-        record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
-        record |= self._of_services.get(rule.action.pool, set()) if record else set()
-        profiles = (tls_names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
-        shown = (self._record(names.SERVER_NAME_GROUP, names.passthrough_record(host)) for host in rule.hosts)
-        return (record | self._tls if record else record).union(*map(self._attachments, profiles), *shown)
+        groups = beside(rule.policy, names.REENCRYPT_GROUP), beside(rule.policy, names.SERVER_NAME_GROUP)
+        record = self._record(groups[0], rule.action.pool)
+        if record:
+            record |= self._of_services.get((groups[0], rule.action.pool), set())
+            for name in (names.REENCRYPT_IRULE, tls_names.DEFAULT_SERVERSSL):
+                record |= self._attachments(rule.policy, name)
+        front_end = front_end_of(rule.policy)
+        profiles = (tls_names.client_ssl(self._folder, host, front_end) for host in rule.hosts)
+        shown = (self._record(groups[1], names.passthrough_record(host)) for host in rule.hosts)
+        return record.union(*(self._attached.get(path, set()) for path in profiles), *shown)
 
     def _record(self, group: str, name: str) -> set[Ref]:
-        return {record_ref(f"{self._folder}/{group}", name)} & self._objects.keys()
+        return {record_ref(group, name)} & self._objects.keys()
 
-    def _attachments(self, name: str) -> set[Ref]:
-        return self._attached.get(name, set())
+    def _attachments(self, path: str, name: str) -> set[Ref]:
+        """Return the attachments of a named object of the front end that another object belongs to."""
+        return self._attached.get(beside(path, name), set())
 
 
 def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
@@ -280,8 +286,10 @@ def virtual_facts(
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
     attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
-    own = names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
     foreign = {name for name in attached if not _ours(folder, "profiles", name)}
+    own = next((name for name in attached if name not in foreign
+                and base_name(name) == tls_names.DEFAULT_CLIENTSSL),
+               names.full_path(folder, tls_names.DEFAULT_CLIENTSSL))
     profiles = read[ClientSSL.KIND]
     originals = {name for name in foreign & profiles.keys() if original_names.is_client_ssl(name)}
     client_ssl = sorted((foreign & profiles.keys()) - originals)
@@ -365,11 +373,12 @@ def _records(client: Client, group: str) -> list[Record]:
 
 def attachments(facts: VirtualFacts, raw: JSON, folder: str) -> list[Attachment]:
     """Return our Attachments on a virtual server."""
-    attached, default = [], names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
+    attached = []
     for kind in ("policies", "rules", "profiles"):
         for target, context in listed(raw, kind):
             if owner := _ours(folder, kind, target):
-                replaces = facts.replaced_client_ssl if target == default else ""
+                is_default = base_name(target) == tls_names.DEFAULT_CLIENTSSL
+                replaces = facts.replaced_client_ssl if is_default else ""
                 attached.append(Attachment(facts.path, kind, target, owner, context, replaces=replaces))
     return attached
 

@@ -14,6 +14,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import VirtualFacts
+from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
@@ -37,9 +38,9 @@ class OwnServers:
         """True if the BIG-IP is searched for them."""
         return self.is_read or bool(self.listeners)
 
-    def further(self) -> list[str]:
-        """Return the full paths of those on further addresses."""
-        return [listener.virtual for listener in self.listeners if listener.is_copy]
+    def besides(self, virtuals: Collection[str | None]) -> list[str]:
+        """Return the full paths of all others than these: of further addresses and further front ends."""
+        return [listener.virtual for listener in self.listeners if listener.virtual not in virtuals]
 
     def of_others(self, servers: Mapping[str, JSON | None],
                   objects: Iterable[Object]) -> dict[str, Any]:
@@ -107,8 +108,8 @@ class OwnServers:
         """
         needed: dict[str, set[Ref]] = {}
         for attachment in attached:
-            if attachment.target_kind != ClientSSL.KIND or attachment.target.endswith(
-                    tls_names.DEFAULT_CLIENTSSL):  # those of Hosts come and go
+            is_default = base_name(attachment.target) == tls_names.DEFAULT_CLIENTSSL
+            if attachment.target_kind != ClientSSL.KIND or is_default:  # those of Hosts come and go
                 needed.setdefault(attachment.virtual, set()).add(attachment.ref)
         for raw in servers if self.are_read else ():
             if (is_listening := virtual_codec.state(raw)) is None:

@@ -17,10 +17,11 @@ from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.single_reads import ServiceReading
 from f5router.kube.watch.sources import INGRESSES, NODES, POD_NETWORKS, ROUTES, SERVED, Source
 from f5router.kube.watch.store import Store
-from f5router.model.cluster import Key, KnownStatus, Route
+from f5router.model.cluster import Key, Route
 from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressRoute
+from f5router.model.known_status import KnownStatus
 from f5router.model.selection import NamespaceFilter
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS_ROUTE, ROUTE

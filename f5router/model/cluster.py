@@ -24,13 +24,22 @@ JSON. Source: ovn-kubernetes, go-controller/pkg/util/node_annotations.go."""
 
 
 class Key(NamedTuple):
-    """Namespace and name of an object; namespace is "" for cluster-wide kinds."""
+    """Namespace and name of an object; namespace is "" for cluster-wide kinds.
+
+    A Route that several front ends serve is one Route for each of them.
+    """
 
     namespace: str
     name: str
+    front_end: str = ""
+    """Name of the front end that serves a Route; "" for the one that has none, and for all other objects."""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    def on(self, front_end: str) -> "Key":
+        """Return the key of a Route on a front end; on the one without a name it is that in the cluster."""
+        return Key(self.namespace, self.name, front_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +78,6 @@ class PodAuthority(NamedTuple):
     """Beginning of messages about it."""
     names: tuple[tuple[str, str], ...] = ()
     """The name that the certificates must carry, by Service; () for any."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownStatus:
-    """The status of an object as it was read or written last."""
-
-    uid: str
-    version: int
-    """resourceVersion. Source: Kubernetes API concepts: those of one resource compare as integers."""
-    status: JSON
-
-    @classmethod
-    def read(cls, uid: str, resource_version: str, status: JSON) -> "KnownStatus":
-        """Return the status of an object as it was read; a version that is no number counts as the oldest."""
-        return cls(uid, int(resource_version) if resource_version.isdecimal() else 0, status)
 
 
 class PathMatch(StrEnum):

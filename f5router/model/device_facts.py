@@ -5,7 +5,7 @@ The administrator made them; they decide what the router may write.
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from f5router.model.client_tls import TLSProperties
@@ -118,7 +118,7 @@ class DeviceFacts:
     """None if no such virtual server is configured."""
     https: VirtualFacts | None = None
     further: tuple[VirtualFacts, ...] = field(default=(), kw_only=True)
-    """The router's own virtual servers on further addresses."""
+    """The router's own virtual servers on further addresses, and those of further front ends."""
     foreign: frozenset[str] = field(default=frozenset(), kw_only=True)
     """Full paths where somebody else's virtual server is and the router would create one."""
     prepared: frozenset[str] = field(default=frozenset(), kw_only=True)
@@ -144,3 +144,12 @@ class DeviceFacts:
     """Why monitors cannot verify pods as requests do; "" if they can, or no setting asks for it."""
     missing_profiles: frozenset[str] = frozenset()
     """Full paths of the server SSL profiles that Routes may name and that are not there."""
+
+    def of_front_end(self, http: str | None, https: str | None) -> "DeviceFacts":
+        """Return the facts for a further front end, of which the original router has left nothing.
+
+        Args: http, https: full paths of its virtual servers.
+        """
+        by_path = {each.path: each for each in self.further}
+        return replace(self, http=by_path.get(http or ""), https=by_path.get(https or ""),
+                       original=OriginalFacts())

@@ -11,10 +11,8 @@ from collections.abc import Iterable
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
-from f5router.model.ltm import (
-    Record,
-    record_ref,
-)
+from f5router.model.front_end_names import beside
+from f5router.model.ltm import Record, record_ref
 from f5router.model.objects import Ref, digest
 from f5router.model.route_options import HealthMonitor, TCPMonitor
 
@@ -261,8 +259,7 @@ def passthrough_record(host: str) -> str:
 
 def owner_ref(record: Record) -> Ref:
     """Return the record of the owner of a record in PASSTHROUGH_GROUP."""
-    folder = record.group.rpartition("/")[0]
-    return record_ref(full_path(folder, OWNER_GROUP), record.name)
+    return record_ref(beside(record.group, OWNER_GROUP), record.name)
 
 
 def passthrough_host(record: str) -> str:
@@ -324,10 +321,10 @@ STEM = rf"openshift_route_{LABEL}_{LABEL}(?:_{HEX})?"
 """Pattern of the name of a Route's objects, without what follows."""
 
 
-def route_key(stem: str) -> Key | None:
-    """Return the Route of a stem; None if it was shortened."""
+def route_key(stem: str, front_end: str = "") -> Key | None:
+    """Return the Route of a stem on a front end; None if it was shortened."""
     parts = stem.removeprefix("openshift_route_").split("_")
-    return Key(*parts) if len(parts) == 2 and "._" not in stem else None
+    return Key(parts[0], parts[1], front_end) if len(parts) == 2 and "._" not in stem else None
 
 
 def draft_paths(policy: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard
 
 from f5router.model import names, original_names, tls_names
+from f5router.model.front_end_names import PATTERN, base_name, beside, front_end_of
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -38,24 +39,24 @@ from f5router.model.route_options import MONITOR_TYPES, HTTPSMonitor, TCPMonitor
 from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 _OWNED = {
-    Policy.KIND: rf"{names.INSECURE_POLICY}|{names.SECURE_POLICY}",
+    Policy.KIND: rf"(?:{names.INSECURE_POLICY}|{names.SECURE_POLICY}){PATTERN}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{names.LIMITED}|{names.RATED})?"
                rf"|{names.NOWHERE_POOL}",
     **{kind: rf"{cls.STEM}{names.HEX}" for kind, cls in MONITOR_TYPES.items()},
     HTTPSMonitor.KIND: rf"{HTTPSMonitor.STEM}(?:{HTTPSMonitor.VERIFYING})?{names.HEX}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}(?:[1-9][0-9]{{0,4}}|{names.HEX})",
-    DataGroup.KIND: rf"{names.PASSTHROUGH_GROUP}|{names.REENCRYPT_GROUP}|{names.LIMITS_GROUP}"
+    DataGroup.KIND: rf"(?:{names.PASSTHROUGH_GROUP}|{names.REENCRYPT_GROUP}|{names.LIMITS_GROUP}"
                     rf"|{names.TIMEOUT_GROUP}|{names.PERSISTENCE_GROUP}|{names.HTTP_GROUP}"
-                    rf"|{names.SERVER_NAME_GROUP}|{names.OWNER_GROUP}"
+                    rf"|{names.SERVER_NAME_GROUP}|{names.OWNER_GROUP}){PATTERN}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
-    IRule.KIND: "|".join(names.IRULE_ORDER),
-    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{names.LABEL}(?:_{names.HEX})?-client-ssl-profile"
-                    rf"|{tls_names.DEFAULT_CLIENTSSL}|{tls_names.PARENT_CLIENTSSL}|{tls_names.DEFAULT_PARENT_CLIENTSSL}"
-                    rf"|{tls_names.VERSION_PARENT_CLIENTSSL}",
-    ServerSSL.KIND: rf"openshift_tls_{names.HEX}-server-ssl-profile|{tls_names.DEFAULT_SERVERSSL}",
-    HTTPCompression.KIND: names.COMPRESSION_PROFILE,
-    TCPProfile.KIND: "openshift_(?:client|server)-tcp-profile",
-    HTTPProfile.KIND: "openshift_http-profile",
+    IRule.KIND: f"(?:{'|'.join(names.IRULE_ORDER)}){PATTERN}",
+    ClientSSL.KIND: rf"(?:openshift_(?:host|wildcard)_{names.LABEL}(?:_{names.HEX})?-client-ssl-profile"
+                    rf"|{tls_names.DEFAULT_CLIENTSSL}|{tls_names.DEFAULT_PARENT_CLIENTSSL}){PATTERN}"
+                    rf"|{tls_names.PARENT_CLIENTSSL}|{tls_names.VERSION_PARENT_CLIENTSSL}",
+    ServerSSL.KIND: rf"openshift_tls_{names.HEX}-server-ssl-profile|{tls_names.DEFAULT_SERVERSSL}{PATTERN}",
+    HTTPCompression.KIND: names.COMPRESSION_PROFILE + PATTERN,
+    TCPProfile.KIND: f"openshift_(?:client|server)-tcp-profile{PATTERN}",
+    HTTPProfile.KIND: f"openshift_http-profile{PATTERN}",
     CertFile.KIND: rf"(?:{names.STEM}|{tls_names.DEFAULT_STEM})-https-(?:cert|chain)-{names.HEX}\.crt"
                    rf"|openshift_(?:tls|client)-https-cabundle-{names.HEX}\.crt",
     CRLFile.KIND: rf"openshift_client-https-crl-{names.HEX}\.crl",
@@ -107,7 +108,7 @@ def owns(folder: str, obj: Object) -> bool:
 def is_host_profile(folder: str, path: str) -> bool:
     """True for a client SSL profile of ours that is for one Host."""
     return (owns_path(folder, ClientSSL.KIND, path) and not tls_names.is_parent(path)
-            and path != names.full_path(folder, tls_names.DEFAULT_CLIENTSSL))
+            and base_name(path) != tls_names.DEFAULT_CLIENTSSL)
 
 
 def owns_self_path(folder: str, path: str) -> bool:
@@ -142,31 +143,29 @@ def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
     objects = [observed[ref] for ref in refs if ref in observed]
     needs = {need for obj in objects for need in obj.dependencies}
     records = {ref for obj in objects for ref in option_records(obj) if ref in observed}
-    irules = {irule for group, irule in OPTION_IRULES.items()
-              if irule and any(f"/{group}/" in ref.path for ref in records)}
+    groups = {record.group for ref in records if isinstance(record := observed[ref], Record)}
+    irules = {beside(group, irule) for group in groups if (irule := OPTION_IRULES.get(base_name(group)))}
     if not irules:  # mostly: a look at every object of the device takes 15 ms with 5,000 Routes
         return needs | records
     return needs | records | {ref for ref, obj in observed.items() if isinstance(obj, Attachment)
-                              and obj.target_kind == IRule.KIND and obj.target.rsplit("/", 1)[1] in irules}
+                              and obj.target_kind == IRule.KIND and obj.target in irules}
 
 
 def option_records(obj: Object) -> Iterator[Ref]:
     """Yield the records that may have options of an object that leads requests to a pool."""
     if isinstance(obj, Rule) and isinstance(obj.action, Forward):
         if obj.action.http:
-            folder = obj.policy.rpartition("/")[0]
-            yield record_ref(names.full_path(folder, names.HTTP_GROUP), obj.action.http)
+            yield record_ref(beside(obj.policy, names.HTTP_GROUP), obj.action.http)
         yield from _named(obj.policy, obj.action.pool)
-    elif isinstance(obj, Record) and obj.data != names.EXCLUSION and obj.group.endswith(
-            names.PASSTHROUGH_GROUP):
+    elif isinstance(obj, Record) and (
+            obj.data != names.EXCLUSION and base_name(obj.group) == names.PASSTHROUGH_GROUP):
         pool = original_names.pool(obj.group.rpartition("/")[0], obj.data)
         yield from (*_named(obj.group, pool), *_named(obj.group, obj.name))
 
 
-def _named(beside: str, name: str) -> Iterator[Ref]:
-    """Yield the records named by a pool or Host. Args: beside: full path of an object in our folder."""
-    folder = beside.rpartition("/")[0]
-    yield from (record_ref(names.full_path(folder, group), name) for group in OPTIONS_BY_POOL)
+def _named(path: str, name: str) -> Iterator[Ref]:
+    """Yield the records named by a pool or Host. Args: path: full path of an object of their front end."""
+    yield from (record_ref(beside(path, group), name) for group in OPTIONS_BY_POOL)
 
 
 DESCRIBED_KINDS = frozenset({
@@ -225,7 +224,15 @@ def _use(folder: str, obj: Object) -> str:
     return ""
 
 
+def front_end(obj: Object) -> str:
+    """Return the front end of an object that serves a Host; "" also for an object of none."""
+    match obj:
+        case Rule(policy=path) | Record(group=path) | Attachment(target=path) | ClientSSL(path=path):
+            return front_end_of(path)
+    return ""
+
+
 def is_passthrough(obj: Object) -> TypeGuard[Record]:
     """True for a record that leads TLS of a Host to pods."""
-    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
+    return (isinstance(obj, Record) and base_name(obj.group) == names.PASSTHROUGH_GROUP
             and obj.data != names.EXCLUSION)

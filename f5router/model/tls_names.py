@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from f5router.model import names, objects
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key, Route
+from f5router.model.front_end_names import named
 from f5router.model.names import HEX, STEM, full_path, rule_namespace, server_name, shorten
 from f5router.model.objects import digest
 
@@ -60,10 +61,13 @@ def file_namespace(path: str) -> str:
     return rule_namespace(name) if name.startswith("openshift_route_") else ""
 
 
-def client_ssl(folder: str, host: str) -> str:
-    """Return the full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
+def client_ssl(folder: str, host: str, front_end: str = "") -> str:
+    """Return the full path of the client SSL profile of a Host: one per host, so a hand-over is one write.
+
+    Args: front_end: name of the front end that serves the Host.
+    """
     stem = f"openshift_wildcard_{host[2:]}" if host.startswith("*.") else f"openshift_host_{host}"
-    return full_path(folder, f"{shorten(stem)}-client-ssl-profile")
+    return full_path(folder, named(f"{shorten(stem)}-client-ssl-profile", front_end))
 
 
 def server_ssl(folder: str, tls: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from f5router.model.front_end_names import named
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 
 AUTOMAP, UNTRANSLATED = "automap", "none"
@@ -86,6 +87,8 @@ class FrontEnd:
 
     addresses: tuple[str, ...]
     """In canonical form, each once."""
+    name: str = field(default="", kw_only=True)
+    """"" for the one whose objects have no name of a front end in theirs."""
     http: str | None
     """Full path of the HTTP virtual server of the first address; None: nothing is served over HTTP."""
     https: str | None
@@ -145,23 +148,26 @@ class HTTPProfile(NamedObject):
     header_count: int = 64
 
 
-def profiles(folder: str,
-             limits: FrontEndLimits = FACTORY) -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
+def profiles(folder: str, limits: FrontEndLimits = FACTORY,
+             front_end: str = "") -> tuple[tuple[TCPProfile | HTTPProfile, str], ...]:
     """Return the profiles without which no virtual server is created, each with its context.
 
     Each side has a TCP profile of its own: one name on both sides is refused (bigip-behaviour.md B7).
     """
+    def path(name: str) -> str:
+        return f"{folder}/{named(name, front_end)}"
+
+    client, server = path("openshift_client-tcp-profile"), path("openshift_server-tcp-profile")
     syn_ms, syn_retries = syn_times(limits.connect_ms)
     return (
-        (replace(_tcp(folder, "client", limits.client_fin_s), idle_s=limits.client_idle_s), "clientside"),
-        (replace(_tcp(folder, "server", limits.server_fin_s), syn_ms=syn_ms, syn_retries=syn_retries),
-         "serverside"),
-        (HTTPProfile(f"{folder}/openshift_http-profile", header_bytes=limits.header_bytes,
+        (replace(_tcp(client, limits.client_fin_s), idle_s=limits.client_idle_s), "clientside"),
+        (replace(_tcp(server, limits.server_fin_s), syn_ms=syn_ms, syn_retries=syn_retries), "serverside"),
+        (HTTPProfile(path("openshift_http-profile"), header_bytes=limits.header_bytes,
                      header_count=limits.header_count), "all"))
 
 
-def _tcp(folder: str, side: str, fin_s: int) -> TCPProfile:
-    profile = TCPProfile(f"{folder}/openshift_{side}-tcp-profile")
+def _tcp(path: str, fin_s: int) -> TCPProfile:
+    profile = TCPProfile(path)
     return replace(profile, half_closed_s=(fin_s, fin_s, fin_s)) if fin_s else profile
 
 

@@ -11,6 +11,7 @@ from enum import IntEnum, auto
 from typing import Generic, TypeGuard, TypeVar
 
 from f5router.model import names, ownership, route_options
+from f5router.model.front_end_names import base_name
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -161,8 +162,8 @@ class Change(Generic[T_co]):
         """The Stage in which it is written."""
         if self.verb == UPDATE and isinstance(self.obj, Policy):
             return Stage.POLICY_STRATEGY
-        if self.verb == UPDATE and isinstance(self.obj, IRule) and self.ref.path.endswith(
-                f"/{names.PASSTHROUGH_IRULE}"):
+        if self.verb == UPDATE and (
+                isinstance(self.obj, IRule) and base_name(self.ref.path) == names.PASSTHROUGH_IRULE):
             return Stage.PASSTHROUGH_IRULE
         if self.ends_redirect:
             return Stage.ENDED_REDIRECT
@@ -194,18 +195,20 @@ def stage(obj: Object) -> Stage:
     """
     if isinstance(obj, ClientSSLParent):
         return Stage.PARENT_PROFILE
-    if isinstance(obj, IRule) and obj.path.endswith(names.CLIENT_CERTIFICATE_IRULE):
+    if isinstance(obj, IRule) and base_name(obj.path) == names.CLIENT_CERTIFICATE_IRULE:
         return Stage.CLIENT_CERTIFICATES
-    if isinstance(obj, Attachment) and obj.target.endswith(names.CLIENT_CERTIFICATE_IRULE):
+    if isinstance(obj, Attachment) and base_name(obj.target) == names.CLIENT_CERTIFICATE_IRULE:
         return Stage.CHECKED
     if isinstance(obj, Record):
-        if obj.group.endswith((names.REENCRYPT_GROUP, *ownership.OPTION_IRULES)):
+        group = base_name(obj.group)
+        if group in (names.REENCRYPT_GROUP, *ownership.OPTION_IRULES):
             return Stage.POD_TLS
-        if obj.group.endswith(names.OWNER_GROUP):
+        if group == names.OWNER_GROUP:
             return Stage.COMPLETE if obj.name == names.OWNERS_KNOWN else Stage.POD_TLS
-        if obj.group.endswith(names.SERVER_NAME_GROUP):
+        if group == names.SERVER_NAME_GROUP:
             return Stage.COMPLETE if obj.name == names.STRICT else Stage.SERVER_NAME
         return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):
-        return Stage.SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else Stage.INSECURE_RULE
+        secure = base_name(obj.policy) == names.SECURE_POLICY
+        return Stage.SECURE_RULE if secure else Stage.INSECURE_RULE
     return _STAGES[obj.KIND]

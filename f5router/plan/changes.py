@@ -15,6 +15,7 @@ from rich.text import Text
 
 from f5router.model import names, ownership, tls_names
 from f5router.model.cluster import Key
+from f5router.model.front_end_names import base_name, front_end_of
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
@@ -101,11 +102,11 @@ def cause(obj: Object) -> str:
             return f"host {host}" if host else ""
         case Attachment(target=path, target_kind=ClientSSL.KIND):
             return _host(path)
-        case Record(group=group, name=name) if group.endswith(_BY_POOL) and name.startswith("/"):
+        case Record(group=group, name=name) if base_name(group) in _BY_POOL and name.startswith("/"):
             return _service(name)
         case Record(name=names.STRICT | names.OWNERS_KNOWN):
             return ""
-        case Record(group=group, name=name) if group.endswith((*_BY_HOST, *_BY_POOL)):
+        case Record(group=group, name=name) if base_name(group) in (*_BY_HOST, *_BY_POOL):
             return f"host {names.passthrough_host(name)}"
         case FDBRecord(endpoint=address) | StaticRoute(gateway=address, node=""):
             return f"the Node at {address}"  # several Nodes may have it
@@ -129,10 +130,10 @@ def _owner_of_file(stem: str) -> str:
 
 def _host(path: str) -> str:
     """Return the host of a client SSL profile; "" if its name was shortened, or it is for none."""
-    folder, _, name = path.rpartition("/")
+    folder, name = path.rpartition("/")[0], base_name(path)
     for prefix, wildcard in (("openshift_host_", ""), ("openshift_wildcard_", "*.")):
         host = wildcard + name.removeprefix(prefix).removesuffix("-client-ssl-profile")
-        if "._" not in host and tls_names.client_ssl(folder, host) == path:
+        if "._" not in host and tls_names.client_ssl(folder, host, front_end_of(path)) == path:
             return f"host {host}"
     return ""
 
@@ -226,7 +227,7 @@ def shown_path(ref: Ref) -> str:
 def _differences(change: AnyChange) -> Iterator[str]:
     """Yield each field that an update changes, without secrets."""
     old, new = fields_of(change.old) or {}, fields_of(change.new) or {}
-    if isinstance(change.new, Record) and change.new.group.endswith(f"/{names.HTTP_GROUP}"):
+    if isinstance(change.new, Record) and base_name(change.new.group) == names.HTTP_GROUP:
         old, new = {}, {}  # values of headers
     differing = [name for name in new if old.get(name) != new[name]]
     for name in differing:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TypeGuard
 
 from f5router.model import names
+from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, Object, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.route_options import HTTPSMonitor
@@ -129,7 +130,7 @@ def _with_server_names(writes: list[AnyChange], desired: BigIPState,
     if not any(change.verb == CREATE and _is_strict(change.new) for change in writes):
         return writes
     served = {obj.ref for obj in desired.values() if isinstance(obj, Record)
-              and obj.group.endswith(names.SERVER_NAME_GROUP) and obj.name != names.STRICT
+              and base_name(obj.group) == names.SERVER_NAME_GROUP and obj.name != names.STRICT
               and all(ref in observed or _replaces(desired.get(ref)) for ref in obj.extra_dependencies)}
     return [replace(change, new=replace(
                 change.new, extra_dependencies=change.new.extra_dependencies | served))
@@ -138,7 +139,7 @@ def _with_server_names(writes: list[AnyChange], desired: BigIPState,
 
 
 def _is_strict(obj: Object | None) -> TypeGuard[Record]:
-    return (isinstance(obj, Record) and obj.group.endswith(names.SERVER_NAME_GROUP)
+    return (isinstance(obj, Record) and base_name(obj.group) == names.SERVER_NAME_GROUP
             and obj.name == names.STRICT)
 
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from f5router.model import hostnames, names
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
+from f5router.model.front_end_names import beside
 from f5router.model.ltm import CheckedRedirect, Forward, Object, Record, Redirect, Rule, rule_ref
 from f5router.model.objects import Ref, changed
 from f5router.plan.change import CREATE, UPDATE, AnyChange, concerns, of_kind
@@ -53,7 +54,7 @@ def ends_redirect(change: AnyChange, early: Collection[Ref]) -> bool:
             and change.old is not None and change.new is not None
             and isinstance(change.old.action, Redirect | CheckedRedirect)
             and isinstance(change.new.action, Forward)
-            and rule_ref(f"{change.old.policy.rpartition('/')[0]}/{names.SECURE_POLICY}",
+            and rule_ref(beside(change.old.policy, names.SECURE_POLICY),
                          change.old.name) in early)
 
 

@@ -13,6 +13,7 @@ Namespaces take turns. The network objects through which pods are reached are in
 from collections.abc import Iterable, Iterator
 
 from f5router.model import names, ownership, tls_names
+from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.small import Groups
@@ -228,8 +229,8 @@ def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
     """Return the Hosts about whose requests, or certificate, an object decides."""
     if isinstance(obj, Rule):
         return obj.hosts
-    if isinstance(obj, Record) and obj.name != names.OWNERS_KNOWN and obj.group.endswith(
-            (names.PASSTHROUGH_GROUP, names.OWNER_GROUP)):
+    if isinstance(obj, Record) and obj.name != names.OWNERS_KNOWN and base_name(obj.group) in (
+            names.PASSTHROUGH_GROUP, names.OWNER_GROUP):
         return frozenset({names.passthrough_host(obj.name)})
     profile = state.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
     return frozenset({profile.server_name}) if isinstance(profile, ClientSSL) else frozenset()

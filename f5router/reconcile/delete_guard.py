@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Set
 
 from f5router.model import names, ownership
+from f5router.model.front_end_names import base_name
 from f5router.model.limits import LEAST, is_mass
 from f5router.model.ltm import (
     Attachment,
@@ -181,13 +182,13 @@ class DeleteGuard:
 
 
 def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
-             is_served: Callable[[str], bool]) -> set[Ref]:
+             is_served: Callable[[str, str], bool]) -> set[Ref]:
     """Return the deletes that can be held back: of objects of Routes, with all that they need.
 
     Previous objects of a Host that is served are left out: they may lead to another namespace's pods. A
     record that excepts a Host from a passthrough wildcard must not go before the wildcard, so it stays too.
 
-    Args: is_served: True for a Host that an admitted Route has.
+    Args: is_served: True for a Host that an admitted Route has on a front end, which is given behind it.
     """
     going = {ref for ref in refs if ref not in desired and ref in observed}
     deletes = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
@@ -217,14 +218,15 @@ def counts(obj: Object) -> bool:
 
 def _routes_requests(obj: Object) -> bool:
     return isinstance(obj, _COUNTED) and bool(hosts_of(obj, {})) and not (
-        isinstance(obj, Record) and obj.group.endswith(names.OWNER_GROUP))
+        isinstance(obj, Record) and base_name(obj.group) == names.OWNER_GROUP)
 
 
 def _is_holdable(obj: Object, desired: BigIPState, observed: BigIPState,
-                 is_served: Callable[[str], bool]) -> bool:
-    hosts = hosts_of(obj, observed)
+                 is_served: Callable[[str, str], bool]) -> bool:
+    hosts, front_end = hosts_of(obj, observed), ownership.front_end(obj)
+    served = any(is_served(host, front_end) for host in hosts)
     if isinstance(obj, Attachment):
-        return bool(hosts) and not any(map(is_served, hosts))
+        return bool(hosts) and not served
     if not isinstance(obj, _OF_ROUTES):
         return False
     if isinstance(obj, Record):
@@ -232,4 +234,4 @@ def _is_holdable(obj: Object, desired: BigIPState, observed: BigIPState,
             return True
         if not hosts:  # TLS towards the pods of a pool
             return Ref(Pool.KIND, obj.name) not in desired
-    return not any(map(is_served, hosts))
+    return not served

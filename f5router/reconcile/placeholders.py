@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from f5router.desired.engine import Engine
 from f5router.model import hostnames, names
+from f5router.model.front_end_names import base_name, beside, front_end_of
 from f5router.model.ltm import BigIPState, Foreign, Forward, Object, Record, Rule, record_ref
 from f5router.model.objects import Ref
 from f5router.plan import rule_order
@@ -84,7 +85,7 @@ class _Places:
 
     def _find_remaining(self, policy: str, host: str) -> ByPath:
         """Return the Rules that Routes of a Host want, and have or get now."""
-        refs = {ref for uses in self._engine.host_routes(host).values() for ref in uses}
+        refs = {ref for uses in self._engine.host_routes(host, front_end_of(policy)).values() for ref in uses}
         rules = (self._written.get(ref) or self._observed.get(ref) for ref in refs)
         return _by_path(rule for rule in rules if isinstance(rule, Rule) and rule.policy == policy)
 
@@ -101,10 +102,9 @@ class _Places:
 
     def _is_passed_through(self, rule: Rule) -> bool:
         """True if TLS of the Rule's Host does not end on the BIG-IP now, so that no Rule gets a request."""
-        folder, _, policy = rule.policy.rpartition("/")
-        if policy != names.SECURE_POLICY:
+        if base_name(rule.policy) != names.SECURE_POLICY:
             return False
-        group = names.full_path(folder, names.PASSTHROUGH_GROUP)
+        group = beside(rule.policy, names.PASSTHROUGH_GROUP)
         for host in rule.hosts:
             own, covering = (self._observed.get(record_ref(group, names.passthrough_record(each)))
                              for each in (host, hostnames.wildcard(host)))

@@ -14,6 +14,7 @@ from typing import TypeGuard
 from f5router.desired.engine import Engine
 from f5router.model import hostnames, names, ownership, tls_names
 from f5router.model.cluster import Key, Route
+from f5router.model.front_end_names import base_name
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -42,7 +43,7 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
     if not failed and not draining:
         return lambda obj: None
     no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
-    stems = {names.route(key) for key in draining}
+    stems = {(names.route(key), key.front_end) for key in draining}
     successors, owners = Successors(engine, observed, failed), HostOwners(engine)
 
     def serves(obj: Object) -> HoldReason | None:
@@ -55,14 +56,15 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
         return None if owners.serves_foreign_namespace(obj) else reason
 
     @functools.cache
-    def rules() -> Mapping[str, list[Rule]]:
+    def rules() -> Mapping[tuple[str, str], list[Rule]]:
         return _secure_rules(observed)
 
     def reason(obj: Object) -> HoldReason | None:
         if no_gateway and isinstance(obj, SelfIP):
             return HoldReason.SUCCESSOR
         if _is_active_exclusion(obj, observed) and any(
-                rule.ref in engine.objects or serves(rule) for rule in rules().get(obj.name, ())):
+                rule.ref in engine.objects or serves(rule)
+                for rule in rules().get((ownership.front_end(obj), obj.name), ())):
             return HoldReason.NEEDED
         return serves(obj)
 
@@ -75,13 +77,13 @@ def _is_active_exclusion(obj: Object, observed: BigIPState) -> TypeGuard[Record]
             and names.covering_record(obj) in observed)
 
 
-def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
-    """Return the Rules for decrypted requests, by Host."""
-    rules: dict[str, list[Rule]] = {}
+def _secure_rules(observed: BigIPState) -> Mapping[tuple[str, str], list[Rule]]:
+    """Return the Rules for decrypted requests, by front end and Host."""
+    rules: dict[tuple[str, str], list[Rule]] = {}
     for obj in observed.values():
-        if isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}"):
+        if isinstance(obj, Rule) and base_name(obj.policy) == names.SECURE_POLICY:
             for host in obj.hosts:
-                rules.setdefault(host, []).append(obj)
+                rules.setdefault((ownership.front_end(obj), host), []).append(obj)
     return rules
 
 
@@ -97,10 +99,10 @@ def same_host(old: Route, new: Route) -> bool:
     return (old.host, old.wildcard_policy) == (new.host, new.wildcard_policy)
 
 
-def _is_draining(obj: Object, stems: Collection[str]) -> bool:
+def _is_draining(obj: Object, stems: Collection[tuple[str, str]]) -> bool:
     """True for a Rule that serves decrypted requests of these Routes."""
-    return (isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}")
-            and ownership.rule_stem(obj.name) in stems)
+    return (isinstance(obj, Rule) and base_name(obj.policy) == names.SECURE_POLICY
+            and (ownership.rule_stem(obj.name), ownership.front_end(obj)) in stems)
 
 
 def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
@@ -114,7 +116,7 @@ def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref])
         profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
         if isinstance(profile, ClientSSL):
             namespace = tls_names.file_namespace(profile.cert)
-            claimants = owners.claimants(profile.server_name)
+            claimants = owners.claimants(profile.server_name, ownership.front_end(obj))
             if namespace and claimants and namespace not in claimants:
                 foreign.add(ref)
         elif owners.serves_foreign_namespace(obj):
@@ -127,15 +129,17 @@ def lost_routes(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
 
     Another router, or an earlier release, may have served what this one rejects.
     """
-    stems = {ownership.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
-    passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data))
+    stems = {(ownership.rule_stem(obj.name), ownership.front_end(obj))
+             for obj in observed.values() if isinstance(obj, Rule)}
+    passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data), ownership.front_end(obj))
               for obj in observed.values() if is_passthrough(obj)}
     reasons = {}
     for key, route in engine.routes().items():
         rejection = engine.rejection(key)
         reason = rejection.message if rejection else engine.fault(key)
-        if reason and (names.route(key) in stems or (
-                route.termination == "passthrough" and (route.host, key.namespace) in passed)):
+        if reason and ((names.route(key), key.front_end) in stems or (
+                route.termination == "passthrough"
+                and (route.host, key.namespace, key.front_end) in passed)):
             reasons[key] = reason
     return reasons
 
@@ -160,10 +164,11 @@ def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Obje
     Such a record is not desired, as the wildcard is to end TLS here too, or to go; `should_retain` keeps it
     as long as the wildcard.
     """
-    groups = {names.passthrough_host(obj.name): obj.group for obj in old if is_passthrough(obj)
-              and obj.ref not in engine.objects and not owners.serves_foreign_namespace(obj)}
-    for host, rules in _secure_rules(observed).items() if groups else ():
-        group = groups.get(hostnames.wildcard(host))
+    groups = {(ownership.front_end(obj), names.passthrough_host(obj.name)): obj.group for obj in old
+              if is_passthrough(obj) and obj.ref not in engine.objects
+              and not owners.serves_foreign_namespace(obj)}
+    for (front_end, host), rules in _secure_rules(observed).items() if groups else ():
+        group = groups.get((front_end, hostnames.wildcard(host)))
         if group and any(rule.ref in engine.objects for rule in rules):
             record = Record(group, host, names.EXCLUSION)
             if not host.startswith("*.") and record.ref not in observed:

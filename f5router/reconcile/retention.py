@@ -183,7 +183,7 @@ class Retention:
             mine = {ref for ref in refs
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,
-                                             lambda host: bool(self._engine.host_routes(host)))
+                                             lambda *site: bool(self._engine.host_routes(*site)))
         self.guard.review(holdable, delete_guard.counted(holdable, observed), now=now,
                          total=lambda: delete_guard.total(observed, self.owns))
 

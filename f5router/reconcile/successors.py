@@ -7,6 +7,7 @@ from typing import TypeGuard
 from f5router.desired.engine import Engine
 from f5router.model import names, ownership
 from f5router.model.cluster import Key
+from f5router.model.front_end_names import front_end_of
 from f5router.model.ltm import BigIPState, Foreign, Object, Rule
 from f5router.model.objects import Ref
 from f5router.model.ownership import is_passthrough
@@ -41,7 +42,8 @@ class Successors:
             namespace = names.pool_namespace(obj.data)
             return any(key.namespace == namespace and (route := self._engine.route(key)) is not None
                        and route.tls is not None and self._waits(key)
-                       for key in self._engine.host_routes(names.passthrough_host(obj.name)))
+                       for key in self._engine.host_routes(
+                           names.passthrough_host(obj.name), front_end_of(obj.group)))
         return False
 
     def cover(self, obj: Object) -> bool:
@@ -59,23 +61,23 @@ class Successors:
 
     def _of_rule(self, rule: Rule) -> Iterable[Key]:
         """Yield the Rule's Route and Routes of the same namespace that match the same requests."""
-        stem = ownership.rule_stem(rule.name)
-        own = names.route_key(stem)
-        yield from (own,) if own else self._by_stem().get(stem, ())
+        stem, front_end = ownership.rule_stem(rule.name), front_end_of(rule.policy)
+        own = names.route_key(stem, front_end)
+        yield from (own,) if own else self._by_stem().get((stem, front_end), ())
         place = names.rule_namespace(rule.name), rule_paths(rule)
         for host in rule.hosts:
-            undecided, by_place = self._of_host(host)
+            undecided, by_place = self._of_host(host, front_end)
             yield from (key for key in undecided if key.namespace == place[0])
             yield from by_place.get(place, ())
 
     def _find_waiting(self, key: Key) -> bool:
         return not self._failed.isdisjoint(self._engine.closure(self._engine.uses(key)))
 
-    def _index(self, host: str) -> tuple[list[Key], Mapping[Place, list[Key]]]:
+    def _index(self, host: str, front_end: str) -> tuple[list[Key], Mapping[Place, list[Key]]]:
         """Return the Routes of a Host whose certificates are not checked yet, and the others by place."""
         undecided: list[Key] = []
         by_place: dict[Place, list[Key]] = {}
-        for key, uses in self._engine.host_routes(host).items():
+        for key, uses in self._engine.host_routes(host, front_end).items():
             if self._engine.pending(key):
                 undecided.append(key)
                 continue
@@ -104,10 +106,10 @@ def rule_paths(rule: Rule) -> frozenset[str]:
                      for value in condition.values)
 
 
-def _by_stem(engine: Engine) -> Mapping[str, list[Key]]:
-    by_stem: dict[str, list[Key]] = {}
+def _by_stem(engine: Engine) -> Mapping[tuple[str, str], list[Key]]:
+    by_stem: dict[tuple[str, str], list[Key]] = {}
     for key in engine.routes():
-        by_stem.setdefault(names.route(key), []).append(key)
+        by_stem.setdefault((names.route(key), key.front_end), []).append(key)
     return by_stem
 
 

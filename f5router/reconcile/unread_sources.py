@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from f5router.desired.engine import Engine
 from f5router.model import names, tls_names
 from f5router.model.cluster import Key
+from f5router.model.front_end_names import base_name, front_end_of
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -82,7 +83,7 @@ class _Held:
         rules = [obj for obj in observed.values() if isinstance(obj, Rule) and self._may_serve(obj.name)]
         self._pools = {rule.action.pool for rule in rules if isinstance(rule.action, Forward)}
         """Pools that Rules lead to which stay."""
-        self._secured = {host for rule in rules if rule.policy.endswith(f"/{names.SECURE_POLICY}")
+        self._secured = {host for rule in rules if base_name(rule.policy) == names.SECURE_POLICY
                          for host in rule.hosts}
         """Hosts of such Rules for decrypted requests."""
 
@@ -127,9 +128,10 @@ class _Held:
                 return False
 
     def _record_stays(self, record: Record) -> bool:
-        folder, _, group = record.group.rpartition("/")
+        folder, group = record.group.rpartition("/")[0], base_name(record.group)
         if group == names.SERVER_NAME_GROUP:
-            return self._shows_certificate(tls_names.client_ssl(folder, names.passthrough_host(record.name)))
+            return self._shows_certificate(tls_names.client_ssl(
+                folder, names.passthrough_host(record.name), front_end_of(record.group)))
         if group == names.REENCRYPT_GROUP:
             return record.name in self._pools or record.name.rpartition("/")[0] in self._pools
         if group == names.OWNER_GROUP:
@@ -148,4 +150,5 @@ class _Held:
         return record.ref in self._ownerless or ROUTE in self._kinds
 
     def _is_taken(self, record: Record) -> bool:
-        return bool(self._engine.host_routes(names.passthrough_host(record.name)))
+        return bool(self._engine.host_routes(
+            names.passthrough_host(record.name), front_end_of(record.group)))

@@ -12,6 +12,7 @@ from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.findings import DEVICE_REJECTED, worst
+from f5router.model.front_end_names import base_name
 from f5router.model.ltm import (
     Pool,
     PoolMember,
@@ -136,7 +137,7 @@ def _leads(needed: NeededObject) -> bool:
     """True for what leads requests to the pool or elsewhere."""
     wanted = needed.desired
     return isinstance(wanted, Rule) or (
-        isinstance(wanted, Record) and wanted.group.endswith(f"/{names.PASSTHROUGH_GROUP}")
+        isinstance(wanted, Record) and base_name(wanted.group) == names.PASSTHROUGH_GROUP
         and wanted.data != names.EXCLUSION)
 
 

@@ -12,6 +12,7 @@ from f5router.admission import admission, host_claims, namespace_limits
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.desired import baseline, pools, route_objects
 from f5router.desired.engine import Engine
+from f5router.desired.settings import DesiredSettings
 from f5router.model.cluster import (
     ClusterNetwork,
     EndpointSlice,
@@ -73,7 +74,7 @@ def snapshot_of(engine: Engine) -> ClusterSnapshot:
         dict(state.secrets))
 
 
-def allocation(nodes: Iterable[Node], config: route_objects.DesiredSettings,
+def allocation(nodes: Iterable[Node], config: DesiredSettings,
                facts: DeviceFacts, blocks: Collection[PodNetworks] = (),
                cilium: Collection[PodNetworks] = ()) -> static_routes.NetworkAllocation:
     """Allocate the pod networks of all Nodes from scratch."""
@@ -89,7 +90,7 @@ def allocation(nodes: Iterable[Node], config: route_objects.DesiredSettings,
         node, config.folder, near, list(dict.fromkeys(of_plugin.get(node.key.name, ())))) for node in nodes)
 
 
-def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
+def build(snapshot: ClusterSnapshot, config: DesiredSettings, facts: DeviceFacts) -> Built:
     """Build the whole Desired."""
     subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
     all_routes, policy = snapshot.routes.values(), config.admission

@@ -19,6 +19,7 @@ from f5router.model import findings, names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError
+from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Pool, Record
 from f5router.model.texts import Findings
 
@@ -139,7 +140,7 @@ def _one_connect(survey: Survey) -> Iterator[Check]:
 def _differing_routes(engine: Engine) -> tuple[Key, Key] | None:
     """Return two Routes of the HTTPS virtual server that differ in the TLS towards one pod; None for none."""
     profiles = {obj.name: obj.data for obj in engine.objects.values()
-                if isinstance(obj, Record) and obj.group.endswith(f"/{names.REENCRYPT_GROUP}")}
+                if isinstance(obj, Record) and base_name(obj.group) == names.REENCRYPT_GROUP}
     first: dict[tuple[str, int], tuple[Key, str]] = {}
     for key, evaluated in sorted(engine.routes().items(), key=itemgetter(0)):
         ref = engine.pool_of(key)

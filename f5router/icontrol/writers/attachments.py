@@ -16,6 +16,7 @@ from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tls_names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, HTTPCompression, Policy, ServerSSL
 from f5router.model.objects import Ref
@@ -63,9 +64,8 @@ class AttachmentWriter:
 
     def _expect_default(self, changes: Iterable[Change[Attachment]]) -> None:
         """Remember that a default SNI profile will be attached, which Host profiles require."""
-        own = names.full_path(self._folder, tls_names.DEFAULT_CLIENTSSL)
         for change in changes:
-            if change.obj.target == own and change.verb != DELETE and self._refusal(change) is None:
+            if _is_default(change.obj) and change.verb != DELETE and self._refusal(change) is None:
                 facts = self._facts.get(change.obj.virtual, VirtualFacts(change.obj.virtual))
                 self._facts[facts.path] = replace(
                     facts, replaced_client_ssl=change.obj.replaces or facts.replaced_client_ssl)
@@ -74,7 +74,7 @@ class AttachmentWriter:
         """Return why an Attachment cannot work; None if nothing prevents it."""
         path = change.obj.virtual
         facts = self._facts.get(path, VirtualFacts(path))
-        problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts, self._folder)
+        problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
         return Refused("PATCH", f"ltm/virtual {path}", problem) if problem else None
 
     def _send(self, changes: list[Change[Attachment]]) -> Results:
@@ -122,8 +122,13 @@ class AttachmentWriter:
 
     def _ordered(self, entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Sort iRules: the administrator's in their order, then ours in the order of names.IRULE_ORDER."""
-        places = {names.full_path(self._folder, name): at for at, name in enumerate(names.IRULE_ORDER)}
-        return sorted(entries, key=lambda entry: places.get(entry[0], -1))
+        places = {name: at for at, name in enumerate(names.IRULE_ORDER)}
+
+        def place(path: str) -> int:
+            ours = path.rpartition("/")[0] == self._folder
+            return places.get(base_name(path), -1) if ours else -1
+
+        return sorted(entries, key=lambda entry: place(entry[0]))
 
     def _has_profile(self, path: str, profile: str) -> bool:
         return profile in {name for name, _ in listed(self._read(path), "profiles")}
@@ -157,35 +162,38 @@ def missing(path: str) -> str:
             "--f5-partition-path")
 
 
-def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str) -> str:
+def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     """Return why an Attachment cannot act on this virtual server; "" if nothing prevents it.
 
     Sources: bigip-behaviour.md B4, B5 and B7, for the profiles that a policy needs, those that an iRule
     needs, and SNI.
     """
-    path = attachment.virtual
+    path, target = attachment.virtual, base_name(attachment.target)
     if not facts.exists:
         return missing(path)
-    speaks_http = attachment.target_kind in (Policy.KIND, HTTPCompression.KIND) or attachment.target.endswith(
-        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.REQUEST_IRULE,
-         names.COOKIE_IRULE, names.HEADERS_IRULE, names.CLIENT_CERTIFICATE_IRULE)
-    )
+    speaks_http = attachment.target_kind in (Policy.KIND, HTTPCompression.KIND) or target in (
+        names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.REQUEST_IRULE,
+        names.COOKIE_IRULE, names.HEADERS_IRULE, names.CLIENT_CERTIFICATE_IRULE)
     if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "
                 f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
-    terminates = attachment.target.endswith((
-        names.SECURE_POLICY, names.PASSTHROUGH_IRULE, names.CLIENT_CERTIFICATE_IRULE))
+    terminates = target in (
+        names.SECURE_POLICY, names.PASSTHROUGH_IRULE, names.CLIENT_CERTIFICATE_IRULE)
     clientside = attachment.target_kind == ClientSSL.KIND
     if (terminates or clientside) and not (facts.client_ssl or facts.replaced_client_ssl):
         return (f"virtual server {path}, profiles: a client SSL profile is missing; add one with "
                 "sni-default true, it serves Routes without a certificate of their own")
-    takes_over = attachment.target == names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
-    has_default = facts.default_client_ssl if takes_over else (
+    has_default = facts.default_client_ssl if _is_default(attachment) else (
         facts.replaced_client_ssl or len(facts.sni_defaults) == 1)
     if clientside and not has_default:
         return (f"virtual server {path}, profiles: exactly one client SSL profile must have sni-default "
                 f"true, {len(facts.sni_defaults)} have ({', '.join(facts.client_ssl) or 'there is none'})")
     return ""
+
+
+def _is_default(attachment: Attachment) -> bool:
+    """True for the client SSL profile with the default certificate."""
+    return base_name(attachment.target) == tls_names.DEFAULT_CLIENTSSL
 
 
 def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
@@ -196,7 +204,7 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
     pod.
     """
     pod_tls = [c for c in changes if c.obj.target_kind == ServerSSL.KIND
-               or c.obj.target.endswith((names.PASSTHROUGH_IRULE, names.REENCRYPT_IRULE))]
+               or base_name(c.obj.target) in (names.PASSTHROUGH_IRULE, names.REENCRYPT_IRULE)]
     rest = [[c] for c in changes if c not in pod_tls]
     return ([pod_tls] if pod_tls else []) + rest
 

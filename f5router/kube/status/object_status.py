@@ -18,8 +18,9 @@ from f5router.kube.settings import StatusSettings, StatusTiming
 from f5router.kube.status import status_request
 from f5router.kube.status.status_request import RetryPolicy
 from f5router.kube.watch.sources import Source
-from f5router.model.cluster import Key, KnownStatus
+from f5router.model.cluster import Key
 from f5router.model.json_types import JSON
+from f5router.model.known_status import KnownStatus
 
 JOIN_S = 0.9
 RESULTS = ("written", "conflict", "refused", "forbidden", "unreachable")

@@ -134,7 +134,7 @@ def test_events(source, ownership, events, admitted, at_once):
         key, route = event if isinstance(event, tuple) else (event.key, event)
         kept.put(key, admission.check(route, AdmissionPolicy()) if route else None)
         if not at_once or number == len(events):
-            verdicts |= {host: claims.verdicts for host, _, claims in kept.take()}
+            verdicts |= {site.host: claims.verdicts for site, _, claims in kept.take()}
     holders = {key for claims in verdicts.values() for key, rejection in claims.items() if rejection is None}
     assert {kept.routes()[key].route.uid for key in holders} == admitted
 
@@ -159,7 +159,7 @@ def test_the_order_of_events_does_not_matter(steps, policy, random):
         kept.put(claimant.key, admission.check(claimant, policy) if present else None)
         if not now:
             continue
-        for host, routes, claims in kept.take():
+        for (_, host), routes, claims in kept.take():
             assert claims.verdicts.keys() == routes.keys()
             seen[host] = claims
         shuffled = list(there.values())
@@ -188,13 +188,13 @@ def test_an_event_costs_its_host():
     many += [route(f"p{n}", host="h1.a.test", path=f"/{n}") for n in range(3)]
     for claimant in many:
         kept.put(claimant.key, admission.check(claimant, WILD))
-    assert len({host for host, _, _ in kept.take()}) == 100
+    assert len({site.host for site, _, _ in kept.take()}) == 100
     assert kept.resolved == 103
 
     def event(route, present=True) -> tuple[int, set[str]]:
         before = kept.resolved
         kept.put(route.key, admission.check(route, WILD) if present else None)
-        hosts = {host for host, _, _ in kept.take()}
+        hosts = {site.host for site, _, _ in kept.take()}
         return kept.resolved - before, hosts
 
     assert event(replace(many[0], service="api")) == (1, {"h0.a.test"})
@@ -261,7 +261,7 @@ def test_without_ownership_a_wildcard_costs_its_own():
     list(kept.take())
     kept.resolved = 0
     kept.put(wild.key, admission.check(wild, FREE))
-    assert {host for host, _, _ in kept.take()} == {"*.a.test"}
+    assert {site.host for site, _, _ in kept.take()} == {"*.a.test"}
     assert kept.resolved == 2
 
 
@@ -274,7 +274,7 @@ def test_a_wildcard_that_is_not_allowed_costs_its_own():
     list(kept.take())
     kept.resolved = 0
     kept.put(many[3].key, admission.check(replace(many[3], service="api"), AdmissionPolicy()))
-    assert {host for host, _, _ in kept.take()} == {"h3.a.test"}
+    assert {site.host for site, _, _ in kept.take()} == {"h3.a.test"}
     assert kept.resolved == 2
 
 
@@ -305,5 +305,6 @@ def test_the_wildcard_passes_to_another_kind():
         kept.put(contender.key, admission.check(contender, WILD))
     list(kept.take())
     kept.put(older.key, admission.check(older, WILD))
-    messages = [claims.verdicts[loser.key].message for host, _, claims in kept.take() if host == loser.host]
+    messages = [claims.verdicts[loser.key].message for site, _, claims in kept.take()
+                if site.host == loser.host]
     assert messages == ["spec.host: an ingressroute in another namespace holds *.x.y and is older than loser"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from f5router.desired import edge
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import Attachment
+from tests.builders import Settings
 
 HTTP, HTTPS, OTHER = "/Common/http", "/Common/https", "/Common/wan-optimized-compression"
 
@@ -28,7 +29,7 @@ def facts(http: tuple[str, ...] | None = (), https: tuple[str, ...] | None = ())
     ((), facts((OTHER,), (OTHER,)), [], []),
 ])
 def test_virtual_servers(types, known, virtuals, warned):
-    objects = edge.compression_profiles("/Common", types, known)
+    objects = edge.compression_profiles(Settings(), types, known)
     assert [obj.virtual for obj in objects if isinstance(obj, Attachment)] == virtuals
     assert bool(objects) == bool(virtuals)
     warnings = edge.compression_findings(types, known).warnings

@@ -143,7 +143,7 @@ def test_holdable():
     towards = [Record(group, path, "p") for path in (POOL.path, "/Common/kept")]
     observed = {obj.ref: obj for obj in (gone, taken, exception, POOL, *towards)}
     desired = {Ref(Pool.KIND, "/Common/kept"): Pool("/Common/kept")}
-    held = delete_guard.holdable(observed, desired, observed, lambda host: host == "b.com")
+    held = delete_guard.holdable(observed, desired, observed, lambda host, front_end: host == "b.com")
     assert held == {gone.ref, exception.ref, POOL.ref, towards[0].ref}
     assert delete_guard.counted(held, observed) == {gone.ref, exception.ref, POOL.ref}
     assert delete_guard.total(observed, lambda obj: True) == 4
@@ -161,7 +161,7 @@ def test_what_is_held_keeps_its_options(group):
              Attachment("/Common/v", "rules", f"/Common/{names.UNAVAILABLE_IRULE}", IRule.KIND)]
     observed = {obj.ref: obj for obj in (*needed, *other)}
     desired = {Ref(Pool.KIND, "/Common/kept"): Pool("/Common/kept")}
-    held = delete_guard.holdable(observed, desired, observed, lambda host: False)
+    held = delete_guard.holdable(observed, desired, observed, lambda host, front_end: False)
     assert held == {obj.ref for obj in needed}
 
 
@@ -173,7 +173,7 @@ def test_what_is_held_keeps_the_record_that_it_names():
     irule = IRule(f"/Common/{names.HEADERS_IRULE}", extra_dependencies=frozenset({group.ref}))
     attached = Attachment("/Common/v", "rules", irule.path, IRule.KIND)
     observed = {obj.ref: obj for obj in (gone, POOL, option, group, irule, attached)}
-    assert delete_guard.holdable(observed, {}, observed, lambda host: False) == observed.keys()
+    assert delete_guard.holdable(observed, {}, observed, lambda host, front_end: False) == observed.keys()
     assert delete_guard.counted(observed.keys(), observed) == {gone.ref, POOL.ref}
 
 

@@ -49,9 +49,9 @@ def test_the_routes_of_a_host_are_looked_at_once():
     class Counting(Engine):
         looks = 0
 
-        def host_routes(self, host):
+        def host_routes(self, host, front_end):
             self.looks += 1
-            return super().host_routes(host)
+            return super().host_routes(host, front_end)
 
     engine = Counting(Settings())
     engine.apply(delta(*((entry(str(number), "shop"), True) for number in range(9)), (TLS, True)))

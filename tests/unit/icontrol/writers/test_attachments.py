@@ -51,7 +51,7 @@ ONE, OTHER = "/Common/one", "/Common/other"
     pytest.param(INSECURE, {"exists": False}, "does not exist", id="no virtual server"),
 ])
 def test_problems(attachment, facts, words):
-    problem = attachment_problem(attachment, VirtualFacts(VIRTUAL, **facts), "/Common")
+    problem = attachment_problem(attachment, VirtualFacts(VIRTUAL, **facts))
     assert (words in problem) if words else problem == ""
     assert not problem or VIRTUAL in problem
 

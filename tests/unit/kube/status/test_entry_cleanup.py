@@ -106,7 +106,7 @@ def test_a_route_that_enters_meanwhile(kube, cleanup):
     def wait(seconds):
         entered.extend(left(kube))
         key = Key("shop", entered[0])
-        uid = kube.get("Route", *key)["metadata"]["uid"]
+        uid = kube.get("Route", key.namespace, key.name)["metadata"]["uid"]
         subject.statuses.submit(key, uid, Verdict(True), "www.example.com")
         return False
 

@@ -6,7 +6,8 @@ from f5router.kube.api import decode_contour, fields
 from f5router.kube.settings import StatusSettings, StatusTiming
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import ROUTES, Source
-from f5router.model.cluster import Key, KnownStatus
+from f5router.model.cluster import Key
+from f5router.model.known_status import KnownStatus
 from tests import manifests
 from tests.waiting import DEADLINE_S
 

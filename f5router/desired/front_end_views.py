@@ -1,0 +1,68 @@
+"""Views of settings and device, one for each front end: for its objects the others do not exist."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.admission.host_claims import ClaimResult
+from f5router.desired.contributions import HostObjects
+from f5router.desired.settings import DesiredSettings
+from f5router.model.cluster import Key
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.findings import NOT_ADMITTED
+from f5router.model.small import compact
+from f5router.model.virtual_server import FrontEnd
+
+View = tuple[DesiredSettings, DeviceFacts]
+
+
+class FrontEndViews:
+    """Not thread-safe."""
+
+    def __init__(self, config: DesiredSettings):
+        self._config, self._facts = config, DeviceFacts()
+        self._further = {each.name: each for each in config.further_front_ends}
+        self._views: dict[str, View] = {}
+        """Those that were asked for, by front end."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of all front ends."""
+        return iter(("", *self._further))
+
+    def get(self, name: str) -> View | None:
+        """Return the settings and the facts of a front end; None if there is none of this name."""
+        if name not in self._views:
+            if not name:
+                self._views[name] = self._config, self._facts
+            elif (front_end := self._further.get(name)) is not None:
+                view = self._config.of_front_end(front_end)
+                self._views[name] = view, self._facts.of_front_end(front_end.http, front_end.https)
+        return self._views.get(name)
+
+    def set_facts(self, facts: DeviceFacts) -> None:
+        """Apply new facts about the device."""
+        self._facts = facts
+        self._views.clear()
+
+    def set_config(self, config: DesiredSettings) -> None:
+        """Apply other settings of the router."""
+        self._config = config
+        self._views.clear()
+
+    def set_further(self, front_ends: Iterable[FrontEnd]) -> set[str]:
+        """Replace the front ends, all but the one without a name; returns the names of those that differ."""
+        before, self._further = self._further, {each.name: each for each in front_ends}
+        names = before.keys() | self._further.keys()
+        different = {name for name in names if before.get(name) != self._further.get(name)}
+        for name in different:
+            self._views.pop(name, None)
+        return different
+
+
+def unserved(front_end: str, checked: Mapping[Key, EvaluatedRoute], claims: ClaimResult) -> HostObjects:
+    """Return what becomes of the Routes of a Host while their front end does not exist."""
+    fault = Rejection(NOT_ADMITTED, f"this router has no front end {front_end}")
+    verdicts = claims.verdicts
+    return HostObjects(
+        uses=compact({key: frozenset() for key in checked if verdicts[key] is None}),
+        rejections=compact({key: verdict for key in checked if (verdict := verdicts[key]) is not None}),
+        faults=compact({key: fault for key in checked if verdicts[key] is None}))

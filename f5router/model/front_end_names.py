@@ -1,0 +1,47 @@
+"""Names of the objects that each front end has for itself: all that is attached to its virtual servers.
+
+The front end without a name has the names of the module `names`. Those of any other end in its name, behind
+two underscores: no other name of these kinds has two. Pools and monitors, certificate and key files, server
+SSL profiles towards pods, the parents of the Hosts' client SSL profiles and lists of addresses are shared.
+"""
+
+from typing import Protocol
+
+PATTERN = r"(?:__[a-z0-9][a-z0-9.-]*)?"
+"""Pattern of what follows a name of the module `names`."""
+
+
+class FrontEndPlace(Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def front_end(self) -> str:
+        """Name of the front end; "" for the one whose objects have the names of the module `names`."""
+
+
+def named(name: str, front_end: str) -> str:
+    """Return the name of a front end's object. Args: name: that of the object without a front end's name."""
+    return f"{name}__{front_end}" if front_end else name
+
+
+def own_path(config: FrontEndPlace, name: str) -> str:
+    """Return the full path of a front end's object. Args: name: as of `named`."""
+    return f"{config.folder}/{named(name, config.front_end)}"
+
+
+def front_end_of(path: str) -> str:
+    """Return the front end whose object has a full path, or a name."""
+    return path.rpartition("/")[2].partition("__")[2]
+
+
+def base_name(path: str) -> str:
+    """Return the name that an object with a full path would have without the name of its front end."""
+    return path.rpartition("/")[2].partition("__")[0]
+
+
+def beside(path: str, name: str) -> str:
+    """Return the full path of another object of the same front end. Args: name: as of `named`."""
+    return f"{path.rpartition('/')[0]}/{named(name, front_end_of(path))}"
