@@ -34,6 +34,8 @@ PLACES = {
     "enable-compression": "http.md#compression",
     "errorfile-503": "http.md#error-pages",
     "errorfile-404": "http.md#error-pages",
+    "hsts-header": "http.md#strict-transport-security",
+    "disable-cookies": "annotations.md#session-cookies",
     "use-proxy-protocol": "http.md#proxy-protocol",
     "unique-id-header-name": "http.md#ids-of-requests",
     "unique-id-format": "http.md#ids-of-requests",

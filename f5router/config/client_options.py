@@ -5,6 +5,7 @@ Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
 Source of names and defaults: openshift/router, pkg/cmd/infra/router/template.go: TemplateRouter.Bind.
 """
 
+from f5router.admission import route_options
 from f5router.config import option, parsers
 from f5router.config.option import HTTP, TLS, Option, boolean
 from f5router.model import http_edge
@@ -22,6 +23,11 @@ HTTP_OPTIONS = (
            "File with a raw HTTP response for requests that no Route matches; builtin for a small page with "
            "status 404, none for the page with status 503. Default: builtin where the router creates the "
            "virtual servers and serves Ingresses alone, else none.", "FILE"),
+    Option("hsts-header", "ROUTER_HSTS_HEADER", "", HTTP,
+           "Strict-Transport-Security of responses over TLS where neither the Route nor the pod sets it. "
+           "Default: none.", "TEXT", route_options.parse_hsts),
+    boolean("disable-cookies", "ROUTER_DISABLE_COOKIES", "false", HTTP,
+            "Keep no client with a pod by a session cookie, except for Routes that name one."),
     boolean("use-proxy-protocol", "ROUTER_USE_PROXY_PROTOCOL", "false", HTTP,
             "Require a header of the PROXY protocol, in which a load balancer in front names the client."),
     Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,

@@ -147,7 +147,7 @@ def load_http(reader: Reader) -> HTTPEdge:
     if unavailable and not reader.value("f5-503-page"):
         reader.warn("not used, because of --f5-503-page=false", "errorfile-503")
         unavailable = None
-    return HTTPEdge(types if compresses else (), unavailable, _not_found(reader))
+    return HTTPEdge(types if compresses else (), unavailable, _not_found(reader), reader.value("hsts-header"))
 
 
 def _not_found(reader: Reader) -> ErrorPage | None:

@@ -266,7 +266,8 @@ def _config(reader: Reader) -> Config:
         allowed_profiles=reader.value("allowed-profiles") or {},
         unavailable_page=reader.value("f5-503-page"),
         balancing=route_options.BalancingDefaults(
-            reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
+            reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or "",
+            cookies=not reader.value("disable-cookies")),
         cookie_name=reader.value("cookie-name") or "", edge=client_settings.load_http(reader),
         forwarded_headers=reader.value("set-forwarded-headers"),
         request_actions=reader.value("set-delete-http-request-header") or (),

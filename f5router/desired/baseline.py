@@ -245,7 +245,8 @@ def _request(config: BaselineSettings) -> list[Object]:
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     refusal = config.edge.not_found or (config.unavailable_page and (config.edge.unavailable or True))
     text = irules.request_irule(config.folder, page=refusal,
-                                source=config.balancing.of("") == "source", cookie=config.cookie_name,
+                                persistence=pool_options.default_persistence(config.balancing),
+                                cookie=config.cookie_name,
                                 proxied=config.proxy_protocol)
     groups = {Ref(DataGroup.KIND, own_path(config, name))
               for name in (names.REENCRYPT_GROUP, names.PERSISTENCE_GROUP)}

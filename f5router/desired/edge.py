@@ -18,7 +18,7 @@ from f5router.model import http_edge, names, route_options
 from f5router.model.cluster import Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.front_end_names import FrontEndPlace, own_path
-from f5router.model.http_edge import UniqueID
+from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.ltm import Attachment, DataGroup, HTTPCompression, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
@@ -83,6 +83,9 @@ class HeaderSettings(FrontEndPlace, Protocol):
     def unique_id(self) -> UniqueID | None:
         """The header with the ID of each request; None for none."""
 
+    @property
+    def edge(self) -> HTTPEdge: ...
+
 
 def header_record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | None:
     """Build the record with the options of a Route; None if it needs none.
@@ -99,7 +102,7 @@ def header_record(config: HeaderSettings, route: Route, *, secure: bool) -> Reco
 def are_always_needed(config: HeaderSettings) -> bool:
     """True if the settings of the router alone need the iRule."""
     return config.forwarded_headers != route_options.FORWARDED_NEVER or bool(
-        config.request_actions or config.response_actions or config.unique_id)
+        config.request_actions or config.response_actions or config.unique_id or config.edge.hsts)
 
 
 def always(config: HeaderSettings, *, sets_variables: bool) -> list[Object]:
@@ -120,7 +123,8 @@ def headers_irule(config: HeaderSettings, virtual: str, *, sets_variables: bool)
     path = own_path(config, names.HEADERS_IRULE)
     text = irules.headers_irule(
         config.folder, forwarded=config.forwarded_headers, sets_variables=sets_variables,
-        request=config.request_actions, response=config.response_actions, with_id=config.unique_id)
+        request=config.request_actions, response=config.response_actions, with_id=config.unique_id,
+        hsts=config.edge.hsts)
     tls = Ref(IRule.KIND, own_path(config, names.PASSTHROUGH_IRULE))
     return [
         group,

@@ -122,7 +122,8 @@ def warnings(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], conf
     if termination != "passthrough":
         source = pools.algorithm(route, termination, config.balancing) == "source"
         texts += pool_options.persistence_warnings(route.options, source=source, insecure=evaluated.insecure,
-                                                   works=baseline.sets_pool_variable(facts))
+                                                   works=baseline.sets_pool_variable(facts),
+                                                   cookies=config.balancing.cookies)
         if not baseline.sets_pool_variable(facts):
             texts += edge.header_warnings(route.options, config)
     return [*problems, *(Problem(OPTION_WITHOUT_EFFECT, text) for text in texts)]

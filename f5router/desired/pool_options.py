@@ -20,6 +20,7 @@ from f5router.model.front_end_names import FrontEndPlace, own_path
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import (
+    BalancingDefaults,
     HealthCheck,
     HealthMonitor,
     HTTPMonitor,
@@ -116,14 +117,23 @@ def monitor_text(config: MonitorSettings, check: HealthCheck | None, interval_s:
     return own.path if check is not None or not interval_s or active > 1 else ""
 
 
-def persistence_data(options: RouteOptions, *, source: bool) -> str:
+def default_persistence(defaults: BalancingDefaults) -> str:
+    """Return the data of a record as which a pool without one counts."""
+    if defaults.of("") == "source":
+        return names.SOURCE
+    return names.COOKIE if defaults.cookies else names.NO_PERSISTENCE
+
+
+def persistence_data(options: RouteOptions, *, source: bool, cookies: bool = True) -> str:
     """Return the data of the record of a Route's pool.
 
-    Args: source: True if the algorithm of the Route is source.
+    Args:
+        source: True if the algorithm of the Route is source.
+        cookies: True if the router's default is a session cookie.
     """
     if source:
         return names.SOURCE
-    if options.disable_cookies:
+    if options.disable_cookies or not (cookies or options.cookie_name):
         return names.NO_PERSISTENCE
     return f"{names.COOKIE}/{options.cookie_name}/{options.same_site}".rstrip("/")
 
@@ -146,12 +156,14 @@ def persistence_irule(config: FrontEndPlace, virtuals: list[str], *, https: bool
               for virtual in virtuals)]
 
 
-def persistence_warnings(options: RouteOptions, *, source: bool, insecure: str, works: bool) -> Iterator[str]:
+def persistence_warnings(options: RouteOptions, *, source: bool, insecure: str, works: bool,
+                         cookies: bool = True) -> Iterator[str]:
     """Yield warnings about what a Route asks for without effect.
 
     Args:
         insecure: insecureEdgeTerminationPolicy.
         works: True if Rules can set the pool of a request for the iRules.
+        cookies: True if the router's default is a session cookie.
     """
     cookie = {f"{HAPROXY}disable_cookies": options.disable_cookies,
               f"{ROUTER}cookie_name": options.cookie_name, f"{ROUTER}cookie-same-site": options.same_site}
@@ -167,6 +179,8 @@ def persistence_warnings(options: RouteOptions, *, source: bool, insecure: str, 
     elif options.disable_cookies:
         asked = [key for key in asked if not key.endswith("disable_cookies")]
         reason = f"with {HAPROXY}disable_cookies"
+    elif not (cookies or options.cookie_name):
+        reason = f"without {ROUTER}cookie_name: the router sets no session cookies"
     else:
         asked = [key for key in asked if insecure == "Allow" and key.endswith("same-site")]
         reason = "with insecureEdgeTerminationPolicy Allow, whose cookie is for port 80 too"

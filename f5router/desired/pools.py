@@ -1,5 +1,6 @@
 """Pools: which Routes share one, and the members and properties of each."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -82,9 +83,6 @@ class PoolSettings:
         return "ratio-member" if several else "round-robin"
 
 
-SHARED = PoolSettings()
-SHARED_LEASTCONN, SHARED_SOURCE = PoolSettings((), "leastconn"), PoolSettings(persistence=names.SOURCE)
-"""Those of a pool that Routes share, by the algorithm that is the router's default."""
 
 
 class Share(NamedTuple):
@@ -211,7 +209,7 @@ def of_route(
         options.pod_connections, *timeouts(options, termination),
         interval_s(options.check_interval_ms), route_options.check_of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
-        pool_options.persistence_data(options, source=wanted == "source"))
+        pool_options.persistence_data(options, source=wanted == "source", cookies=defaults.cookies))
     if route.alternates and tls in (
             tls_names.pod_tls_by_service(services(route), route.key.namespace),
             *([tls_by_authority(route)] if has_several_names(route) else ())):
@@ -222,9 +220,11 @@ def of_route(
     return key._replace(route=route.key.name, ending=ending), settings
 
 
+@functools.cache
 def shared(defaults: route_options.BalancingDefaults) -> PoolSettings:
     """Return the settings of a pool that Routes share."""
-    return {"leastconn": SHARED_LEASTCONN, "source": SHARED_SOURCE}.get(defaults.of(""), SHARED)
+    return PoolSettings(balance="leastconn" if defaults.of("") == "leastconn" else "",
+                        persistence=pool_options.default_persistence(defaults))
 
 
 def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:

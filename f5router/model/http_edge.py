@@ -39,6 +39,8 @@ class HTTPEdge:
     """Page in the place of the built-in one."""
     not_found: ErrorPage | None = None
     """Page for requests that no Route matches; None: the same as for all others."""
+    hsts: str = ""
+    """Strict-Transport-Security of responses over TLS that have none; "" for none."""
 
 
 DEFAULT_ID_FORMAT = r"%{+X}o\ %ci:%cp_%fi:%fp_%Ts_%rt:%pid"

@@ -328,6 +328,8 @@ class BalancingDefaults:
     """One of ALGORITHMS; "" if the operator did not choose."""
     tcp: str = ""
     """The same, for passthrough."""
+    cookies: bool = True
+    """True if a session cookie keeps a client with its pod where the algorithm is not source."""
 
     def of(self, termination: str, *, several: bool = False) -> str:
         """Return the algorithm of a Route that sets none.

@@ -139,6 +139,19 @@ def test_the_cost_of_a_time_out_in_an_irule(empty, name, text):
     assert listening(empty) == {HTTP, HTTPS}
 
 
+@pytest.mark.parametrize(("flags", "irule"), [
+    ({"hsts_header": "max-age=1"}, "openshift_headers_irule"),
+    ({"disable_cookies": "true"}, "openshift_request_irule"),
+], ids=["HSTS", "cookies"])
+def test_the_cost_of_a_setting_for_all_routes(empty, flags, irule):
+    """One request, which changes an iRule that is there already."""
+    assert serve(empty) == []
+    for given in (flags, {}):
+        empty.clear()
+        assert empty.converge(**FLAGS, **given) == []
+        assert ltm_writes(empty) == [f"PATCH rule/{irule}"]
+
+
 def test_a_new_profile_follows_its_parent_in_what_is_not_set(empty):
     """As without these settings; those that are set are in the request that creates it."""
     empty.clear()

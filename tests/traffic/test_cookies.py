@@ -398,3 +398,24 @@ def test_before_rules_can_name_their_pool(site_of, version):
     assert site.converge() == []
     assert "set-cookie" not in ask(site, "").headers
     assert site.bigip.store.get("ltm/rule", "/Common/openshift_session_cookie_irule") is None
+
+
+def test_a_router_without_cookies(site_of):
+    """A Route that names one has it; `source` keeps clients by their address all the same."""
+    site = site_of(address="")
+    site.serve("web", *addresses_of(1))
+    named, by_address = route("", "named"), route("", "source")
+    named["metadata"]["annotations"] = {"router.openshift.io/cookie_name": "mine"}
+    by_address["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": "source"}
+    site.apply(route(""), named, by_address)
+    flags = {"f5_vserver_address": "203.0.113.10"}
+    assert site.converge(**flags) == []
+    assert cookie_of(ask(site, ""))
+    site.clear()
+    assert site.converge(**flags, disable_cookies="true") == []
+    assert [path.rpartition("/")[2] for _, path in site.writes() if "/ltm/" in path] == [
+        "~Common~openshift_request_irule"]
+    assert cookie_of(ask(site, "")) == ""
+    assert cookie_of(ask(site, "", name="named")).startswith("mine=")
+    assert len(pods(site, "", name="source")) == 1
+    assert len(pods(site, "")) == 4

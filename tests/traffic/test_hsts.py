@@ -139,3 +139,28 @@ def test_a_change_while_requests_come(site):
     assert {tuple(other) for _, other in seen} == {("max-age=1",)}
     assert values(site, "a.example.com") == ["max-age=2"]
     router.close()
+
+
+DEFAULT = "max-age=63072000; includeSubDomains"
+
+
+@pytest.fixture(params=QUIRKS, ids=lambda quirks: "-".join(quirks) or "default", scope="module")
+def by_default(shared_site_of, request) -> Site:
+    """Virtual servers of the router, which has the header for all Routes; one Route has its own."""
+    site = serve(shared_site_of(quirks=request.param, address=""))
+    site.apply(*(route(kind, kind, insecure="Allow") for kind in KINDS),
+               route("own", "edge", "max-age=1"), route("plain", ""), route("passed", "passthrough"))
+    assert site.converge(f5_vserver_address="203.0.113.10", hsts_header=DEFAULT) == []
+    return site
+
+
+@pytest.mark.parametrize(("name", "path", "secure", "wanted"), [
+    *((kind, "/", True, [DEFAULT]) for kind in KINDS), *((kind, "/", False, []) for kind in KINDS),
+    ("own", "/", True, ["max-age=1"]), ("plain", "/", False, []), ("passed", "/", True, []),
+    ("edge", "/?headers=strict-transport-SECURITY:max-age=2", True, ["max-age=2"]),
+    ("own", "/?headers=strict-transport-security:max-age=2", True, ["max-age=1"]),
+    ("nobody", "/", True, []),
+])
+def test_the_header_of_the_router(by_default, name, path, secure, wanted):
+    """On responses of pods over TLS that have none; a Route's own, and the pod's, take precedence."""
+    assert values(by_default, f"{name}.example.com", path, secure=secure) == wanted

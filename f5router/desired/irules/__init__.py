@@ -232,7 +232,7 @@ def cookie_irule(folder: str) -> str:
     return _text("openshift_session_cookie_irule.tcl", folder)
 
 
-def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, cookie: str = "",
+def request_irule(folder: str, *, page: bool | ErrorPage, persistence: str = names.COOKIE, cookie: str = "",
                   proxied: bool = False) -> str:
     """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
@@ -274,19 +274,19 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
         page: the answer to a name that is refused; True for the built-in page, False for a reset. Where
             the page cannot be sent, as after an answer of another iRule, it is a reset too: nobody's
             request must reach the pods.
-        source: True if clients of pools without a record stay with a pod by their address, not by a cookie.
+        persistence: how clients of pools without a record stay with a pod: data of such a record.
         cookie: name of the session cookie; "" for a hash of the full path of the pool.
         proxied: True if a connection without a header of the PROXY protocol has no requests.
     Raises: ValueError: folder is not a plain full path, or cookie no name of a cookie.
     """
     answer = pages.respond(page if isinstance(page, ErrorPage) else None)
     return _text("openshift_request_irule.tcl", folder, pages.OR_RESET.format(answer) if page else "reject",
-                 source=source, cookie=route_options.parse_cookie_name(cookie) if cookie else "",
+                 persistence=persistence, cookie=route_options.parse_cookie_name(cookie) if cookie else "",
                  proxied=proxied)
 
 
 def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, request: Iterable[str] = (),
-                  response: Iterable[str] = (), with_id: UniqueID | None = None) -> str:
+                  response: Iterable[str] = (), with_id: UniqueID | None = None, hsts: str = "") -> str:
     """Return the text of openshift_headers_irule, for virtual servers with an http profile.
 
     Records of openshift_http_dg: a digest with what http_options.encode gives. HTTP_RESPONSE is the event
@@ -307,6 +307,7 @@ def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, r
             them. In requests they come before those of the Route, in responses behind: HAProxy's frontend
             has the former, and its backend the latter.
         with_id: the header with the ID of a request; None for none.
+        hsts: Strict-Transport-Security where neither the Route nor the pod sets it; "" for none.
     Raises: ValueError: folder is not a plain full path, or an action or a piece has an unknown form.
     """
     actions = [action for side in (request, response) for action in side]
@@ -315,6 +316,7 @@ def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, r
     text = _text("openshift_headers_irule.tcl", folder)
     text = text.replace("@REQUEST@", "/".join(request)).replace("@RESPONSE@", "/".join(response))
     text = text.replace("@UNIQUE_ID@", headers.id_commands(with_id))
+    text = text.replace("@HSTS@\n", headers.hsts_commands(hsts))
     return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if sets_variables else "1")
 
 
@@ -349,7 +351,7 @@ def limits_irule(folder: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source: bool = False,
-          cookie: str = "", proxied: bool = False, strict: bool = False) -> str:
+          persistence: str = "", cookie: str = "", proxied: bool = False, strict: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = tls_commands.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
@@ -362,7 +364,7 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
     text = text.replace("@SOURCE@", names.SOURCE if source else names.NO_PERSISTENCE)
-    text = text.replace("@PERSISTENCE@", names.SOURCE if source else names.COOKIE)
+    text = text.replace("@PERSISTENCE@", persistence)
     text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
     text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", route_options.DEFAULT_SAME_SITE)
     text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@APPLY@", headers.APPLY)

@@ -51,6 +51,17 @@ APPLY = """foreach f5r_words $f5r_actions {
         }"""
 """Commands that carry out f5r_actions, a list of actions that are lists of words."""
 
+_HSTS = """        if { [info exists f5router_https] && ![HTTP::header exists "Strict-Transport-Security"] } {
+            HTTP::header insert "Strict-Transport-Security" [binary format H* @TEXT@]
+        }
+"""
+
+
+def hsts_commands(text: str) -> str:
+    """Return the commands that add Strict-Transport-Security to responses without it; "" for none."""
+    return _HSTS.replace("@TEXT@", text.encode().hex()) if text else ""
+
+
 ACTION = re.compile(r"(?:set|delete)[.][0-9a-f]+(?:[.][thd]_[0-9a-f]*(?:_[a-z0-9]+)*)*")
 """An action as header_actions encodes it."""
 

@@ -143,6 +143,7 @@ when HTTP_RESPONSE {
             @REMOVE@
             HTTP::header insert $f5r_header $f5r_hsts
         }
+@HSTS@
         set f5r_actions $f5r_response
         foreach f5r_option [split "@RESPONSE@" "/"] {
             lappend f5r_actions [split $f5r_option "."]

@@ -52,6 +52,8 @@ PRECEDENCE = [
      ("set.61.t_62",)),
     ("set-delete-http-response-header", "response_actions", (), "a:Delete", ("delete.61",),
      "a:Delete,b:c:Set", ("delete.61", "set.62.t_63")),
+    ("hsts-header", "edge.hsts", "", "max-age=1", "max-age=1", "max-age=2;preload", "max-age=2;preload"),
+    ("disable-cookies", "balancing.cookies", True, "true", False, "false", True),
     ("use-proxy-protocol", "proxy_protocol", False, "true", True, "false", False),
     ("unique-id-header-name", "unique_id", None, "X-ID", UniqueID("X-ID", IDS), "a", UniqueID("a", IDS)),
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),

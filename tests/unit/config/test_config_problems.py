@@ -89,7 +89,7 @@ BAD = {
     "buf-size": "1", "max-rewrite-size": "1", "max-header-count": "15",
     "default-client-timeout": "0", "default-server-timeout": "1.5s", "default-tunnel-timeout": "1h30m",
     "default-connect-timeout": "30d", "slowloris-timeout": "0", "slowloris-http-keepalive": "-1s",
-    "inspect-delay": "soon",
+    "inspect-delay": "soon", "hsts-header": "forever",
     "f5-drift-interval": "45", "f5-resync-interval": "5",
     "f5-statistics-interval": "1", "f5-statistics-pools": "-1",
     "f5-statistics-members": "2001", "resync-interval": "1d", "hold-off": "-1s",

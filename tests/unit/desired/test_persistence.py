@@ -26,7 +26,18 @@ def test_the_data_of_a_record(options, source, data):
     assert pool_options.persistence_data(options, source=source) == data
 
 
+@pytest.mark.parametrize(("options", "data"), [
+    (RouteOptions(), "off"), (SITE, "off"), (OFF, "off"), (NAME, "cookie/c"), (BOTH, "cookie/c/Lax"),
+])
+def test_the_data_of_a_record_of_a_router_without_cookies(options, data):
+    """A Route that names a cookie has it."""
+    assert pool_options.persistence_data(options, source=False, cookies=False) == data
+    assert pool_options.persistence_data(options, source=True, cookies=False) == "source"
+
+
 @pytest.mark.parametrize(("options", "how", "keys", "reason"), [
+    pytest.param(SITE, {"cookies": False}, ["same-site"], "sets no session cookies", id="a router without"),
+    pytest.param(BOTH, {"cookies": False}, [], "", id="a router without, but for a Route"),
     pytest.param(BOTH, {}, [], "", id="all has an effect"),
     pytest.param(BOTH, {"insecure": "Allow"}, ["same-site"], "Allow", id="port 80 too"),
     pytest.param(NAME, {"insecure": "Allow"}, [], "", id="a name on port 80 too"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.desired import pools
 from f5router.desired.engine import Engine
-from f5router.desired.pools import SHARED, PoolBuilder, PoolKey, PoolSettings, Share, Target
+from f5router.desired.pools import PoolBuilder, PoolKey, PoolSettings, Share, Target
 from f5router.model import names, ownership, tls_names
 from f5router.model.cluster import Backend, Key, Origin
 from f5router.model.delta import Delta
@@ -16,6 +16,9 @@ from f5router.model.ltm import PoolMember
 from f5router.model.route_options import BalancingDefaults, RouteOptions
 from f5router.network.pool_members import LeftOut, ServiceEndpoints
 from tests.builders import FACTS, Settings, endpoints, route, service
+
+SHARED = PoolSettings()
+"""Those of a pool that Routes share."""
 
 WEB, API = Key("shop", "web"), Key("shop", "api")
 ALL = PoolKey(WEB, "", "")

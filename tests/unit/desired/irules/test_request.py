@@ -133,7 +133,7 @@ SOURCE = "/P/sub/openshift_persistence_dg"
 
 def stays(tmm: Tmm, *requests: str, default: bool, **records: str) -> list[str]:
     """Return the commands on persistence, the last word of each key and what follows."""
-    rule = irules.request_irule("/P/sub", page=True, source=default)
+    rule = irules.request_irule("/P/sub", page=True, persistence="source" if default else "cookie")
     groups = {**TLS, SOURCE: {{"a": A, "b": B}[name]: data for name, data in records.items()}}
     done = tmm.run([rule], groups=groups, requests=[told(request) for request in requests])
     return [" ".join(action) for action in done.effects if action[0] == "persist"]
@@ -157,7 +157,7 @@ def test_clients_stay_with_their_pods(tmm, default, records, requests, expected)
 
 
 def test_a_device_that_refuses_persistence_serves_all_the_same(tmm):
-    rule = irules.request_irule("/P/sub", page=True, source=True)
+    rule = irules.request_irule("/P/sub", page=True, persistence="source")
     done = tmm.run([rule], groups=TLS, requests=[told(A), told(B)], faults=["persist"])
     assert ("pool", B) in done.effects
     assert ("reject",) not in done.effects
@@ -173,9 +173,9 @@ HASH_A, HASH_B = (hashlib.md5(pool.encode(), usedforsecurity=False).hexdigest() 
 
 
 def cookies(tmm: Tmm, *requests: Request, rules: tuple[str, ...] = (WITH_COOKIES,), cookie: str = "",
-            source: bool = False, faults: tuple[str, ...] = (), **records: str) -> list[str]:
+            default: str = "cookie", faults: tuple[str, ...] = (), **records: str) -> list[str]:
     """Return the commands on persistence, and the names and attributes for COOKIE_IRULE."""
-    rule = irules.request_irule("/P/sub", page=True, source=source, cookie=cookie)
+    rule = irules.request_irule("/P/sub", page=True, persistence=default, cookie=cookie)
     groups = {**TLS, SOURCE: {{"a": A, "b": B}[name]: data for name, data in records.items()}}
     done = tmm.run([*rules, rule, SHOWN], groups=groups, requests=requests, faults=faults)
     return [" ".join(action[1:]).removeprefix("cookie ").removeprefix("local0. ") for action in done.actions

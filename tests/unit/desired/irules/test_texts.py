@@ -39,6 +39,7 @@ TEXTS = [
     pytest.param(partial(irules.headers_irule, forwarded="append",
                          with_id=UniqueID("X-ID", parse_id_format("'%{+X}o %H %ci " + "a%rt " * 199 + "'"))),
                  id="headers with IDs"),
+    pytest.param(partial(irules.headers_irule, forwarded="never", hsts="max-age=1"), id="headers with HSTS"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
