@@ -30,7 +30,7 @@ from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import number_of, plain_table
 from f5router.plan import adoption, changes
-from f5router.plan.adoption import CHANGED, KEPT, LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
+from f5router.plan.adoption import CHANGED, CREATED, KEPT, LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.plan.change import DELETE, UPDATE, Plan
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,7 @@ _WHY = {
     LEFT: "something else may need it",
     CHANGED: "the settings differ",
     KEPT: "the router leaves it alone",
+    CREATED: "it is not there yet",
 }
 """Reasons where an object has none of its own, in the order of the total."""
 
@@ -72,7 +73,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
             PersistentLog("found beforehand").update(map(str, preview.problems), preview.warnings)
             return 1
         try:
-            servers = adopted_servers.look(preview.plan, device) if virtual_servers else []
+            servers = adopted_servers.look(config, preview.plan, device) if virtual_servers else []
             leftovers = _leftovers(config, device.client, {})
         except BigIPError as exc:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip_names, "error": str(exc)})
@@ -81,7 +82,8 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
         refused = adopted_servers.refused(servers, device.facts)
         PersistentLog("found beforehand").update(
             adopted_servers.others(preview.problems, servers), preview.warnings)
-        rows = refused or [row for server in servers for row in server.rows(config.folder)]
+        rows = refused or (
+            adopted_servers.rows(servers, preview.plan, config.folder) if virtual_servers else [])
         print(_table([*rows, *taken, *_replaced(leftovers, preview.plan)]))
         if preview.lost:
             print(changes.as_lost(preview.lost))

@@ -20,28 +20,40 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.prepared_servers import Prepared
 from f5router.icontrol.writers.virtual_servers import foreign, give_back
 from f5router.icontrol.writers.writer import delete
-from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ownership import describer
 from f5router.model.texts import plain_table
-from f5router.model.virtual_server import HTTPProfile, TCPProfile, VirtualServer
-from f5router.plan.adoption import GIVEN_BACK, LEFT, REMOVED, Leftover
-from f5router.plan.change import Plan, of_kind
+from f5router.model.virtual_server import HTTPProfile, TCPProfile, VirtualServer, listeners
+from f5router.plan.adoption import CREATED, GIVEN_BACK, LEFT, REMOVED, Leftover
+from f5router.plan.change import CREATE, Plan, of_kind
 
 log = logging.getLogger(__name__)
 
 
-def look(plan: Plan, device: Device) -> list[Prepared]:
+def look(config: Config, plan: Plan, device: Device) -> list[Prepared]:
     """Read the virtual servers of somebody else where a Plan creates the router's. Raises: BigIPError."""
     wanted = [change.new for change in of_kind(plan, VirtualServer)
               if change.new is not None and change.new.path in device.facts.foreign]
-    return prepared_servers.read(device.client, wanted, _by_path(device.facts))
+    facts = (device.facts.http, device.facts.https, *device.facts.further)
+    return prepared_servers.read(
+        device.client, wanted, {each.virtual: each for each in listeners(config.front_ends)},
+        {each.path: each for each in facts if each})
+
+
+def rows(prepared: Iterable[Prepared], plan: Plan, folder: str) -> list[Leftover]:
+    """Return what happens to the virtual servers, and to everything on them."""
+    taken = {each.wanted.path for each in prepared}
+    created = [Leftover(change.ref, CREATED, f"on {change.obj.address} port {change.obj.port}")
+               for change in of_kind(plan, VirtualServer) if change.verb == CREATE
+               and change.obj.path not in taken]
+    return [*(row for each in prepared for row in each.rows(folder)), *created]
 
 
 def refused(prepared: Iterable[Prepared], facts: DeviceFacts) -> list[Leftover]:
     """Return which virtual servers cannot be taken over, and why."""
     return [Leftover(each.wanted.ref, LEFT, text) for each in prepared
-            if (text := each.refusal(facts.version, facts.https))]
+            if (text := each.refusal(facts.version))]
 
 
 def others(problems: Iterable[object], prepared: Iterable[Prepared]) -> list[str]:
@@ -52,13 +64,10 @@ def others(problems: Iterable[object], prepared: Iterable[Prepared]) -> list[str
 
 def take(config: Config, router: Controller, prepared: Iterable[Prepared]) -> list[str]:
     """Mark virtual servers as the router's; returns why they are not. Raises: BigIPError."""
-    device, shown = router.device, list(prepared)
+    device = router.device
     device.turn_to(device.active_unit())
-    now = prepared_servers.read(device.client, [each.wanted for each in shown],
-                                {each.wanted.path: each.facts for each in shown})
-    firsts = [each.facts for each in shown if each.wanted.path == config.https_virtual]
-    version = device.client.version()
-    if reasons := [text for each in now if (text := each.refusal(version, next(iter(firsts), None)))]:
+    now, version = prepared_servers.again(device.client, prepared), device.client.version()
+    if reasons := [text for each in now if (text := each.refusal(version))]:
         return reasons
     describe = describer(config.status.router_name, config.status.canonical_hostname or "", config.folder)
     for each in now:
@@ -67,10 +76,6 @@ def take(config: Config, router: Controller, prepared: Iterable[Prepared]) -> li
         router.settling.record_write()
         log.info("virtual server taken over", extra={"virtual": each.wanted.path})
     return []
-
-
-def _by_path(facts: DeviceFacts) -> dict[str, VirtualFacts]:
-    return {each.path: each for each in (facts.http, facts.https, *facts.further) if each}
 
 
 def release(config: Config, *, dry_run: bool, timing: Timing = DEFAULT) -> int:

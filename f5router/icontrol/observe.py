@@ -138,6 +138,8 @@ class DeviceReading:
         servers = {**servers, **{path: virtual(self._client, path) for path in left}}
         there = {path: raw for path, raw in servers.items() if raw}
         known = {each.path: each for each in facts if each}
+        known |= {path: virtual_facts(path, raw, self._ltm.profiles, self._folder)
+                  for path, raw in there.items() if path in left and virtual_codec.is_adopted(raw)}
         attached = [obj for path, raw in there.items()
                     for obj in attachments(known.get(path) or VirtualFacts(path), raw, self._folder)]
         yield from attached
@@ -332,10 +334,7 @@ def missing_profiles(paths: Collection[str], there: Collection[str], folder: str
 
 
 def _replaced(own: str, profiles: Mapping[str, JSON]) -> str:
-    """Return the administrator's profile whose place our default one has: it is its parent, or the next.
-
-    Args: own: full path of our default one.
-    """
+    """Return the administrator's profile whose place our default one has: it is its parent, or the next."""
     parent = str(profiles[own].get("defaultsFrom", "")) if own in profiles else ""
     return str(profiles.get(parent, {}).get("defaultsFrom", "")) if tls_names.is_parent(parent) else parent
 

@@ -5,21 +5,22 @@ same objects. Their settings follow in a pass, as anything that somebody has cha
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from f5router.icontrol.codec import adoption_codec, virtual_codec
 from f5router.icontrol.codec.ltm_codec import path_of
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import names, ownership, tls_names, tmos
+from f5router.model import ownership, tls_names, tmos
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import Refused
+from f5router.model.front_end_names import beside
 from f5router.model.json_types import JSON
 from f5router.model.ltm import IRule, Policy, Pool
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
-from f5router.model.virtual_server import VirtualServer
+from f5router.model.virtual_server import FrontEndServer, VirtualServer
 from f5router.plan.adoption import CHANGED, KEPT, REPLACED, TAKEN_OVER, Leftover
 
 KEEPING = {
@@ -40,12 +41,12 @@ class Prepared:
     """As read, with its profiles and policies."""
     wanted: VirtualServer
     facts: VirtualFacts
+    place: FrontEndServer
+    first: VirtualFacts
+    """Facts about the virtual server of the first address, perhaps itself."""
 
-    def refusal(self, version: tuple[int, ...], first: VirtualFacts | None) -> str:
-        """Return why it cannot be taken over without harm; "" if it can.
-
-        Args: first: facts about the HTTPS virtual server of the first address.
-        """
+    def refusal(self, version: tuple[int, ...]) -> str:
+        """Return why it cannot be taken over without harm; "" if it can."""
         raw, wanted, path = self.raw, self.wanted, self.wanted.path
         if version < tmos.REFERENCES_SINCE:
             return (f"virtual server {path} stays as it is: before TMOS 12.0 a BIG-IP does not tell the "
@@ -57,16 +58,20 @@ class Prepared:
         if not virtual_codec.takes_all(raw):
             return (f"virtual server {path} is for clients of {raw.get('source')} alone, mask "
                     f"{raw.get('mask')}: the router's are for all; change that first if all may connect")
-        return self._default_problem(first)
+        others = {kind for kind, *_ in adoption_codec.leaving(raw, wanted)} - {"tcp", "http"}
+        if others:
+            return (f"virtual server {path}, profiles: it has one of type {', '.join(sorted(others))}, and "
+                    "so serves no HTTP; give it /Common/tcp and /Common/http first")
+        return self._default_problem() if self.place.secure else ""
 
-    def _default_problem(self, first: VirtualFacts | None) -> str:
+    def _default_problem(self) -> str:
         """Return what is wrong with its client SSL profiles."""
-        path, mine = self.wanted.path, self.facts.default_client_ssl
-        others = first.default_client_ssl if first else ""
-        if self.facts.client_ssl and not mine:
+        path, mine, others = self.wanted.path, self.facts.default_client_ssl, self.first.default_client_ssl
+        if not mine:
+            there = ", ".join(self.facts.client_ssl) or "there is none"
             return (f"virtual server {path}, profiles: exactly one client SSL profile must have sni-default "
-                    f"true, {len(self.facts.sni_defaults)} have ({', '.join(self.facts.client_ssl)})")
-        if mine and others and mine != others:
+                    f"true, {len(self.facts.sni_defaults)} have ({there})")
+        if others and mine != others:
             return (f"virtual server {path} has the default client SSL profile {mine}, that of the first "
                     f"address has {others}: the router has one for both; give both the same first")
         return ""
@@ -88,7 +93,7 @@ class Prepared:
                 by = sorted(each for each, side in self.wanted.profiles if _is_http(each) == (kind == "http"))
                 yield Leftover(ref, REPLACED, f"on {path} by {' and '.join(by)}")
             elif profile == default:
-                own = names.full_path(folder, tls_names.DEFAULT_CLIENTSSL)
+                own = beside(min(self.wanted.profiles)[0], tls_names.DEFAULT_CLIENTSSL)
                 yield Leftover(ref, REPLACED, f"on {path} by {own}, which has everything from it")
             elif not ownership.owns_path(folder, ref.kind, profile):
                 yield Leftover(ref, KEPT, f"it stays on {path}")
@@ -112,11 +117,21 @@ def _others(raw: JSON) -> Iterator[Ref]:
             yield Ref(kind, path_of(item) if isinstance(item, dict) else str(item))
 
 
-def read(client: Client, wanted: Iterable[VirtualServer],
+def read(client: Client, wanted: Iterable[VirtualServer], places: Mapping[str, FrontEndServer],
          facts: Mapping[str, VirtualFacts]) -> list[Prepared]:
-    """Read virtual servers that somebody else has made. Args: facts: by path. Raises: BigIPError."""
-    return [Prepared(raw, server, facts.get(server.path, VirtualFacts(server.path))) for server in wanted
-            if (raw := virtual(client, server.path)) is not None and virtual_codec.state(raw) is None]
+    """Read virtual servers that somebody else has made. Args: places, facts: by path. Raises: BigIPError."""
+    def of(path: str) -> VirtualFacts:
+        return facts.get(path, VirtualFacts(path))
+
+    prepared = [(server, places[server.path], virtual(client, server.path)) for server in wanted]
+    return [Prepared(raw, server, of(server.path), place, of(place.first)) for server, place, raw in prepared
+            if raw is not None and virtual_codec.state(raw) is None]
+
+
+def again(client: Client, prepared: Iterable[Prepared]) -> list[Prepared]:
+    """Return them as they are now, without those that are the router's by now. Raises: BigIPError."""
+    return [replace(each, raw=raw) for each in prepared
+            if (raw := virtual(client, each.wanted.path)) is not None and virtual_codec.state(raw) is None]
 
 
 def take(client: Client, prepared: Prepared, describe: Describe) -> None:

@@ -38,7 +38,7 @@ from f5router.plan.diff import diff
 
 FILES = (CertFile.KIND, KeyFile.KIND)
 REMOVED, REPLACED, LEFT, TAKEN_OVER = "removed", "replaced", "left", "taken over"
-CHANGED, KEPT, GIVEN_BACK = "changed", "kept", "given back"
+CHANGED, KEPT, CREATED, GIVEN_BACK = "changed", "kept", "created", "given back"
 """Further fates, of virtual servers and what is on them."""
 
 
@@ -48,7 +48,7 @@ class Leftover:
 
     ref: Ref
     fate: str
-    """REMOVED, REPLACED, LEFT or TAKEN_OVER; CHANGED, KEPT or GIVEN_BACK."""
+    """REMOVED, REPLACED, LEFT or TAKEN_OVER; CHANGED, KEPT, CREATED or GIVEN_BACK."""
     why: str = ""
 
 

@@ -2,17 +2,22 @@
 
 import itertools
 import threading
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from f5router.cli import adopt, adopted_servers
 from f5router.model.errors import ConfigError
+from mocks.bigip import FakeBigIP
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
 from tests.feature.test_adopt import state
 from tests.feature.test_front_end import DEFAULT, is_complete, listening, profiles, virtual
 from tests.feature.test_front_end_life import remove
+from tests.feature.test_pair import PairLab
 from tests.feature.test_preflight import plan
+from tests.waiting import DEADLINE_S, until
 
 pytestmark = pytest.mark.bare
 
@@ -167,8 +172,19 @@ REFUSALS = {
     "another address": ({"f5_vserver_address": "10.0.0.7"}, {},
                         "answers at /Common/10.0.0.1:80, not at 10.0.0.7 port 80"),
     "another port": ({"service_http_port": "8080"}, {}, "not at 10.0.0.1 port 8080"),
+    "no HTTP": ({}, {"profiles": ["/Common/fastL4"], "rules": [], "policies": []}, "one of type fastl4"),
     "some clients": ({}, {"source": "10.9.0.0/16"}, "for clients of 10.9.0.0/16 alone"),
 }
+
+
+def test_https_needs_a_certificate(prepared, capsys):
+    """Clients that have none today would meet one that the router chooses."""
+    prepared.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {
+        "profiles": sorted(THEIRS), "rules": [], "policies": []})
+    prepared.clear()
+    assert take(prepared) == 1
+    assert prepared.writes() == []
+    assert "must have sni-default true, 0 have (there is none)" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("case", REFUSALS)
@@ -335,3 +351,126 @@ def test_uninstall_gives_them_back(lab, capsys):
         assert {path for path, _ in profiles(raw)} == {
             *THEIRS, *(["/Common/clientssl-default"] if name == HTTPS else [])}
         assert raw["rules"] == ["/Common/theirs"]
+
+
+# --- what an administrator may have ------------------------------------------------------
+
+
+def test_one_that_is_not_there_is_created(prepared, capsys):
+    """On a further address, and where one of both is missing."""
+    prepared.change("DELETE", f"ltm/virtual/~Common~{HTTP}")
+    both = f"{ADDRESS},203.0.113.9"
+    assert take(prepared, dry_run=True, f5_vserver_address=both) == 0
+    shown = rows(capsys.readouterr().out)
+    assert {row for row in shown if row[0] == "created"} == {
+        ("created", "ltm/virtual", f"/Common/{name}", f"on {address} port {port}")
+        for name, address, port in ((HTTP, ADDRESS, 80), (f"{HTTP}_2", "203.0.113.9", 80),
+                                    (f"{HTTPS}_2", "203.0.113.9", 443))}
+    assert take(prepared, f5_vserver_address=both) == 0
+    assert listening(prepared) == {HTTP, HTTPS, f"{HTTP}_2", f"{HTTPS}_2"}
+    kept(prepared, HTTPS)
+
+
+@pytest.mark.parametrize("place", ["/Common", "/tenants"])
+@pytest.mark.parametrize("domain", [0, 6])
+def test_folders_and_route_domains(make_lab, place, domain):
+    """The virtual address may be in /Common; it stays there."""
+    lab = make_lab(partition="/tenants/zone1", partitions=("Common", "tenants"))
+    if domain:
+        lab.bigip.put_object("net/route-domain", {"name": "6", "id": 6})
+        lab.change("PATCH", "auth/partition/tenants", {"defaultRouteDomain": 6})
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.example.com", kind="edge"))
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
+    lab.bigip.put_object("sys/folder", {"name": "/tenants/zone1"})
+    end = f"%{domain}" if domain else ""
+    for name, port in ((HTTP, 80), (HTTPS, 443)):
+        lab.bigip.put_object("ltm/virtual", {
+            "name": f"/tenants/zone1/{name}", "destination": f"{place}/{ADDRESS}{end}:{port}",
+            "ipProtocol": "tcp", "profiles": ["/Common/tcp", "/Common/http", *(
+                [{"name": "/Common/clientssl", "context": "clientside"}] if port == 443 else ())]})
+    before = {item.path: item.fields["destination"] for item in lab.bigip.items("ltm/virtual")}
+    assert take(lab) == 0
+    assert {item.path: item.fields["destination"] for item in lab.bigip.items("ltm/virtual")} == before
+    assert listening(lab) == set(BOTH)
+    assert [lab.admitted("shop", name)["status"] for name in "ab"] == ["True", "True"]
+    lab.clear()
+    assert lab.converge(**FLAGS) == []
+    assert lab.writes() == []
+    assert release(lab) == 0
+    assert lab.converge() == []
+
+
+CLIENT = ("/Common/clientssl-default", "clientside")
+
+
+@pytest.mark.parametrize("former", [
+    {("/Common/tcp-theirs", "clientside"), ("/Common/tcp", "serverside"), ("/Common/http", "all"), CLIENT},
+    {("/Common/tcp", "all"), ("/Common/http-theirs", "all"), ("/Common/oneconnect", "all"), CLIENT},
+], ids=["one for each side", "OneConnect"])
+def test_profiles_come_back_as_they_were(lab, former):
+    prepare(lab)
+    lab.apply(manifests.route("b", host="b.example.com", kind="edge"))
+    lab.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"profiles": [
+        {"name": name, "context": context} for name, context in sorted(former)], "rules": []})
+    assert take(lab) == 0
+    assert lab.admitted("shop", "b")["status"] == "True"
+    assert {each for each in former if "oneconnect" in each[0]} <= profiles(virtual(lab, HTTPS))
+    assert remove(lab, **FLAGS) == 0
+    back = profiles(virtual(lab, HTTPS))
+    assert former <= back
+    assert {path for path, _ in back - former} <= {"/Common/clientssl"}
+
+
+def test_a_disabled_one_stays_disabled(prepared):
+    """It is adopted, and told as one that somebody has disabled; --repair-disabled enables it."""
+    prepared.change("PATCH", f"ltm/virtual/~Common~{HTTP}", {"disabled": True})
+    assert take(prepared) == 0
+    assert listening(prepared) == {HTTPS}
+    assert prepared.converge(**FLAGS, repair_disabled="true") == []
+    assert listening(prepared) == set(BOTH)
+
+
+@pytest.mark.parametrize("number", range(1, 10, 2))
+def test_a_failover_meanwhile(lab, tmp_path, number):
+    """The other unit takes over after a write; what is left is done there."""
+    prepare(lab)
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.example.com", kind="edge"))
+    lab.timing = replace(lab.timing, failover_s=0.1, failover_fresh_s=0.0, look_s=DEADLINE_S)
+    with FakeBigIP() as second:
+        second.put_object("net/vlan", {"name": "outside", "partition": "Common"})  # as each unit has it
+        joined = PairLab(lab, second, tmp_path / "both.crt")
+        joined.on_write(number, joined.pair.fail_over)
+        until(lambda: take(lab, **joined.flags) == 0)
+        active = SimpleNamespace(bigip=joined.pair.active)
+        assert listening(active) == set(BOTH)
+        assert all(is_complete(active, name) for name in BOTH)
+        assert all("adopted" in virtual(active, name)["description"] for name in BOTH)
+        assert [*lab.bigip.errors, *second.errors] == []
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["the same certificate", "another"])
+def test_two_addresses(prepared, capsys, other):
+    """Both pairs are taken over if clients without a server name see one certificate on both."""
+    profile = "another" if other else "clientssl-default"
+    if other:
+        prepared.bigip.put_object("ltm/profile/client-ssl", {
+            "name": profile, "partition": "Common", "defaultsFrom": "/Common/clientssl",
+            "sniDefault": "true"})
+    for name, port, secure in ((HTTP, 80, []), (HTTPS, 443, [f"/Common/{profile}"])):
+        prepared.bigip.add_virtual(f"/Common/{name}_2", f"10.0.0.2:{port}",
+                                   profiles=("/Common/tcp", "/Common/http", *secure))
+    both = f"{ADDRESS},10.0.0.2"
+    prepared.clear()
+    assert take(prepared, f5_vserver_address=both) == other
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (f"has the default client SSL profile /Common/{profile}, that of the first" in printed) == other
+    if other:
+        assert prepared.writes() == []
+        return
+    for name in (HTTP, HTTPS, f"{HTTP}_2", f"{HTTPS}_2"):
+        assert is_complete(prepared, name)
+        assert virtual(prepared, name)["description"].endswith("; adopted; in service")
+    assert prepared.converge(**FLAGS) == []
+    assert {path for path, _ in profiles(virtual(prepared, f"{HTTPS}_2"))} == {
+        "/Common/tcp", "/Common/http", "/Common/clientssl-default"}
+    assert listening(prepared) == {HTTP, HTTPS, f"{HTTP}_2", f"{HTTPS}_2"}
