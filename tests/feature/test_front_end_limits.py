@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests import manifests
 from tests.feature.test_front_end import FLAGS, HTTP, HTTPS, empty, listening, serve, virtual
 
 __all__ = ["empty"]
@@ -162,3 +163,27 @@ def test_a_new_profile_follows_its_parent_in_what_is_not_set(empty):
     assert bodies["openshift_client-tcp-profile"] == always | fin | {"idleTimeout"}
     assert bodies["openshift_server-tcp-profile"] == always | fin
     assert bodies["openshift_http-profile"] == always | {"enforcement", "maxHeaderSize"}
+
+
+TIMED = {"default_server_timeout": "30s", "default_tunnel_timeout": "1h", "slowloris_timeout": "10s",
+         "slowloris_http_keepalive": "300s", "inspect_delay": "5s"}
+
+
+def test_each_end_of_the_creation_with_settings(empty):
+    """The next start completes what is there; nothing is left half set."""
+    empty.apply(manifests.route("a"), manifests.route("b", host="b.example.com", kind="edge"))
+    for _ in empty.each_end(22, **FLAGS, **LIMITS, **TIMED):
+        assert empty.converge(**FLAGS, **LIMITS, **TIMED) == []
+        assert shown(empty) == SET
+        assert listening(empty) == {HTTP, HTTPS}
+        assert all(f"/Common/{IRULE}" in virtual(empty, name)["rules"] for name in (HTTP, HTTPS))
+        assert "after 10000" in empty.bigip.get(f"ltm/rule/~Common~{IRULE}")["apiAnonymous"]
+
+
+def test_prepared_virtual_servers_stay_as_they_are(lab):
+    """Variables of OpenShift's router that had no effect have none after an upgrade: nothing is written."""
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.example.com", kind="edge"))
+    assert lab.converge() == []
+    lab.clear()
+    assert lab.converge(**LIMITS, **TIMED) == []
+    assert lab.writes() == []
