@@ -12,7 +12,7 @@ from f5router.kube.api import requests
 from f5router.kube.api.api_errors import SHIPPED
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.cluster import Key
 from f5router.model.findings import DEVICE_PENDING
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Policy, Pool, Rule
@@ -110,7 +110,7 @@ def _is_shared(obj: Object) -> bool:
     """True for an object that all Routes have in common, even where only one needs it now."""
     kind = obj.target_kind if isinstance(obj, Attachment) else obj.ref.kind
     return kind in (Policy.KIND, DataGroup.KIND, IRule.KIND) or (
-        isinstance(obj, Pool) and obj.path.rpartition("/")[2] == names.NOWHERE_POOL)
+        isinstance(obj, Pool) and not ownership.is_of_service(obj.path))
 
 
 def _mass(deletes: int, total: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from f5router.config import files, parsers
+from f5router.config import files, parsers, placement
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
@@ -120,15 +120,16 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
     addresses = reader.value("f5-vserver-address")
     ports = {name: reader.value(name) for name in ("service-http-port", "service-https-port")}
     limits, translation = _limits(reader), reader.value("f5-vserver-snat")
+    around = placement.load(reader, (http or https or "/Common").rpartition("/")[0])
     if not addresses:
-        for name, place in _SET_BY_HAND.items():
+        for name, place in {**_SET_BY_HAND, **placement.SET_BY_HAND}.items():
             if reader.is_set(name) and reader.text(name) != OPTIONS[name].default:
                 reader.warn(f"has no effect without --f5-vserver-address; on the BIG-IP, set {place}", name)
         return ()
     if http and https and len(set(ports.values())) == 1:
         reader.problem("HTTP and HTTPS cannot have one port", *ports)
     http_port, https_port = ports.values()
-    return (FrontEnd(addresses, http, https, http_port, https_port, limits, translation),)
+    return (FrontEnd(addresses, http, https, http_port, https_port, limits, translation, around),)
 
 
 _SET_BY_HAND = {

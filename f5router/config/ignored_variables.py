@@ -95,9 +95,6 @@ FLAGS = {
 _LOGGED = "request-log-template of a request logging profile"
 
 PROFILES = {
-    "ROUTER_SYSLOG_ADDRESS": "request-log-pool of a request logging profile",
-    "ROUTER_SYSLOG_FORMAT": _LOGGED,
-    "ROUTER_LOG_FACILITY": _LOGGED,
     "ROUTER_LOG_MAX_LENGTH": _LOGGED,
     "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS": _LOGGED,
     "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS": "response-log-template of a request logging profile",

@@ -9,7 +9,14 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 from collections.abc import Mapping
 
 from f5router.admission.route_options import parse_allowed
-from f5router.config import client_options, front_end_options, option, parsers, source_options
+from f5router.config import (
+    client_options,
+    front_end_options,
+    option,
+    parsers,
+    placement_options,
+    source_options,
+)
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
@@ -371,9 +378,9 @@ _SERVING = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *front_end_options.OPTIONS, *client_options.HTTP_OPTIONS,
-        *client_options.TLS_OPTIONS, *_VXLAN, *_PODS, *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA,
-        *_TIMING, *_LOGGING, *_SERVING,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *front_end_options.OPTIONS, *placement_options.OPTIONS,
+        *client_options.HTTP_OPTIONS, *client_options.TLS_OPTIONS, *_VXLAN, *_PODS,
+        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_HA, *_TIMING, *_LOGGING, *_SERVING,
     )
 }
 """By name, in the order of help and documentation."""

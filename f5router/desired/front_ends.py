@@ -11,10 +11,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from f5router.model import names, tls_names
+from f5router.model.access_log import POOL, PROFILE, RequestLog
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.front_end_names import FrontEndPlace, base_name, named
-from f5router.model.ltm import Attachment, HTTPCompression, Object
+from f5router.model.front_end_names import FrontEndPlace, base_name, named, own_path
+from f5router.model.ltm import Attachment, HTTPCompression, Object, Pool, PoolMember
 from f5router.model.objects import Ref, shared
+from f5router.model.placement import FloatingAddress, References
 from f5router.model.virtual_server import (
     FACTORY,
     FrontEnd,
@@ -25,6 +27,7 @@ from f5router.model.virtual_server import (
     listeners,
     listening_ref,
     profiles,
+    used_profiles,
 )
 
 
@@ -46,22 +49,45 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
     """Return the baseline with the virtual servers and what is attached to each."""
     if not config.front_ends:
         return dict(objects)
-    wanted = with_attachments(objects, config, facts)
-    used = profiles(config.folder, limits(config), config.front_end)
-    own: list[Object] = [profile for profile, _ in used]
+    logged = {obj.ref: obj for obj in access_log(config)}
+    wanted = with_attachments({**objects, **logged}, config, facts)
+    used = used_profiles(config.folder, config.front_ends[0].placement.transport, config.front_end)
+    own: list[Object] = [
+        profile for profile, context in profiles(config.folder, limits(config), config.front_end)
+        if (profile.path, context) in used]
     for listener in listeners(config.front_ends):
+        references = References(listener.virtual, listener.placement.references)
+        more: list[Object] = [references] if references.entries else []
+        if listener.placement.traffic_group:
+            more.append(FloatingAddress(listener.address, listener.placement.traffic_group))
         needed = frozenset(ref for ref, obj in wanted.items() if isinstance(obj, Attachment)
                            and obj.virtual == listener.virtual and not _is_optional(obj))
         own += [VirtualServer(listener.virtual, listener.address, listener.port,
-                              frozenset((profile.path, context) for profile, context in used),
-                              listener.translation, listener.connection_limit),
-                Listening(listener.virtual, needed)]
+                              used, listener.translation, listener.connection_limit,
+                              listener.placement.reach),
+                *more, Listening(listener.virtual, needed.union(obj.ref for obj in more))]
     return {**wanted, **{obj.ref: obj for obj in own}}
+
+
+def access_log(config: FrontEndSettings) -> list[Object]:
+    """Build what sends a line for each response, and the attachments to the virtual servers of the first
+    addresses; [] if no line is wanted."""
+    objects: list[Object] = []
+    for front_end in config.front_ends:
+        if (log := front_end.placement.access_log) is None:
+            continue
+        pool = Pool(own_path(config, POOL), members=frozenset(
+            PoolMember(address, port) for address, port in log.servers))
+        profile = RequestLog(own_path(config, PROFILE), pool.path, log.template, log.over_tcp)
+        objects += [pool, profile, *(
+            Attachment(virtual, "profiles", profile.path, RequestLog.KIND, "all")
+            for virtual in (front_end.http, front_end.https) if virtual)]
+    return objects
 
 
 def _is_optional(obj: Attachment) -> bool:
     """True for an attachment without which clients may be answered: it protects no pod and no client."""
-    return obj.target_kind == HTTPCompression.KIND or base_name(obj.target) in (
+    return obj.target_kind in (HTTPCompression.KIND, RequestLog.KIND) or base_name(obj.target) in (
         names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.TIMEOUT_IRULE)
 
 

@@ -38,6 +38,7 @@ from f5router.model.ltm import (
     rule_ref,
 )
 from f5router.model.objects import Ref
+from f5router.model.placement import References
 from f5router.model.virtual_server import Listening, VirtualServer
 
 VIRTUAL = VirtualServer.KIND
@@ -150,7 +151,7 @@ def holder(obj: Object) -> Ref:
         return Ref(Policy.KIND, obj.policy)
     if isinstance(obj, Record):
         return Ref(DataGroup.KIND, obj.group)
-    return Ref(VIRTUAL, obj.virtual) if isinstance(obj, Attachment | Listening) else obj.ref
+    return Ref(VIRTUAL, obj.virtual) if isinstance(obj, Attachment | References | Listening) else obj.ref
 
 
 class Replies:

@@ -10,8 +10,10 @@ from f5router.icontrol.observation import Expected, rules_path
 from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import ltm_nodes
-from f5router.model import names, ownership, route_options, tls_names
+from f5router.model import access_log, names, ownership, route_options, tls_names
+from f5router.model.access_log import RequestLog
 from f5router.model.errors import DeviceTimeout
+from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     CertFile,
@@ -75,6 +77,9 @@ class LTMReading:
             self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
         if self._own_servers:
             self._collection(TCPProfile.KIND, pages.filtered(self._folder))
+        if any(ref.kind == Pool.KIND and base_name(ref.path) == access_log.POOL for ref in self.objects):
+            # Profiles name such a pool, so there is none without it.
+            self._collection(RequestLog.KIND, pages.filtered(self._folder))
         if any(map(tls_names.is_parent, self.profiles[ClientSSL.KIND])):
             self._collection(CRLFile.KIND, pages.filtered(self._folder))
 

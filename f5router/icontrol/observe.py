@@ -22,6 +22,7 @@ from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names, ownership, route_options, tls_names, tmos
+from f5router.model.access_log import RequestLog
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import NotFound, NotReady
@@ -144,6 +145,7 @@ class DeviceReading:
                     for obj in attachments(known.get(path) or VirtualFacts(path), raw, self._folder)]
         yield from attached
         yield from self._own_servers.objects(there.values(), attached)
+        yield from self._own_servers.addresses(self._client, self._folder)
 
     def lack_folder(self) -> None:
         """Record that our folder, the one of the virtual servers, does not exist. Raises: BigIPError."""
@@ -385,7 +387,7 @@ def attachments(facts: VirtualFacts, raw: JSON, folder: str) -> list[Attachment]
 _TARGETS = {
     "policies": (Policy.KIND,),
     "rules": (IRule.KIND,),
-    "profiles": PROFILES,
+    "profiles": (*PROFILES, RequestLog.KIND),
 }
 
 

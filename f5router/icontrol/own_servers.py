@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from f5router.icontrol import pages
-from f5router.icontrol.codec import ltm_codec, virtual_codec
+from f5router.icontrol.codec import ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.rest.client import Client
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
@@ -18,6 +18,7 @@ from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
+from f5router.model.placement import ADDRESS, UNPLACED, FloatingAddress, Placement, References
 from f5router.model.virtual_server import FrontEndServer, Listening, VirtualServer
 
 _SELECTED = {"$select": "fullPath,destination,description,metadata"}
@@ -82,6 +83,10 @@ class OwnServers:
             return facts  # the profile whose certificate clients know stays the parent of the router's own
         return replace(facts, replaced_client_ssl=ClientSSL.PARENT, default_properties=root)
 
+    def _placement(self, path: str) -> Placement:
+        """Return what is set of a virtual server."""
+        return next((each.placement for each in self.listeners if each.virtual == path), UNPLACED)
+
     def left(self, client: Client, folder: str, known: Collection[str]) -> list[str]:
         """Return the full paths of others with a mark, which are not wanted any more.
 
@@ -92,6 +97,13 @@ class OwnServers:
         listed = pages.items(client, VirtualServer.KIND, {**pages.filtered(folder), **_SELECTED})
         return [path for raw in listed if (path := ltm_codec.path_of(raw)).rpartition("/")[0] == folder
                 and path not in known and virtual_codec.state(raw) is not None]
+
+    def addresses(self, client: Client, folder: str) -> Iterator[FloatingAddress]:
+        """Read the traffic groups of the addresses for which one is set. Raises: BigIPError."""
+        wanted = {each.address for each in self.listeners if each.placement.traffic_group}
+        for raw in pages.items(client, ADDRESS, pages.filtered(folder)) if wanted else ():
+            if (address := ltm_codec.address_of(str(raw.get("address", "")))) in wanted:
+                yield FloatingAddress(address, str(raw.get("trafficGroup", "")))
 
     def successor(self, path: str, raw: JSON) -> str:
         """Return which other virtual server is to have the place of one; "" for none.
@@ -114,8 +126,11 @@ class OwnServers:
         for raw in servers if self.are_read else ():
             if (is_listening := virtual_codec.state(raw)) is None:
                 continue
-            server = virtual_codec.decode(raw)
+            placement = self._placement(ltm_codec.path_of(raw))
+            server = virtual_codec.decode(raw, placement.reach, placement.transport.paths())
             yield server
+            if references := reference_codec.decode(raw, placement.references):
+                yield References(server.path, references)
             if is_listening and not (self.repairs_disabled and raw.get("disabled") is True):
                 yield Listening(server.path, frozenset(needed.get(server.path, ())))
 

@@ -12,12 +12,10 @@ from f5router.icontrol.codec import ltm_codec, net_codec, virtual_codec
 from f5router.icontrol.rest.client import Client
 from f5router.model.errors import BigIPError
 from f5router.model.json_types import JSON
+from f5router.model.placement import ADDRESS
 from f5router.model.virtual_server import VirtualServer
 
 log = logging.getLogger(__name__)
-
-ADDRESS = "ltm/virtual-address"
-
 
 @dataclass(frozen=True, slots=True)
 class TakenPlaces:

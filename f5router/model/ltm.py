@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from f5router.model import route_options
+from f5router.model.access_log import RequestLog
 from f5router.model.client_tls import TLSProperties
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
+from f5router.model.placement import FloatingAddress, References
 from f5router.model.route_options import HealthMonitor
 from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
@@ -367,6 +369,6 @@ Object = (
     HealthMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
     | CertFile | KeyFile | CRLFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
-    | TCPProfile | HTTPProfile | VirtualServer | Listening
+    | TCPProfile | HTTPProfile | RequestLog | VirtualServer | References | FloatingAddress | Listening
 )
 BigIPState = Mapping[Ref, Object]

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard
 
-from f5router.model import names, original_names, tls_names
+from f5router.model import access_log, names, original_names, tls_names
+from f5router.model.access_log import RequestLog
 from f5router.model.front_end_names import PATTERN, base_name, beside, front_end_of
 from f5router.model.ltm import (
     Attachment,
@@ -35,13 +36,14 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
+from f5router.model.placement import FloatingAddress, References
 from f5router.model.route_options import MONITOR_TYPES, HTTPSMonitor, TCPMonitor
 from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 _OWNED = {
     Policy.KIND: rf"(?:{names.INSECURE_POLICY}|{names.SECURE_POLICY}){PATTERN}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{names.LIMITED}|{names.RATED})?"
-               rf"|{names.NOWHERE_POOL}",
+               rf"|{names.NOWHERE_POOL}|{access_log.POOL}{PATTERN}",
     **{kind: rf"{cls.STEM}{names.HEX}" for kind, cls in MONITOR_TYPES.items()},
     HTTPSMonitor.KIND: rf"{HTTPSMonitor.STEM}(?:{HTTPSMonitor.VERIFYING})?{names.HEX}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}(?:[1-9][0-9]{{0,4}}|{names.HEX})",
@@ -55,6 +57,7 @@ _OWNED = {
                     rf"|{tls_names.PARENT_CLIENTSSL}|{tls_names.VERSION_PARENT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{names.HEX}-server-ssl-profile|{tls_names.DEFAULT_SERVERSSL}{PATTERN}",
     HTTPCompression.KIND: names.COMPRESSION_PROFILE + PATTERN,
+    RequestLog.KIND: access_log.PROFILE + PATTERN,
     TCPProfile.KIND: f"openshift_(?:client|server)-tcp-profile{PATTERN}",
     HTTPProfile.KIND: f"openshift_http-profile{PATTERN}",
     CertFile.KIND: rf"(?:{names.STEM}|{tls_names.DEFAULT_STEM})-https-(?:cert|chain)-{names.HEX}\.crt"
@@ -86,7 +89,7 @@ def owns(folder: str, obj: Object) -> bool:
     """
     if isinstance(obj, VirtualServer):
         return obj.path.rpartition("/")[0] == folder
-    if isinstance(obj, Listening):
+    if isinstance(obj, Listening | References):
         return obj.virtual.rpartition("/")[0] == folder
     if isinstance(obj, Rule):
         return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
@@ -100,9 +103,14 @@ def owns(folder: str, obj: Object) -> bool:
         return obj.tunnel == names.tunnel(folder) and obj.mac == names.fdb_mac(obj.endpoint)
     if isinstance(obj, StaticRoute):
         return obj.path == names.pod_route(folder, obj.network)
-    if isinstance(obj, SourceTranslation):
-        return False  # a property of the administrator's virtual server: there is nothing to delete
+    if isinstance(obj, SourceTranslation | FloatingAddress):
+        return False  # a property of another object: there is nothing to delete
     return owns_path(folder, obj.KIND, obj.path)
+
+
+def is_of_service(pool: str) -> bool:
+    """True for the full path of a pool that is a Service's. Args: pool: one of ours."""
+    return base_name(pool) not in (names.NOWHERE_POOL, access_log.POOL)
 
 
 def is_host_profile(folder: str, path: str) -> bool:
@@ -170,7 +178,7 @@ def _named(path: str, name: str) -> Iterator[Ref]:
 
 DESCRIBED_KINDS = frozenset({
     *MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, ClientSSL.KIND, ServerSSL.KIND,
-    HTTPCompression.KIND, TCPProfile.KIND, HTTPProfile.KIND, VirtualServer.KIND,
+    HTTPCompression.KIND, RequestLog.KIND, TCPProfile.KIND, HTTPProfile.KIND, VirtualServer.KIND,
     Tunnel.KIND, StaticRoute.KIND,
 })
 """Kinds that get one. Source: bigip-behaviour.md B1.
@@ -214,7 +222,7 @@ def description_properties(describe: Describe, obj: Object) -> dict[str, str]:
 
 def _use(folder: str, obj: Object) -> str:
     """Return the object of the cluster that an object serves; "" if it serves all."""
-    if isinstance(obj, Pool) and not obj.path.endswith(f"/{names.NOWHERE_POOL}"):
+    if isinstance(obj, Pool) and is_of_service(obj.path):
         known = names.pool_key(folder, obj.path) or names.own_pool_key(folder, obj.path)
         return f"Service {known[0]}" if known else f"a Service in {names.pool_namespace(obj.path)}"
     if isinstance(obj, ClientSSL) and obj.server_name:

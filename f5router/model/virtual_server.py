@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from f5router.model.front_end_names import named
 from f5router.model.objects import BigIPObject, NamedObject, Ref
+from f5router.model.placement import UNMANAGED, UNPLACED, Placement, Reach, TransportProfiles
 
 AUTOMAP, UNTRANSLATED = "automap", "none"
 """Source address translation: to a self IP of the VLAN on which the BIG-IP reaches the pod, or none. Another
@@ -32,6 +33,7 @@ class FrontEndServer:
     connection_limit: int = 0
     """0 for none."""
     translation: str = AUTOMAP
+    placement: Placement = UNPLACED
 
     @property
     def is_copy(self) -> bool:
@@ -96,6 +98,7 @@ class FrontEnd:
     https_port: int = 443
     limits: FrontEndLimits = FACTORY
     translation: str = AUTOMAP
+    placement: Placement = UNPLACED
 
     def listeners(self) -> Iterator[FrontEndServer]:
         """Yield the virtual servers, those of the first address first."""
@@ -104,7 +107,7 @@ class FrontEnd:
                                         (self.https, self.https_port, True)):
                 if first is not None:
                     yield FrontEndServer(numbered(first, number), address, port, secure, first,
-                                         self.limits.connections, self.translation)
+                                         self.limits.connections, self.translation, self.placement)
 
 
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
@@ -166,6 +169,19 @@ def profiles(folder: str, limits: FrontEndLimits = FACTORY,
                      header_count=limits.header_count), "all"))
 
 
+OWN_PROFILES = ("openshift_client-tcp-profile", "openshift_server-tcp-profile", "openshift_http-profile")
+"""Names of the profiles that `profiles` returns, without that of a front end."""
+
+
+def used_profiles(folder: str, transport: TransportProfiles,
+                  front_end: str = "") -> frozenset[tuple[str, str]]:
+    """Return the full paths of TCP and HTTP profiles of a virtual server, each with its context."""
+    client, server, http = (f"{folder}/{named(name, front_end)}" for name in OWN_PROFILES)
+    client, server = transport.client_tcp or client, transport.server_tcp or server
+    sides = {(client, "all")} if client == server else {(client, "clientside"), (server, "serverside")}
+    return frozenset({*sides, (transport.http or http, "all")})
+
+
 def _tcp(path: str, fin_s: int) -> TCPProfile:
     profile = TCPProfile(path)
     return replace(profile, half_closed_s=(fin_s, fin_s, fin_s)) if fin_s else profile
@@ -200,10 +216,12 @@ class VirtualServer(NamedObject):
     address: str
     port: int
     profiles: frozenset[tuple[str, str]]
-    """Those of `profiles`, by full path, with their context."""
+    """TCP and HTTP profiles by full path, with their context; those of an administrator whom no setting names
+    are not among them."""
     translation: str = AUTOMAP
     connection_limit: int = 0
     """Most connections of clients at a time; 0 for no limit."""
+    reach: Reach = UNMANAGED
     as_ours: bool = True
     """True if every other property that decides which requests come is as the router sets it."""
     is_adopted: bool = field(default=False, compare=False)
@@ -211,8 +229,9 @@ class VirtualServer(NamedObject):
 
     @property
     def dependencies(self) -> tuple[Ref, ...]:
+        own = self.path.rpartition("/")[0] + "/openshift_"
         return tuple(Ref(HTTPProfile.KIND if context == "all" else TCPProfile.KIND, path)
-                     for path, context in sorted(self.profiles))
+                     for path, context in sorted(self.profiles) if path.startswith(own))
 
 
 @dataclass(frozen=True, slots=True)

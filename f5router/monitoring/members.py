@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from f5router.icontrol.statistics import MemberStatistics
-from f5router.model import names
+from f5router.model import names, ownership
 
 MemberKey = tuple[str, str]
 """Path of the pool, and address and port."""
@@ -16,7 +16,7 @@ MemberKey = tuple[str, str]
 
 def namespace(pool: str) -> str:
     """Return the namespace of a pool's Service; "" for the pool that has none."""
-    return "" if pool.endswith(f"/{names.NOWHERE_POOL}") else names.pool_namespace(pool)
+    return names.pool_namespace(pool) if ownership.is_of_service(pool) else ""
 
 
 def pools_with_series(members: Mapping[str, int], limit: int) -> list[str]:

@@ -11,6 +11,7 @@ from enum import IntEnum, auto
 from typing import Generic, TypeGuard, TypeVar
 
 from f5router.model import names, ownership, route_options
+from f5router.model.access_log import RequestLog
 from f5router.model.front_end_names import base_name
 from f5router.model.ltm import (
     Attachment,
@@ -31,6 +32,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
+from f5router.model.placement import FloatingAddress, References
 from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
 T = TypeVar("T", bound=Object)
@@ -70,10 +72,14 @@ class Stage(IntEnum):
     """Records that give pools their TLS or time-outs, say which clients get in, or whose a record is."""
     VIRTUAL_SERVER = auto()
     """The router's own virtual servers, which answer no client yet."""
+    FLOATING_ADDRESS = auto()
+    """The traffic groups of their addresses, which come with them."""
     ATTACHMENT = auto()
     CHECKED = auto()
     """The attachment of that iRule: behind the profiles that ask for the certificate, as it refuses clients
     who were not asked."""
+    REFERENCE = auto()
+    """References of virtual servers: an iRule of the administrator's may need profiles that are attached."""
     SERVER_NAME = auto()
     """Records of names for which a certificate is attached."""
     PASSTHROUGH_IRULE = auto()
@@ -114,9 +120,10 @@ _STAGES = {
     Policy.KIND: Stage.CONTAINER,
     HTTPCompression.KIND: Stage.PROFILE,
     ServerSSL.KIND: Stage.PROFILE, ClientSSL.KIND: Stage.PROFILE, IRule.KIND: Stage.PROFILE,
-    TCPProfile.KIND: Stage.PROFILE, HTTPProfile.KIND: Stage.PROFILE,
+    TCPProfile.KIND: Stage.PROFILE, HTTPProfile.KIND: Stage.PROFILE, RequestLog.KIND: Stage.PROFILE,
     VirtualServer.KIND: Stage.VIRTUAL_SERVER,
     Attachment.KIND: Stage.ATTACHMENT,
+    FloatingAddress.KIND: Stage.FLOATING_ADDRESS, References.KIND: Stage.REFERENCE,
     Listening.KIND: Stage.LISTENING,
 }
 

@@ -14,7 +14,7 @@ from itertools import chain
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
-from f5router.model import names
+from f5router.model import names, ownership
 from f5router.model.cluster import Key
 from f5router.model.ltm import Object, Pool
 from f5router.model.net import StaticRoute
@@ -202,6 +202,8 @@ class Members:
 
     def _followed(self, old: Pool) -> Pool:
         """Return a pool of the device with the members that it should have; a wanted one gets no new ones."""
+        if not ownership.is_of_service(old.path):
+            return old  # no pods
         members = self._engine.members(old)
         if old.ref in self._engine.objects:
             names_left = {member.name for member in members}

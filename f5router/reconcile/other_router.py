@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping
 
-from f5router.model import names, ownership
+from f5router.model import ownership
 from f5router.model.ltm import Object, Pool, Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import printable
@@ -115,7 +115,7 @@ def _only_a_router_makes(ref: Ref) -> bool:
     """True for Rules of Routes and pools of Services: an administrator makes none of such names by hand."""
     if ref.kind == Rule.KIND:
         return ownership.rule_stem(ref.path.rsplit("/rules/", 1)[-1]) != ""
-    return ref.kind == Pool.KIND and not ref.path.endswith(f"/{names.NOWHERE_POOL}")
+    return ref.kind == Pool.KIND and ownership.is_of_service(ref.path)
 
 
 def _shown(ref: Ref) -> str:

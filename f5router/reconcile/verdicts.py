@@ -12,7 +12,9 @@ from f5router.model.ltm import Object, Pool, ServerSSL
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
+from f5router.model.placement import FloatingAddress, References
 from f5router.model.texts import SECRET_NOT_READ, Findings
+from f5router.model.virtual_server import Listening, VirtualServer
 from f5router.network import static_routes, vxlan
 from f5router.plan.change import Stage, stage
 from f5router.plan.changes import GroupedProblem, grouped
@@ -20,6 +22,12 @@ from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.table import Table
 
 _NO_POOL = Ref(Pool.KIND, "")
+_OF_SERVERS = (VirtualServer.KIND, References.KIND, FloatingAddress.KIND)
+"""Kinds of the properties of virtual servers."""
+
+
+def _place(obj: Object | None) -> tuple[str, int] | None:
+    return (obj.address, obj.port) if isinstance(obj, VirtualServer) else None
 
 
 class Verdicts:
@@ -39,7 +47,7 @@ class Verdicts:
             return Verdict(False, rejection.reason, rejection.message + self._left_open(engine.closing(key)))
         if fault := engine.fault_status(key):
             return Verdict(False, fault.reason, fault.message + self._left_open(engine.uses(key)))
-        needed = engine.closure(engine.uses(key)) if needed is None else needed
+        needed = self._serving(engine.closure(engine.uses(key)) if needed is None else needed)
         if self._table.is_in_doubt(needed):
             return PENDING  # the last write may have been done
         if (ref := self._refused_object(needed)) is not None:
@@ -56,6 +64,17 @@ class Verdicts:
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
         return Verdict(True, message=self._message(key, needed)) if served else None
+
+    def _serving(self, needed: Set[Ref]) -> Set[Ref]:
+        """Return what a Route needs without refused changes of virtual servers that serve clients as before.
+
+        One that is refused another place is not left out: clients look for it there.
+        """
+        refused = {ref for ref in needed & self._table.failures.keys() if ref.kind in _OF_SERVERS}
+        observed, wanted = self._device.observed, self._engine.objects
+        if not refused or not all(ref in observed for ref in needed if ref.kind == Listening.KIND):
+            return needed
+        return needed - {ref for ref in refused if _place(observed.get(ref)) == _place(wanted.get(ref))}
 
     def _left_open(self, closing: Collection[Ref]) -> str:
         """Return what a Route's text adds while the BIG-IP refuses what keeps its requests from others."""

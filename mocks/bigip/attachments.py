@@ -136,7 +136,7 @@ class VirtualProfiles(Attached):
 
     def read(self, store: Store, item: Item) -> Body:
         properties = {"context": item.fields["context"]}
-        return {**properties, **_name_reference(store, f"ltm/profile/{item.fields['type']}", item.name)}
+        return {**properties, **_name_reference(store, profiles.kind_of(item.fields["type"]), item.name)}
 
 
 class VirtualPolicies(Attached):

@@ -15,6 +15,7 @@ from mocks.bigip import (
     profiles,
     profiles_http,
     routes,
+    security,
     snat,
     system,
     system_kinds,
@@ -69,7 +70,7 @@ def _ltm() -> list[Kind]:
         profiles.ServerSSL(),
         profiles_http.HTTP(),
         profiles_http.RequestLog(),
-        *(profiles.Profile(name) for name in profiles.WORDS if name not in profiles.OWN_CLASS),
+        *(profiles.Profile(name) for name in profiles.FACTORY if name not in profiles.OWN_CLASS),
         profiles.Persistence("cookie", "cookie"),
         profiles.Persistence("source-addr", "source_addr"),
         virtuals.Virtual(),
@@ -78,6 +79,7 @@ def _ltm() -> list[Kind]:
         virtual_addresses.VirtualAddress(),
         snat.SnatPool(),
         snat.SnatTranslation(),
+        *security.kinds(),
     ]
 
 

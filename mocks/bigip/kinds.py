@@ -239,7 +239,7 @@ def _sent(fields: Body) -> Body:
 
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "profile": tuple(
+    "profile": ("security/bot-defense/profile", "security/dos/profile", *(
         f"ltm/profile/{name}"
         for name in (
             "client-ssl",
@@ -256,7 +256,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
             "request-log",
             "httprouter",
         )
-    ),
+    )),
     "monitor": tuple(
         f"ltm/monitor/{name}"
         for name in ("http", "https", "tcp", "tcp-half-open", "udp", "icmp", "gateway-icmp")

@@ -18,7 +18,7 @@ HTTP_EVENT_OTHER = "01070394"
 """Another number for an iRule whose events need a profile: see the quirk."""
 _SINGLE = frozenset((
     "http", "tcp", "udp", "fastl4", "one-connect", "http-compression", "websocket", "web-security", "http2",
-    "request-log", "httprouter"))
+    "request-log", "httprouter", "bot-defense", "dos"))
 """Types of which a virtual server has at most one for each side."""
 _REQUIRED = {
     "http": ("http", "http or http-connect"),
@@ -29,8 +29,8 @@ _REQUIRED = {
     "asm": ("web-security", "websecurity"),
 }
 """Aspect of a policy's `requires`, or its control asm -> (type that satisfies it, words of the message)."""
-_NOT_BESIDE_FASTL4 = frozenset(profiles.WORDS) - {"fastl4"}
-_ON_HTTP = frozenset(("http-compression", "request-log", "websocket"))
+_NOT_BESIDE_FASTL4 = frozenset(profiles.WORDS) - {"fastl4", "dos"}
+_ON_HTTP = frozenset(("http-compression", "request-log", "websocket", "bot-defense"))
 """Types that need an http profile beside them."""
 
 

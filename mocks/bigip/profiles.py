@@ -25,6 +25,8 @@ WORDS = {
     "http2": "HTTP2 Profile",
     "request-log": "Request Logging Profile",
     "httprouter": "HTTP Router Profile",
+    "bot-defense": "Bot Defense Profile",
+    "dos": "DoS Profile",
 }
 FACTORY = {
     "client-ssl": ("clientssl", "clientssl-insecure-compatible"),
@@ -349,8 +351,15 @@ def type_of(store: Store, path: str) -> str | None:
     """Type of the profile with a full path, such as client-ssl; None: there is none."""
     for kind in GROUPS["profile"]:
         if store.get(kind, path) is not None:
-            return kind.rsplit("/", 1)[1]
+            return kind.split("/")[1 if kind.startswith("security/") else 2]
     return None
+
+
+def kind_of(profile_type: str) -> str:
+    """The collection of a type of profile, such as ltm/profile/http."""
+    if profile_type in ("bot-defense", "dos"):
+        return f"security/{profile_type}/profile"
+    return f"ltm/profile/{profile_type}"
 
 
 class Persistence(Profile):

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterable
 from typing import ClassVar
 
-from mocks.bigip import destinations, names, profile_rules, refusals
+from mocks.bigip import destinations, names, profile_rules, refusals, security
 from mocks.bigip.attachments import POLICIES, PROFILES, resolve
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
 from mocks.bigip.quirks import Quirk
@@ -29,6 +29,8 @@ class Virtual(Kind):
         "rules": "ltm/rule",
         "vlans": "vlan",
         "fallbackPersistence": "persistence",
+        "fwEnforcedPolicy": security.FIREWALL,
+        "securityLogProfiles": security.LOG,
     }
 
     def references(self, item: Item) -> Iterable[Ref]:
@@ -37,6 +39,9 @@ class Virtual(Kind):
             references.append(("pool", fields["pool"]))
         references += [("rule", rule) for rule in fields.get("rules", ())]
         references += [("vlan", vlan) for vlan in fields.get("vlans", ())]
+        references += [("security log profile", path) for path in fields.get("securityLogProfiles", ())]
+        if fields.get("fwEnforcedPolicy"):
+            references.append(("firewall policy", fields["fwEnforcedPolicy"]))
         references += [("persistence", path) for path in _persistence_of(fields)]
         snat = fields.get("sourceAddressTranslation", {})
         if snat.get("pool"):
@@ -86,6 +91,10 @@ class Virtual(Kind):
             else:
                 fields.pop(name, None)
         fields["rules"] = [resolve(store, rule, folder, ("ltm/rule",)) for rule in fields.get("rules") or ()]
+        fields["securityLogProfiles"] = [
+            str(path).strip('"') for path in fields.get("securityLogProfiles") or ()]
+        if fields.get("fwEnforcedPolicy") in ("", "none"):
+            del fields["fwEnforcedPolicy"]
         fields["vlans"] = [resolve(store, vlan, folder, GROUPS["vlan"]) for vlan in fields.get("vlans") or ()]
         fields["persist"] = _persist(store, fields.get("persist") or [])
         fields["metadata"] = _metadata(fields.get("metadata") or [])
@@ -126,6 +135,10 @@ class Virtual(Kind):
         named = [("pool", "pools", ("ltm/pool",), fields["pool"])] if fields.get("pool") else []
         named += [("rule", "rules", ("ltm/rule",), rule) for rule in fields.get("rules", ())]
         named += [("vlan", "vlans", GROUPS["vlan"], vlan) for vlan in fields.get("vlans", ())]
+        named += [("security_log_profile", "log profiles", (security.LOG,), path)
+                  for path in fields.get("securityLogProfiles", ())]
+        if policy := fields.get("fwEnforcedPolicy"):
+            named.append(("firewall_policy", "firewall policies", (security.FIREWALL,), policy))
         if snat := fields["sourceAddressTranslation"].get("pool"):
             named.append(("snatpool", "snatpools", ("ltm/snatpool",), snat))
         for name, several, kinds, path in named:
@@ -191,6 +204,8 @@ class Virtual(Kind):
 
     def read(self, store: Store, item: Item) -> Body:
         fields = {name: value for name, value in item.fields.items() if name != "addressName"}
+        if logs := fields.get("securityLogProfiles"):  # names with blanks in quotes (f5-ansible)
+            fields["securityLogProfiles"] = [f'"{path}"' if " " in path else path for path in logs]
         fields |= {"vsIndex": item.hidden["index"], "destination": self.shown_destination(store, item)}
         if store.version >= (14,):
             for name, when in (("creationTime", "created"), ("lastModifiedTime", "modified")):

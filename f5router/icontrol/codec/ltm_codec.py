@@ -14,6 +14,7 @@ from typing import Any
 
 from f5router.icontrol.codec import transport_codec
 from f5router.model import hostnames, tls_names
+from f5router.model.access_log import RequestLog
 from f5router.model.client_tls import TLSProperties
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
@@ -353,12 +354,13 @@ CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
     HTTPCompression.KIND: compression_changes,
     TCPProfile.KIND: transport_codec.tcp_changes,
     HTTPProfile.KIND: transport_codec.http_changes,
+    RequestLog.KIND: transport_codec.request_log_changes,
 }
 """Encoders of the body of a PATCH."""
 
 
 Single = (HealthMonitor | Pool | DataGroup | IRule | ClientSSL | ClientSSLParent | ServerSSL
-          | HTTPCompression | TCPProfile | HTTPProfile)
+          | HTTPCompression | TCPProfile | HTTPProfile | RequestLog)
 """Objects that are one REST object each."""
 
 
@@ -387,6 +389,7 @@ DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     HTTPCompression.KIND: decode_compression,
     TCPProfile.KIND: lambda obj: transport_codec.decode_tcp(path_of(obj), obj),
     HTTPProfile.KIND: lambda obj: transport_codec.decode_http(path_of(obj), obj),
+    RequestLog.KIND: lambda obj: transport_codec.decode_request_log(path_of(obj), obj),
     CertFile.KIND: lambda obj: CertFile(path_of(obj)),
     KeyFile.KIND: lambda obj: KeyFile(path_of(obj)),
     CRLFile.KIND: lambda obj: CRLFile(path_of(obj)),

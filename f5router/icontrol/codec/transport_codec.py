@@ -1,4 +1,4 @@
-"""Conversion of the TCP and HTTP profiles of the router's virtual servers to and from iControl REST JSON.
+"""Conversion of the router's TCP, HTTP and request-log profiles to and from iControl REST JSON.
 
 Properties that no setting can set come from the parent, and are neither written nor compared. A new profile
 has the others from its parent too, as far as they are not set, which FACTORY has.
@@ -6,6 +6,7 @@ has the others from its parent too, as far as they are not set, which FACTORY ha
 
 from typing import Any
 
+from f5router.model.access_log import RequestLog
 from f5router.model.json_types import JSON
 from f5router.model.virtual_server import HTTPProfile, TCPProfile
 
@@ -45,6 +46,23 @@ def without_factory(body: dict[str, Any]) -> dict[str, Any]:
     """Return the body of a POST without the properties that are those of a BIG-IP."""
     return {name: without_factory(value) if isinstance(value, dict) else value
             for name, value in body.items() if FACTORY.get(name) != value}
+
+
+def request_log_changes(profile: RequestLog) -> dict[str, Any]:
+    """Encode a PATCH. A line for each request would come before its response is known."""
+    return {
+        "defaultsFrom": profile.parent, "requestLogging": "disabled", "responseLogging": "enabled",
+        "responseLogPool": profile.pool, "responseLogTemplate": profile.template,
+        "responseLogProtocol": "mds-tcp" if profile.over_tcp else "mds-udp",
+    }
+
+
+def decode_request_log(path: str, obj: JSON) -> RequestLog:
+    """Decode a profile."""
+    return RequestLog(
+        path, str(obj.get("responseLogPool")), str(obj.get("responseLogTemplate")),
+        obj.get("responseLogProtocol") == "mds-tcp", str(obj.get("defaultsFrom")),
+        as_ours=obj.get("responseLogging") == "enabled" and obj.get("requestLogging") == "disabled")
 
 
 def _number(value: object) -> int:

@@ -5,15 +5,18 @@ A destination is read with its folder, and with a dot in front of the port for I
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from f5router.icontrol.codec.ltm_codec import address_of, items, located, path_of
 from f5router.model import virtual_server
+from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
+from f5router.model.placement import UNMANAGED, Reach
 from f5router.model.virtual_server import (
     AUTOMAP,
     MARK,
+    OWN_PROFILES,
     UNTRANSLATED,
     VirtualServer,
     marked_description,
@@ -66,17 +69,21 @@ def _metadata(raw: JSON) -> list[tuple[str, str]]:
     return [(str(entry.get("name")), str(entry.get("value"))) for entry in raw.get("metadata") or ()]
 
 
-def decode(raw: JSON) -> VirtualServer:
-    """Decode a virtual server of the router, read with its profiles."""
+def decode(raw: JSON, wanted: Reach = UNMANAGED, named: Collection[str] = ()) -> VirtualServer:
+    """Decode a virtual server of the router, read with its profiles.
+
+    Args:
+        wanted: says what is set of its reach.
+        named: full paths of the administrator's TCP and HTTP profiles that the settings name.
+    """
     path, address = path_of(raw), destination_address(raw)
-    own = f"{path.rpartition('/')[0]}/openshift_"
+    folder = path.rpartition("/")[0]
     attached = ((path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles"))
     return VirtualServer(
         path, address, destination_port(raw),
-        frozenset(each for each in attached if each[0].startswith(own) and each[0].endswith(
-            ("-tcp-profile", "openshift_http-profile"))),
+        frozenset(each for each in attached if is_own_profile(folder, each[0]) or each[0] in named),
         decode_translation(raw),
-        int(raw.get("connectionLimit") or 0),
+        int(raw.get("connectionLimit") or 0), _decode_reach(raw, wanted),
         as_ours=takes_all(raw) and raw.get("ipProtocol") == "tcp"
         and all(raw.get(name, "enabled") == "enabled" for name in _ENABLED),
         is_adopted=is_adopted(raw))
@@ -87,6 +94,28 @@ def takes_all(raw: JSON) -> bool:
     ipv6 = ":" in destination_address(raw)
     source = re.sub(r"%\d+", "", str(raw.get("source", _ANY[ipv6])))
     return source == _ANY[ipv6] and raw.get("mask", _HOST_MASKS[ipv6]) == _HOST_MASKS[ipv6]
+
+
+def is_own_profile(folder: str, path: str) -> bool:
+    """True for the path of one of the router's TCP and HTTP profiles. Args: folder: of the router."""
+    return path.rpartition("/")[0] == folder and base_name(path) in OWN_PROFILES
+
+
+def _decode_reach(raw: JSON, wanted: Reach) -> Reach:
+    vlans = {str(path) for path in raw.get("vlans") or ()}
+    if raw.get("vlansEnabled") is not True:
+        vlans = {f"not {path}" for path in vlans}  # all others: no setting asks for that
+    return Reach(None if wanted.vlans is None else frozenset(vlans),
+                 None if wanted.mirrored is None else raw.get("mirror") == "enabled")
+
+
+def _encode_reach(reach: Reach) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if reach.vlans is not None:
+        body = {"vlansEnabled" if reach.vlans else "vlansDisabled": True, "vlans": sorted(reach.vlans)}
+    if reach.mirrored is not None:
+        body["mirror"] = "enabled" if reach.mirrored else "disabled"
+    return body
 
 
 def translation(text: str) -> dict[str, str]:
@@ -109,7 +138,7 @@ def changes(server: VirtualServer) -> dict[str, Any]:
         "mask": _HOST_MASKS[ipv6], "source": _ANY[ipv6], "ipProtocol": "tcp",
         **dict.fromkeys(_ENABLED, "enabled"),
         "sourceAddressTranslation": translation(server.translation),
-        "connectionLimit": server.connection_limit,
+        "connectionLimit": server.connection_limit, **_encode_reach(server.reach),
     }
 
 
@@ -142,8 +171,9 @@ def with_profiles(raw: JSON, server: VirtualServer) -> list[dict[str, str]]:
     """
     kept = {(path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles")
             if type_of(item) not in _TRANSPORT_AND_HTTP}
-    own = {path for path, _ in server.profiles}
-    return profile_list({each for each in kept if each[0] not in own} | server.profiles)
+    folder, wanted = server.path.rpartition("/")[0], {path for path, _ in server.profiles}
+    return profile_list({each for each in kept if each[0] not in wanted and not is_own_profile(
+        folder, each[0])} | server.profiles)
 
 
 def type_of(item: JSON) -> str:

@@ -14,6 +14,7 @@ from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tls_names
+from f5router.model.access_log import RequestLog
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.front_end_names import base_name
@@ -162,6 +163,10 @@ def missing(path: str) -> str:
             "--f5-partition-path")
 
 
+_ON_HTTP = (Policy.KIND, HTTPCompression.KIND, RequestLog.KIND)
+"""Kinds of attached objects that need an http profile."""
+
+
 def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     """Return why an Attachment cannot act on this virtual server; "" if nothing prevents it.
 
@@ -171,7 +176,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     path, target = attachment.virtual, base_name(attachment.target)
     if not facts.exists:
         return missing(path)
-    speaks_http = attachment.target_kind in (Policy.KIND, HTTPCompression.KIND) or target in (
+    speaks_http = attachment.target_kind in _ON_HTTP or target in (
         names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.REQUEST_IRULE,
         names.COOKIE_IRULE, names.HEADERS_IRULE, names.CLIENT_CERTIFICATE_IRULE)
     if speaks_http and not facts.http:

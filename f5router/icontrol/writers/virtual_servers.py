@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from f5router.icontrol import pages, taken_places
-from f5router.icontrol.codec import adoption_codec, virtual_codec
+from f5router.icontrol.codec import adoption_codec, ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
@@ -21,18 +21,22 @@ from f5router.model.errors import BigIPError, Conflict, Refused
 from f5router.model.json_types import JSON
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
+from f5router.model.placement import ADDRESS, FloatingAddress, Reference, References
 from f5router.model.virtual_server import Listening, VirtualServer
 from f5router.plan.change import CREATE, DELETE, Change, Plan, of_kind
 
 log = logging.getLogger(__name__)
 
-Written = VirtualServer | Listening
+Written = VirtualServer | References | FloatingAddress | Listening
+
+
+_EXPAND = {"expandSubcollections": "true"}
 
 
 class VirtualServerWriter:
     """Writes virtual servers one after another, as one may take the address that another leaves."""
 
-    kinds = (VirtualServer.KIND, Listening.KIND)
+    kinds = (VirtualServer.KIND, References.KIND, FloatingAddress.KIND, Listening.KIND)
 
     def __init__(self, client: Client, folder: str, describe: Describe, own_servers: OwnServers):
         self._client, self._folder, self._describe, self._own_servers = client, folder, describe, own_servers
@@ -81,6 +85,10 @@ class VirtualServerWriter:
         obj, verb = change.obj, change.verb
         if isinstance(obj, Listening):
             self._turn(obj.virtual, listening=verb != DELETE)
+        elif isinstance(obj, FloatingAddress):
+            self._float(obj)
+        elif isinstance(obj, References):
+            self._refer(obj.virtual, obj.entries if verb != DELETE else ())
         elif verb == CREATE:
             self._create(obj)
         elif verb == DELETE:
@@ -104,7 +112,8 @@ class VirtualServerWriter:
         path = item_path(server.KIND, server.path)
         raw = self._moved(self._read(server.path), server)
         listening = _is_listening(raw, server.path)
-        present, body = virtual_codec.decode(raw), virtual_codec.correction(raw, server)
+        named = {path for path, _ in server.profiles}
+        present, body = virtual_codec.decode(raw, server.reach, named), virtual_codec.correction(raw, server)
         if present == server:
             return
         if present.profiles != server.profiles:
@@ -120,16 +129,16 @@ class VirtualServerWriter:
         One that a virtual server has left may stay behind, and go on answering ARP (f5devcentral/f5-cccl#45).
         An administrator's own has autoDelete off.
         """
-        address = get_if_there(self._client, item_path(taken_places.ADDRESS, path))
+        address = get_if_there(self._client, item_path(ADDRESS, path))
         if address is None or str(address.get("autoDelete")) != "true":
             return
         try:
-            delete_if_there(self._client, item_path(taken_places.ADDRESS, path))
+            delete_if_there(self._client, item_path(ADDRESS, path))
         except Refused as exc:
             log.debug("virtual address stays", extra={"path": path, "error": exc.text})
 
     def _read(self, path: str) -> JSON:
-        return self._client.get(item_path(VirtualServer.KIND, path), {"expandSubcollections": "true"})
+        return self._client.get(item_path(VirtualServer.KIND, path), _EXPAND)
 
     def _moved(self, raw: JSON, server: VirtualServer) -> JSON:
         """Let a virtual server exchange its place with others of the router, as long as that is of use.
@@ -211,6 +220,25 @@ class VirtualServerWriter:
         body = {"enabled": True} if listening else {"disabled": True}
         self._with_marks(raw, virtual_codec.decode(raw), listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
+
+    def _refer(self, virtual: str, references: tuple[Reference, ...]) -> None:
+        """Put references on a virtual server, and remove those of earlier settings, in one request."""
+        path = item_path(VirtualServer.KIND, virtual)
+        raw = self._read(virtual) if references else get_if_there(self._client, path, _EXPAND)
+        if raw is None:
+            return
+        listening, body = _is_listening(raw, virtual), reference_codec.changes(raw, references)
+        self._with_marks(reference_codec.with_mark(raw, references), virtual_codec.decode(raw),
+                         listening=listening, send=lambda marks: self._client.patch(path, {**body, **marks}))
+
+    def _float(self, wanted: FloatingAddress) -> None:
+        """Set the traffic group of an address. Raises: Refused: it is not there."""
+        for raw in pages.items(self._client, ADDRESS, pages.filtered(self._folder)):
+            if ltm_codec.address_of(str(raw.get("address", ""))) == wanted.address:
+                self._client.patch(item_path(ADDRESS, ltm_codec.path_of(raw)), {
+                    "trafficGroup": wanted.traffic_group, "inheritedTrafficGroup": "false"})
+                return
+        raise Refused("PATCH", ADDRESS, f"virtual address {wanted.address} does not exist")
 
     def _with_marks(self, raw: JSON, server: VirtualServer, *, listening: bool,
                     send: Callable[[JSON], object]) -> None:

@@ -50,6 +50,13 @@ class Virtual:
     persist: str | None
     snat: str
     source: str
+    vlans: frozenset[str]
+    """VLANs on which it answers; without `only_vlans`, those on which it does not."""
+    only_vlans: bool
+
+    def answers_on(self, vlan: str) -> bool:
+        """True if it takes connections that come on a VLAN."""
+        return (vlan in self.vlans) is self.only_vlans
 
 
 def virtual(store: Store, path: str) -> Virtual | None:
@@ -103,6 +110,8 @@ def _virtual(store: Store, item: Item) -> Virtual:
         persist=names.from_body(persist[0]) if persist else None,
         snat=snat.get("pool") or snat["type"],
         source=fields["source"],
+        vlans=frozenset(fields.get("vlans", ())),
+        only_vlans="vlansEnabled" in fields,
     )
 
 

@@ -61,6 +61,8 @@ class DataPlane:
         self.store, self.errors = store, errors
         self.pods, self.log, self.table = self.shared.pods, self.shared.log, self.shared.table
         self.monitors = Monitors(self.shared)
+        self.vlan = ""
+        """Full path of the VLAN on which clients come from now on; "" for one that no test names."""
         self.flows: set[Flow] = set()
         self._listening: dict[str, tuple[str, asyncio.Server]] = {}
         self._ports: dict[str, int] = {}
@@ -162,7 +164,9 @@ class DataPlane:
         if self.store.unit.status != unit.ACTIVE:  # it came just before the failover
             client.abort()
             return
-        if self._full(path):
+        with self.store.lock:
+            virtual = config.virtual(self.store, path)
+        if virtual and (self._is_full(virtual) or not virtual.answers_on(self.vlan)):
             client.abort()
             return
         wire.no_delay(client.transport)
@@ -174,15 +178,13 @@ class DataPlane:
         if self._sweeper is None:
             self._sweeper = self.thread.loop.call_later(SWEEP_S, self._sweep)
 
-    def _full(self, path: str) -> bool:
+    def _is_full(self, virtual: config.Virtual) -> bool:
         """Return True if a virtual server has as many connections as its connectionLimit allows.
 
         Further ones are refused (K8457); a TMM's share of the limit is not modelled.
         """
-        with self.store.lock:
-            virtual = config.virtual(self.store, path)
-        limit = virtual.limit if virtual else 0
-        return bool(limit) and self.store.tally("ltm/virtual", (path,)).current >= limit
+        limit = virtual.limit
+        return bool(limit) and self.store.tally("ltm/virtual", (virtual.path,)).current >= limit
 
     def _done(self, flow: Flow, task: asyncio.Task[None]) -> None:
         self.flows.discard(flow)

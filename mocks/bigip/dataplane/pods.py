@@ -23,20 +23,48 @@ from mocks.bigip.dataplane.pod_server import Pod, PodConnection
 Address = tuple[str, int]
 
 
-class LogServer(asyncio.DatagramProtocol):
-    """Takes the lines of a request-log profile."""
-
-    transport: asyncio.DatagramTransport
+class LogServer:
+    """Takes the lines of a request-log profile, by UDP and by TCP."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        """A datagram each, the newest last."""
+        """A datagram, or what comes before a line feed, each; the newest last."""
+        self.datagrams: asyncio.DatagramTransport
+        self.listener: asyncio.Server
 
-    def connection_made(self, transport: asyncio.DatagramTransport) -> None:
-        self.transport = transport
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.datagrams, _ = await loop.create_datagram_endpoint(
+            lambda: _Datagrams(self.lines), local_addr=("127.0.0.1", 0))
+        self.listener = await loop.create_server(lambda: _Stream(self.lines), "127.0.0.1", 0)
+
+    def port(self, *, tcp: bool) -> int:
+        """Where it listens."""
+        udp = self.datagrams.get_extra_info("sockname")
+        return (self.listener.sockets[0].getsockname() if tcp else udp)[1]
+
+    def close(self) -> None:
+        self.datagrams.close()
+        self.listener.close()
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
 
     def datagram_received(self, data: bytes, addr: Address) -> None:
-        self.lines.append(data.decode("utf-8", "replace"))
+        self._lines.append(data.decode("utf-8", "replace"))
+
+
+class _Stream(asyncio.Protocol):
+    """Text without a line feed behind it is no line yet (RFC 6587, 3.4.2)."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines, self._begun = lines, b""
+
+    def data_received(self, data: bytes) -> None:
+        *whole, self._begun = (self._begun + data).split(b"\n")
+        self._lines += [line.decode("utf-8", "replace") for line in whole]
 
 
 class Pods:
@@ -120,26 +148,25 @@ class Pods:
         return pod.local_port or None if pod else None
 
     def log_server(self, address: str, port: int = 514) -> LogServer:
-        """Start what takes datagrams for an address; one that has the address is stopped."""
+        """Start what takes log lines for an address; one that has the address is stopped."""
         server = LogServer()
         self._thread.run(self._receive((address, port), server))
         return server
 
     async def _receive(self, where: Address, server: LogServer) -> None:
         if (before := self._logs.pop(where, None)) is not None:
-            before.transport.close()
-        loop = asyncio.get_running_loop()
-        await loop.create_datagram_endpoint(lambda: server, local_addr=("127.0.0.1", 0))
+            before.close()
+        await server.start()
         self._logs[where] = server
 
-    def log_port(self, address: str, port: int) -> int | None:
-        """The local UDP port of a log server; None if nobody is there."""
+    def log_port(self, address: str, port: int, *, tcp: bool = False) -> int | None:
+        """The local port of a log server; None if nobody is there."""
         server = self._logs.get((address.partition("%")[0], port))
-        return server.transport.get_extra_info("sockname")[1] if server else None
+        return server.port(tcp=tcp) if server else None
 
     async def _close_logs(self) -> None:
         while self._logs:
-            self._logs.popitem()[1].transport.close()
+            self._logs.popitem()[1].close()
 
     def close(self) -> None:
         for pod in self:

@@ -1,4 +1,4 @@
-"""Log lines of a request-log profile: one for a request, one for its response, as datagrams to a pool.
+"""Log lines of a request-log profile: one for a request, one for its response, to a member of a pool.
 
 Source: techdocs.f5.com, "BIG-IP Acceleration: Concepts", "Using the Request Logging Profile". Nothing puts a
 syslog header in front: the template is the line. The words of a template that are not here are left as they
@@ -51,19 +51,18 @@ class RequestLog:
 
     def _send(self, kind: str) -> None:
         flow, profile = self.flow, self._profile
-        if profile[f"{kind}LogProtocol"] != "mds-udp":
-            flow.shared.errors.append(Unsupported(f"{kind}LogProtocol {profile[f'{kind}LogProtocol']}"))
-            return
+        tcp = profile[f"{kind}LogProtocol"] == "mds-tcp"
         line = self._expanded(str(profile[f"{kind}LogTemplate"])).encode()
         pool = str(profile[f"{kind}LogPool"])
         with flow.shared.store.lock:
             members = selection.members(flow.shared.store, pool) if pool != "none" else ()
         for member in members:
             address, _, port = member.rpartition("." if member.count(":") > 1 else ":")
-            local = flow.shared.pods.log_port(address, int(port))
+            local = flow.shared.pods.log_port(address, int(port), tcp=tcp)
             if local is not None:
-                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-                    sock.sendto(line, ("127.0.0.1", local))
+                with socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM) as sock:
+                    sock.connect(("127.0.0.1", local))
+                    sock.send(line)
                 return
 
     # -- templates ---------------------------------------------------------------------------------
@@ -105,6 +104,13 @@ _WORDS: dict[str, Callable[[RequestLog], object]] = {
     "CLIENT_IP": lambda log: log.flow.client[0],
     "CLIENT_PORT": lambda log: log.flow.client[1],
     "DATE_NCSA": lambda log: log.moment("%d/%b/%Y:%H:%M:%S +0000"),
+    "DATE_DD": lambda log: log.moment("%d"),
+    "DATE_MON": lambda log: log.moment("%b"),
+    "DATE_YYYY": lambda log: log.moment("%Y"),
+    "TIME_HMS": lambda log: log.moment("%H:%M:%S"),
+    "TIME_MSECS": lambda log: f"{int(log.flow.shared.clock.time_of_day() * 1000) % 1000:03}",
+    "TIME_OFFSET": lambda log: "+0000",
+    "BIGIP_HOSTNAME": lambda log: log.flow.shared.store.unit.hostname,
     "DATE_HTTP": lambda log: log.moment("%a, %d %b %Y %H:%M:%S GMT"),
     "TIME_UNIX": lambda log: int(log.flow.shared.clock.time_of_day()),
     "HTTP_METHOD": lambda log: log.head.method.decode(),

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from f5router.config import cluster_settings, front_end_options
+from f5router.config import cluster_settings, front_end_options, placement_options
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
 from f5router.model.http_edge import UniqueID
@@ -148,8 +148,9 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
 }
 
 
-OF_FRONT_ENDS = {option.name for option in front_end_options.OPTIONS} - {"repair-disabled"}
-"""Settings of one value together: test_front_ends.py."""
+OF_FRONT_ENDS = {option.name for option in (
+    *front_end_options.OPTIONS, *placement_options.OPTIONS)} - {"repair-disabled"}
+"""Settings of one value together: test_front_ends.py and test_placement.py."""
 
 
 def test_every_option_has_a_row():

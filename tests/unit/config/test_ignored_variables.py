@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from f5router.config import config, front_end_options, ignored_variables, options
+from f5router.config import config, front_end_options, ignored_variables, options, placement_options
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.builders import identity
@@ -142,11 +142,11 @@ ROWS = [
     ("template", "ROUTER_HARD_STOP_AFTER", MEANINGLESS, "1h"),
     ("template", "ROUTER_ENABLE_COMPRESSION", HONOURED, "true"),
     ("template", "ROUTER_COMPRESSION_MIME", HONOURED, "text/html"),
-    ("template", "ROUTER_SYSLOG_ADDRESS", ON_DEVICE, "10.0.0.1"),
+    ("template", "ROUTER_SYSLOG_ADDRESS", HONOURED, None),
     ("template", "ROUTER_LOG_LEVEL", HONOURED, "debug"),
-    ("template", "ROUTER_LOG_FACILITY", ON_DEVICE, "local1"),
+    ("template", "ROUTER_LOG_FACILITY", HONOURED, None),
     ("template", "ROUTER_LOG_MAX_LENGTH", ON_DEVICE, "1024"),
-    ("template", "ROUTER_SYSLOG_FORMAT", ON_DEVICE, "x"),
+    ("template", "ROUTER_SYSLOG_FORMAT", HONOURED, None),
     ("template", "ROUTER_DONT_LOG_NULL", MEANINGLESS, "true"),
     ("template", "ROUTER_HTTP_IGNORE_PROBES", MEANINGLESS, "true"),
     ("template", "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", ON_DEVICE, "Host:15"),
@@ -348,7 +348,7 @@ def test_an_unknown_variable(env, lines):
 
 OTHER_VALUE = {"DEFAULT_CERTIFICATE_DIR", "ROUTER_CANONICAL_HOSTNAME", "ROUTER_EXTERNAL_HOST_PRIVKEY",
                "ROUTER_SERVICE_NAME", "ROUTER_USE_PROXY_PROTOCOL",
-               *(option.env for option in front_end_options.OPTIONS)}
+               *(option.env for option in (*front_end_options.OPTIONS, *placement_options.OPTIONS))}
 """Settings that are left out in a move, or get a value of their own."""
 
 
