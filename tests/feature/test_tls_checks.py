@@ -5,6 +5,7 @@ import pytest
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import Lab
+from tests.feature.test_front_end_life import remove
 
 KIND, PROFILE = "ltm/monitor/https", "ltm/profile/server-ssl"
 CHECKS = {"tls_health_checks": "true"}
@@ -107,3 +108,10 @@ def test_a_router_that_does_not_verify_checks_as_before(checking, tmp_path):
     checking.apply(manifests.route("r", host="r.example.com", kind="reencrypt"))
     checking.converge(**CHECKS, default_destination_ca_path="")
     assert monitors(checking) == {}
+
+
+def test_uninstall_removes_them(checking):
+    assert checking.converge(**CHECKS) == []
+    assert remove(checking) == 0
+    assert monitors(checking) == {}
+    assert not any("openshift_" in path for path in checking.paths(PROFILE))

@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from f5router.cli.doctor.report import Fix
-from f5router.icontrol import surroundings
+from f5router.icontrol import surroundings, tls_checks
 from f5router.icontrol.settings import SSHSettings
 from f5router.kube.api.api_errors import SHIPPED, SHIPPED_ACCOUNT
 from f5router.kube.watch import single_reads
@@ -196,6 +196,9 @@ def virtual(facts: VirtualFacts, text: str, *, https: bool) -> Fix:
     path = quoted(facts.path)
     if not facts.exists:
         return _no_virtual(path, https=https)
+    if "this router did not create it" in text:
+        return Fix("hand it to the router, or leave out --f5-vserver-address",
+                   "f5router adopt --virtual-servers --dry-run")
     if "an http profile is missing" in text:
         return Fix(command=f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
     of_f5 = _OF_F5.issuperset(facts.client_ssl) and not facts.sni_defaults
@@ -243,8 +246,12 @@ def objects(routes: tuple[Key, ...]) -> Fix:
     return PLAN
 
 
-def compression(text: str, virtuals: Iterable[VirtualFacts]) -> Fix:
-    """Return the command that removes the profile from the virtual server that the text names."""
+def without_effect(text: str, virtuals: Iterable[VirtualFacts]) -> Fix:
+    """Return the fix for a setting that has no effect. Args: text: the warning."""
+    if text.startswith("--tls-health-checks "):
+        command = f"tmsh modify sys db {tls_checks.VARIABLE} value enable"
+        step = "leave out --tls-health-checks"
+        return Fix(f"{step}, or let all monitors run in TMM", command) if command in text else Fix(step)
     step = "leave out ROUTER_ENABLE_COMPRESSION, or take the profile from the virtual server"
     for facts in virtuals:
         if text.startswith(f"virtual server {facts.path} "):

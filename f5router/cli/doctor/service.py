@@ -207,7 +207,7 @@ def _virtual_servers(survey: Survey) -> Iterator[Check]:
     yield from _missing_profiles(facts)
     for text in survey.findings()[topics.VIRTUALS].warnings:
         yield warning(AREA, "virtual servers", text,
-                      fixes.compression(text, filter(None, (facts.http, facts.https))))
+                      fixes.without_effect(text, filter(None, (facts.http, facts.https))))
 
 
 def _text(problem: GroupedProblem) -> str:
