@@ -162,6 +162,7 @@ tune.maxrewrite."""
 
 def _limits(reader: Reader) -> FrontEndLimits:
     buffer, rewrite = reader.value("buf-size"), reader.value("max-rewrite-size")
+    connect_ms = reader.value("default-connect-timeout")
     header_bytes = FACTORY.header_bytes
     if buffer or rewrite:
         header_bytes = (buffer or BUFFER_BYTES) - (rewrite or REWRITE_BYTES)
@@ -172,7 +173,7 @@ def _limits(reader: Reader) -> FrontEndLimits:
         connections=reader.value("max-connections"), client_fin_s=reader.value("client-fin-timeout") or 0,
         server_fin_s=reader.value("default-server-fin-timeout") or 0,
         client_idle_s=reader.value("default-client-timeout") or FACTORY.client_idle_s,
-        connect_ms=reader.value("default-connect-timeout") or FACTORY.connect_ms,
+        connect_ms=connect_ms or FACTORY.connect_ms, queue_ms=connect_ms or FACTORY.queue_ms,
         header_bytes=header_bytes, header_count=reader.value("max-header-count"),
         head_ms=reader.value("slowloris-timeout") or 0, hello_ms=reader.value("inspect-delay") or 0,
         response_s=reader.value("default-server-timeout") or 0,

@@ -31,15 +31,19 @@ from f5router.model.virtual_server import (
 )
 
 
-class FrontEndSettings(FrontEndPlace, Protocol):
-    """The part of config.Config that is used here."""
+class LimitSettings(Protocol):
+    """The part of config.Config that has limits."""
 
     @property
     def front_ends(self) -> tuple[FrontEnd, ...]:
         """Front ends that the router creates; () where an administrator has made the virtual servers."""
 
 
-def limits(config: FrontEndSettings) -> FrontEndLimits:
+class FrontEndSettings(FrontEndPlace, LimitSettings, Protocol):
+    """The part of config.Config that is used here."""
+
+
+def limits(config: LimitSettings) -> FrontEndLimits:
     """Return the limits of the virtual servers that the router creates; those of a BIG-IP without any."""
     return config.front_ends[0].limits if config.front_ends else FACTORY
 

@@ -14,6 +14,7 @@ from typing import Protocol
 from f5router.admission.health import END, INTERVAL_S, TIMEOUT_S
 from f5router.admission.route_options import HAPROXY, ROUTER
 from f5router.desired import irules
+from f5router.desired.front_ends import LimitSettings
 from f5router.desired.irules.groups import own_irule
 from f5router.model import names, route_options
 from f5router.model.front_end_names import FrontEndPlace, own_path
@@ -229,7 +230,7 @@ def limits_irule(config: FrontEndPlace, virtual: str) -> list[Object]:
     ]
 
 
-class PoolConfig(MonitorSettings, Protocol):
+class PoolConfig(MonitorSettings, LimitSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
-from f5router.desired import pool_options
+from f5router.desired import front_ends, pool_options
 from f5router.desired.pool_options import PoolConfig
 from f5router.model import names, route_options, texts, tls_names
 from f5router.model.cluster import Backend, Key, Route
@@ -15,10 +15,6 @@ from f5router.model.route_options import DEFAULTS, HealthCheck, RouteOptions, in
 from f5router.model.small import compact
 from f5router.network import node_ports, pool_members
 from f5router.network.pool_members import Choice, LeftOut, ServiceEndpoints
-
-QUEUE_MS = 5000
-"""How long a connection waits for a pod that is at its limit, in milliseconds. Source: openshift/router: as
-long as for a connection to a pod, 5 s by default (HAProxy, timeout queue)."""
 
 
 class Target(NamedTuple):
@@ -270,8 +266,9 @@ class PoolBuilder:
             computed = len(built.members)
         monitor = pool_options.monitor_text(
             self._config, settings.check, settings.check_interval_s, built.active, settings.tls_profile)
-        return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing,
-                              QUEUE_MS if limit else 0), built.shares, computed)
+        queue_ms = front_ends.limits(self._config).queue_ms if limit else 0
+        return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing, queue_ms), built.shares,
+                         computed)
 
     def _choose_members(self, service: Key, port: str, most: int, of_nodes: bool) -> Choice:
         known = self._choices.get((of_nodes, service, port, most))

@@ -58,6 +58,9 @@ class FrontEndLimits:
     """How long a connection of a client may be silent, in seconds."""
     connect_ms: int = 45_000
     """How long an attempt to connect to a pod may take, in milliseconds."""
+    queue_ms: int = 5000
+    """How long a connection waits for a pod that is at its limit, in milliseconds. Source: openshift/router:
+    as long as for a connection to a pod, 5 s by default (HAProxy, timeout queue)."""
     header_bytes: int = 32768
     """Most bytes of all headers of a request."""
     header_count: int = 64

@@ -131,7 +131,8 @@ def test_how_long_a_connection_may_be_silent(site_of, given, before, behind, tun
     names = dict(zip("cstk", TIMES, strict=True))
     site = serve(site_of, **{names[letter]: TIMES[names[letter]] for letter in given})
     with socket.create_connection(site.http, DEADLINE_S):
-        until(lambda: limits(site) == {float(before)})
+        flows = site.bigip.dataplane.flows
+        until(lambda: any(flow.virtual and flow.idle_limit() == before for flow in flows))
     until(lambda: not site.bigip.dataplane.flows)
     with Kept(site, tls=False) as client:
         client.ask(NAME)
@@ -189,3 +190,15 @@ def test_each_address(site_of):
     assert site.converge(f5_vserver_address="203.0.113.10,203.0.113.11", slowloris_timeout=HEAD_S) == []
     for name in ("ose-vserver", "https-ose-vserver", "ose-vserver_2", "https-ose-vserver_2"):
         assert silent(site.bigip.endpoint(f"/Common/{name}"))
+
+
+def test_how_long_a_client_waits_for_a_pod_at_its_limit(site_of):
+    """On a slow device, where 5 s are beyond the patience of a client."""
+    site = site_of(address="")
+    site.serve("web", "10.1.1.1")
+    site.apply(route("", {"pod-concurrent-connections": "1"}))
+    assert site.converge(**ADDRESS, default_connect_timeout="50ms") == []
+    site.bigip.dataplane.clock.speed = 0.05
+    with Kept(site, tls=False) as client:
+        client.ask(NAME)
+        assert clients.plain(site.http, NAME).status == 503

@@ -173,8 +173,9 @@ def timeout_irule(folder: str, limits: FrontEndLimits = FACTORY) -> str:
     OneConnect profile there is no SERVER_CONNECTED for most of them. Sources: clouddocs, IP::idle_timeout
     (its example sets one in SERVER_CONNECTED), clientside, HTTP_REQUEST_SEND.
 
-    A late response ends in a reset, not in 504 as from HAProxy: no document says that HTTP::respond works in
-    the script of an `after`, outside of every event, once the request has been sent.
+    A late response ends in a reset, not in 504 as from HAProxy. An example of clouddocs, after, calls
+    HTTP::respond in such a case; what becomes of the pod's response then is not documented, and it must not
+    be the answer to the next request.
 
     Args:
         folder: full path of the folder that holds the data-group and our pools.

@@ -14,6 +14,7 @@ from f5router.model.cluster import Backend, Key, Origin
 from f5router.model.delta import Delta
 from f5router.model.ltm import PoolMember
 from f5router.model.route_options import BalancingDefaults, RouteOptions
+from f5router.model.virtual_server import FrontEnd, FrontEndLimits
 from f5router.network.pool_members import LeftOut, ServiceEndpoints
 from tests.builders import FACTS, Settings, endpoints, route, service
 
@@ -223,6 +224,13 @@ def test_the_limit_of_connections_is_that_of_each_pod():
     assert pool.members == {PoolMember("10.1.1.1", 8080, connection_limit=7)}
     assert pool.queue_ms == 5000
     assert built(PoolSettings(weighted(web=1)), web=("10.1.1.1",)).pool.queue_ms == 0
+
+
+def test_a_connection_waits_for_a_pod_as_long_as_the_front_end_says():
+    front_end = FrontEnd(("203.0.113.10",), "/Common/a", None, limits=FrontEndLimits(queue_ms=2000))
+    builder = PoolBuilder(view_of(web=("10.1.1.1",)), Settings(front_ends=(front_end,)))
+    assert [builder.build(OWN, PoolSettings(weighted(web=1), connection_limit=most)).pool.queue_ms
+            for most in (0, 9)] == [0, 2000]
 
 
 def test_several_services_share_the_room_of_a_pool():
