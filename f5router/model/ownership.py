@@ -227,6 +227,8 @@ def _use(folder: str, obj: Object) -> str:
         return f"Service {known[0]}" if known else f"a Service in {names.pool_namespace(obj.path)}"
     if isinstance(obj, ClientSSL) and obj.server_name:
         return f"host {obj.server_name}"
+    if isinstance(obj, TCPProfile | HTTPProfile):
+        return obj.use
     if isinstance(obj, VirtualServer):
         return f"port {obj.port} of {obj.address}"
     return ""

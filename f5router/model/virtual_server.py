@@ -4,7 +4,7 @@ A virtual server comes up disabled. It is enabled by an object of its own, Liste
 attached to it: no client meets one without its TLS or its policies, whatever ends the router in between.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -129,6 +129,14 @@ def numbered(first: str, number: int) -> str:
     return first if number == 1 else f"{first}_{number}"
 
 
+FROM_PARENT: Mapping[str, int] = {
+    "idleTimeout": 300, "synRtoBase": 3000, "synMaxRetrans": 3, "maxHeaderCount": 64}
+"""Properties of profiles that come from the parent unless a setting asks for another value than these: the
+BIG-IP's own. A description names those that a setting has set."""
+SETS = "sets "
+"""Word before their names."""
+
+
 @dataclass(frozen=True, slots=True)
 class TCPProfile(NamedObject):
     """TCP towards the clients, or towards the pods; it has everything else from its parent."""
@@ -143,6 +151,16 @@ class TCPProfile(NamedObject):
     syn_retries: int = 3
     """How often a SYN is sent again."""
 
+    @property
+    def times(self) -> dict[str, int]:
+        """Return the properties of FROM_PARENT."""
+        return {"idleTimeout": self.idle_s, "synRtoBase": self.syn_ms, "synMaxRetrans": self.syn_retries}
+
+    @property
+    def use(self) -> str:
+        """Return the end of the description."""
+        return _set_names(self.times)
+
 
 @dataclass(frozen=True, slots=True)
 class HTTPProfile(NamedObject):
@@ -152,6 +170,16 @@ class HTTPProfile(NamedObject):
     parent: str = "/Common/http"
     header_bytes: int = 32768
     header_count: int = 64
+
+    @property
+    def use(self) -> str:
+        """Return the end of the description."""
+        return _set_names({"maxHeaderCount": self.header_count})
+
+
+def _set_names(values: Mapping[str, int]) -> str:
+    names = [name for name, value in values.items() if value != FROM_PARENT[name]]
+    return f"{SETS}{' '.join(names)}" if names else ""
 
 
 def profiles(folder: str, limits: FrontEndLimits = FACTORY,

@@ -187,3 +187,50 @@ def test_prepared_virtual_servers_stay_as_they_are(lab):
     lab.clear()
     assert lab.converge(**LIMITS, **TIMED) == []
     assert lab.writes() == []
+
+
+PARENTS = {"ltm/profile/tcp/~Common~tcp": {"idleTimeout": 3600, "synRtoBase": 2000},
+           "ltm/profile/http/~Common~http": {"enforcement": {"maxHeaderCount": 200}}}
+
+
+@pytest.mark.parametrize("flags", [{}, {"default_client_timeout": "30s", "max_header_count": "100"}],
+                         ids=["no setting", "settings"])
+def test_what_is_not_set_follows_the_parents_that_an_administrator_has_changed(empty, flags):
+    """Also when something else of the same profile changes, and after a restart."""
+    for path, body in PARENTS.items():
+        empty.change("PATCH", path, body)
+    idle_s, count = (30, 100) if flags else (3600, 200)
+    wanted = ([0, 0], [5, 300, 5, idle_s, 2000, 3], [5, 300, 5, 3600, 2000, 3], 32768, count)
+    assert serve(empty, **flags) == []
+    assert shown(empty) == wanted
+    empty.clear()
+    assert empty.converge(**FLAGS, **flags) == []
+    assert empty.writes() == []
+    assert empty.converge(**FLAGS, **flags, client_fin_timeout="5s", buf_size="65536") == []
+    assert shown(empty) == ([0, 0], [5, 5, 5, idle_s, 2000, 3], wanted[2], 57344, count)
+
+
+def test_a_setting_that_is_given_up(empty):
+    """The BIG-IP's own value comes, once: nothing lets a property follow its parent again."""
+    empty.change("PATCH", "ltm/profile/tcp/~Common~tcp", {"idleTimeout": 3600})
+    assert serve(empty, default_client_timeout="30s") == []
+    path = PROFILES[0].format("client")
+    assert empty.bigip.get(path)["description"].endswith(": sets idleTimeout")
+    assert empty.converge(**FLAGS) == []
+    assert empty.bigip.get(path)["idleTimeout"] == 300
+    assert empty.bigip.get(path)["description"].endswith("managed by f5router public")
+    empty.clear()
+    assert empty.converge(**FLAGS) == []
+    assert empty.writes() == []
+
+
+def test_before_descriptions(make_lab):
+    """Values alone say what is set."""
+    lab = make_lab(tmos_version="11.6.1")
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
+    for flags, wanted in (({}, FACTORY), (LIMITS, SET), ({}, FACTORY)):
+        assert serve(lab, **flags) == []
+        assert shown(lab) == wanted
+        lab.clear()
+        assert serve(lab, **flags) == []
+        assert lab.writes() == []

@@ -8,8 +8,8 @@ request, nor at the end of a response: the first request alone has a time for it
 behind a response is as long as one inside it may be. Inferred, not seen on a device: that `reject` takes
 effect in the script of a timer, as TCP::close does in the latter example.
 
-A reply that a policy sends may come without HTTP_REQUEST (bigip-behaviour.md B11): the timer then ends a
-connection that has had nothing but such replies.
+No source says if HTTP_REQUEST comes for a request that a policy has answered. If it does not, the timer ends
+a connection that has had nothing but such answers.
 """
 
 from f5router.model.virtual_server import FrontEndLimits

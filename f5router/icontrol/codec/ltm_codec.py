@@ -374,7 +374,7 @@ def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(obj, ClientSSL):
         body.pop("inheritCertkeychain", None)
     if isinstance(obj, TCPProfile | HTTPProfile):
-        return transport_codec.without_factory(body)
+        return transport_codec.without_inherited(body, {})
     if isinstance(obj, DataGroup) and obj.copied:
         body["records"] = encode_records(Record(obj.path, name, data) for name, data in obj.copied)
     return body

@@ -1,32 +1,31 @@
 """Conversion of the router's TCP, HTTP and request-log profiles to and from iControl REST JSON.
 
-Properties that no setting can set come from the parent, and are neither written nor compared. A new profile
-has the others from its parent too, as far as they are not set, which FACTORY has.
+Properties that no setting can set come from the parent, and are neither written nor compared. Those of
+FROM_PARENT do so unless they are set, which the description says: a value of the parent is never replaced.
+A device without descriptions of profiles shows no more than values.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from f5router.model.access_log import RequestLog
 from f5router.model.json_types import JSON
-from f5router.model.virtual_server import HTTPProfile, TCPProfile
+from f5router.model.virtual_server import FROM_PARENT, SETS, HTTPProfile, TCPProfile
 
 _HALF_CLOSED = ("finWaitTimeout", "finWait_2Timeout", "closeWaitTimeout")
-_TIMES = ("idleTimeout", "synRtoBase", "synMaxRetrans")
-FACTORY: dict[str, Any] = {"idleTimeout": 300, "synRtoBase": 3000, "synMaxRetrans": 3, "maxHeaderCount": 64}
-"""Properties that a new profile gets only where their value is another one."""
 
 
 def tcp_changes(profile: TCPProfile) -> dict[str, Any]:
     """Encode a PATCH."""
     return {"defaultsFrom": profile.parent, **dict(zip(_HALF_CLOSED, profile.half_closed_s, strict=True)),
-            **dict(zip(_TIMES, (profile.idle_s, profile.syn_ms, profile.syn_retries), strict=True))}
+            **profile.times}
 
 
 def decode_tcp(path: str, obj: JSON) -> TCPProfile:
     """Decode a profile; a limit that is no number, such as `indefinite`, equals none that is wanted."""
     first, second, third = map(_number, map(obj.get, _HALF_CLOSED))
     return TCPProfile(path, str(obj.get("defaultsFrom")), (first, second, third),
-                      *map(_number, map(obj.get, _TIMES)))
+                      *(_set(obj, obj, name) for name in TCPProfile(path).times))
 
 
 def http_changes(profile: HTTPProfile) -> dict[str, Any]:
@@ -39,13 +38,26 @@ def decode_http(path: str, obj: JSON) -> HTTPProfile:
     """Decode a profile."""
     limits = obj.get("enforcement") or {}
     return HTTPProfile(path, str(obj.get("defaultsFrom")), _number(limits.get("maxHeaderSize")),
-                       _number(limits.get("maxHeaderCount")))
+                       _set(obj, limits, "maxHeaderCount"))
 
 
-def without_factory(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of a POST without the properties that are those of a BIG-IP."""
-    return {name: without_factory(value) if isinstance(value, dict) else value
-            for name, value in body.items() if FACTORY.get(name) != value}
+def _set(obj: JSON, values: JSON, name: str) -> int:
+    """Return a property that a setting has set; else the value that stands for that of the parent."""
+    description = str(obj.get("description") or "none")
+    if description != "none" and name not in description.partition(SETS)[2].split():
+        return FROM_PARENT[name]
+    return _number(values.get(name))
+
+
+def without_inherited(body: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a request without properties that come from the parent.
+
+    Args: before: body of a PATCH for the profile as it is; {} if it is not known. A property that is given up
+        gets the BIG-IP's own value: no request is documented that lets it follow the parent again.
+    """
+    return {name: without_inherited(value, before.get(name, {})) if isinstance(value, dict) else value
+            for name, value in body.items()
+            if FROM_PARENT.get(name) != value or before.get(name, value) != value}
 
 
 def request_log_changes(profile: RequestLog) -> dict[str, Any]:

@@ -7,7 +7,7 @@ REST cannot write many routes at once: a transaction is one request for each com
 import logging
 from collections.abc import Mapping
 
-from f5router.icontrol.codec import ltm_codec, net_codec
+from f5router.icontrol.codec import ltm_codec, net_codec, transport_codec
 from f5router.icontrol.codec.ltm_codec import Single
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client
@@ -20,6 +20,7 @@ from f5router.model.ltm import BigIPState, Object, Policy, Pool, Record, Rule
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
+from f5router.model.virtual_server import HTTPProfile, TCPProfile
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change, concerns
 
 log = logging.getLogger(__name__)
@@ -45,13 +46,13 @@ class ObjectWriter(SingleWriter[Single]):
         elif concerns(change, Pool):
             self._nodes.write(change.obj, change.old, self._put_pool)
         else:
-            self._put(verb, change.obj)
+            self._put(verb, change.obj, before=change.old)
 
     def _put_pool(self, pool: Pool, nodes: Mapping[str, str], exists: bool) -> None:
         self._put(UPDATE if exists else CREATE, pool, nodes)
 
-    def _put(self, verb: str, obj: Single, *more: Mapping[str, str]) -> None:
-        """Args: more: further arguments of the kind's encoder."""
+    def _put(self, verb: str, obj: Single, *more: Mapping[str, str], before: Single | None = None) -> None:
+        """Args: more: further arguments of the kind's encoder; before: the object as it is."""
         description = ownership.description_properties(self._describe, obj)
         if verb == CREATE:
             try:
@@ -59,8 +60,11 @@ class ObjectWriter(SingleWriter[Single]):
                 return
             except Conflict:
                 log.info("object already exists, updating it", extra={"object": str(obj.ref)})
-        body = {**ltm_codec.CHANGES[obj.KIND](obj, *more), **description}
-        self._client.patch(item_path(obj.KIND, obj.path), body)
+        body = ltm_codec.CHANGES[obj.KIND](obj, *more)
+        if isinstance(obj, TCPProfile | HTTPProfile):
+            body = transport_codec.without_inherited(
+                body, ltm_codec.CHANGES[obj.KIND](before) if before else {})
+        self._client.patch(item_path(obj.KIND, obj.path), {**body, **description})
 
 
 class StaticRouteWriter(SingleWriter[StaticRoute]):
