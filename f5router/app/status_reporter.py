@@ -8,6 +8,7 @@ from f5router.admission.condition import Verdict
 from f5router.admission.host_claims import ClaimLog
 from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter
 from f5router.app.reports import ADMISSION, NOTICES, Reports, log_problem
+from f5router.app.shared_connections import SharedConnections
 from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
@@ -155,6 +156,7 @@ class StatusReporter:
             reconciler.engine, events, reports, lambda: cluster.ingress_source(), clock)
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
+        self._shared = SharedConnections(reconciler, reconciler.device.own_servers, clock)
         self._selection = PersistentLog("selection of Routes")
         self._slow_requests = PersistentLog("requests near the time limit of the BIG-IP")
 
@@ -162,7 +164,8 @@ class StatusReporter:
         """Report the result of a pass."""
         network = self._reconciler.verdicts.network_findings()
         self._network.update(network.problems, network.warnings)
-        self._virtual_servers.update((), self._reconciler.verdicts.virtual_server_findings().warnings)
+        servers = self._reconciler.verdicts.virtual_server_findings().warnings
+        self._virtual_servers.update((), (*servers, *self._shared.warnings()))
         self._selection.update((), self._cluster.warnings())
         self._slow_requests.update((), self._reconciler.device.client.slow_requests.warnings())
         self._claims.removed(report.removed.values())

@@ -56,7 +56,8 @@ def load(reader: Reader, folder: str) -> Placement:
     vlans, mirrored = reader.value("f5-vserver-vlans"), reader.value("f5-vserver-mirroring")
     return Placement(Reach(None if vlans == "" else vlans, None if mirrored == "" else mirrored == "enabled"),
                      _access_log(reader), _transport(reader, folder),
-                     reader.value("f5-vserver-traffic-group"), _references(reader, folder))
+                     reader.value("f5-vserver-traffic-group"), _references(reader, folder),
+                     reader.value("f5-oneconnect-profile"))
 
 
 def _transport(reader: Reader, folder: str) -> TransportProfiles:

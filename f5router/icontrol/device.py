@@ -67,7 +67,7 @@ class Device:
         checks_tls: find out if monitors can verify pods.
         drain_s: pause of a rollout between deletes of Rules and records, and those of pools and TLS objects.
         """
-        self.pair, self._folder, self.drain_s = pair, folder, drain_s
+        self.pair, self._folder, self.drain_s, self.own_servers = pair, folder, drain_s, own_servers
         self._virtuals = (http_virtual, https_virtual)
         self._begun = functools.partial(DeviceReading, folder=folder, virtuals=self._virtuals, vxlan=vxlan,
                                         static_routes=static_routes, profiles=frozenset(profiles),

@@ -83,7 +83,7 @@ class OwnServers:
             return facts  # the profile whose certificate clients know stays the parent of the router's own
         return replace(facts, replaced_client_ssl=ClientSSL.PARENT, default_properties=root)
 
-    def _placement(self, path: str) -> Placement:
+    def placement(self, path: str) -> Placement:
         """Return what is set of a virtual server."""
         return next((each.placement for each in self.listeners if each.virtual == path), UNPLACED)
 
@@ -126,7 +126,7 @@ class OwnServers:
         for raw in servers if self.are_read else ():
             if (is_listening := virtual_codec.state(raw)) is None:
                 continue
-            placement = self._placement(ltm_codec.path_of(raw))
+            placement = self.placement(ltm_codec.path_of(raw))
             server = virtual_codec.decode(raw, placement.reach, placement.transport.paths())
             yield server
             if references := reference_codec.decode(raw, placement.references):

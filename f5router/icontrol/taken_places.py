@@ -31,6 +31,8 @@ class TakenPlaces:
     def refusal(self, server: VirtualServer, *, is_new: bool) -> str:
         """Return why a virtual server cannot be created or moved to its place; "" if it can."""
         other = self.servers.get((server.address, server.port), server.path)
+        if server.reach.vlans:
+            other = server.path  # a BIG-IP may have both, if no VLAN is common
         if other != server.path and (is_new or other not in self.own):
             return (f"Virtual Server {server.path} illegally shares destination address, source address, "
                     f"service port, ip-protocol, and vlan with Virtual Server {other}: give "

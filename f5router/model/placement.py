@@ -116,6 +116,8 @@ class Placement:
     """Full path; "" as the BIG-IP sets it: that of the folder."""
     references: tuple[Reference, ...] = ()
     """As `in_order` returns them."""
+    one_connect: str = ""
+    """Full path of the OneConnect profile among the references; "" for none."""
 
 
 UNPLACED = Placement()

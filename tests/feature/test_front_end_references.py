@@ -145,6 +145,22 @@ def test_each_end_of_the_creation(theirs):
         assert shown(theirs) == shown(theirs, HTTP) == EVERYTHING
 
 
+USED = {"ltm/rule": "a", "ltm/profile/http": "http-theirs", "ltm/profile/tcp": "wan",
+        "ltm/profile/one-connect": "reuse", "security/bot-defense/profile": "bots",
+        "security/dos/profile": "floods", "security/firewall/policy": "wall", "security/log/profile": "log"}
+
+
+def test_they_can_be_deleted_once_the_settings_do_not_name_them(theirs):
+    flags = {**REFERENCES, "f5_http_profile": "/Common/http-theirs", "f5_tcp_profile": "/Common/wan"}
+    assert serve(theirs, **flags) == []
+    for kind, name in USED.items():
+        with pytest.raises(AssertionError, match="in use by"):
+            theirs.change("DELETE", f"{kind}/~Common~{name}")
+    assert theirs.converge(**FLAGS) == []
+    for kind, name in USED.items():
+        theirs.change("DELETE", f"{kind}/~Common~{name}")
+
+
 @pytest.mark.parametrize("flags", [
     {"f5_irules": "/Common/missing"}, {"f5_http_profile": "/Common/missing"},
     {"f5_tcp_profile": "/Common/wan,/Common/missing"}, {"f5_oneconnect_profile": "/Common/missing"},

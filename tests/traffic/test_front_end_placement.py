@@ -1,5 +1,6 @@
 """Requests to the router's virtual servers on some VLANs, and the lines of their access log."""
 
+import json
 import re
 from contextlib import closing
 from http.client import HTTPConnection
@@ -31,12 +32,11 @@ def status(site) -> int:
     return clients.plain(site.http, "plain.example.com").status
 
 
-def again(kept: HTTPConnection) -> int:
-    """Send a request on a connection that is open."""
+def answer(kept: HTTPConnection) -> tuple[int, bytes]:
+    """Send a request on a connection that stays open; returns status and body."""
     kept.request("GET", "/", headers={"Host": "plain.example.com"})
     reply = kept.getresponse()
-    reply.read()
-    return reply.status
+    return reply.status, reply.read()
 
 
 def test_vlans(site):
@@ -45,9 +45,9 @@ def test_vlans(site):
     plane = site.bigip.dataplane
     plane.vlan = "/Common/internal"
     with closing(HTTPConnection(*site.http)) as kept:
-        assert again(kept) == 200
+        assert answer(kept)[0] == 200
         assert site.converge(**FLAGS, f5_vserver_vlans="/Common/external") == []
-        assert again(kept) == 200
+        assert answer(kept)[0] == 200
     assert status(site) == 0
     plane.vlan = "/Common/external"
     assert status(site) == 200
@@ -89,3 +89,37 @@ def test_another_format_and_facility(site):
 def test_traffic_goes_on_without_a_log_server(site):
     assert site.converge(**FLAGS, syslog_address="10.9.9.9") == []
     assert status(site) == 200
+
+
+def test_irules_of_an_administrator(site):
+    """They see each request before the router's, also on the virtual server for HTTPS."""
+    for name, text in (("first", 'HTTP::header replace X-Order first'),
+                       ("second", 'HTTP::header replace X-Order "[HTTP::header X-Order] second"')):
+        site.bigip.put_object("ltm/rule", {"name": f"/Common/{name}",
+                                           "apiAnonymous": f"when HTTP_REQUEST {{ {text} }}"})
+    for flags, wanted in (({}, None), ({"f5_irules": "/Common/first,/Common/second"}, "first second"),
+                          ({"f5_irules": "/Common/second"}, " second"), ({}, None)):
+        assert site.converge(**FLAGS, **flags) == []
+        for reply in (clients.plain(site.http, "plain.example.com"),
+                      clients.python(site.https, "edge.example.com")):
+            headers = {name.lower(): value for name, value in reply.pod["headers"]}
+            assert headers.get("x-order") == (wanted and wanted.strip())
+
+
+def test_a_profile_of_an_administrator_for_http(site):
+    """Its limits hold in place of the router's own, until the setting is given up."""
+    small = {"name": "/Common/small", "enforcement": {"maxHeaderSize": 512}}
+    site.bigip.put_object("ltm/profile/http", small)
+    for flags, status in (({}, 200), ({"f5_http_profile": "/Common/small"}, 0), ({}, 200)):
+        assert site.converge(**FLAGS, **flags) == []
+        reply = clients.plain(site.http, "plain.example.com", headers=(f"X-Long: {'a' * 600}",))
+        assert reply.status == status
+
+
+def test_clients_share_connections_only_with_a_oneconnect_profile(site):
+    for flags, are_shared in (({}, False), ({"f5_oneconnect_profile": "/Common/oneconnect"}, True),
+                              ({}, False)):
+        assert site.converge(**FLAGS, **flags) == []
+        with closing(HTTPConnection(*site.http)) as first, closing(HTTPConnection(*site.http)) as second:
+            numbers = {json.loads(answer(each)[1])["connection"] for each in (first, second)}
+        assert (len(numbers) == 1) is are_shared

@@ -314,6 +314,7 @@ ADDRESSES = Fix("read them on the BIG-IP", "tmsh list ltm virtual-address")
 PROFILES = Fix("read them on the BIG-IP", "tmsh list ltm virtual")
 MONITORS = Fix("see that it is among them", "tmsh list ltm monitor")
 MEMBERS = Fix("read it on the BIG-IP", "tmsh show ltm pool")
+SELF_IPS = Fix("compare it with them", "tmsh list net self")
 ROUTES = Fix("compare them with the networks of the pods", "tmsh list net route")
 
 _STATIC = ("set --f5-static-routes: the BIG-IP needs a self IP in the Nodes' network "

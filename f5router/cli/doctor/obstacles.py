@@ -3,25 +3,23 @@
 A plan shows none of these: an administrator's changes differ from nothing that the router writes.
 """
 
+import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterator
-from operator import itemgetter
 
 from f5router.admission import condition
 from f5router.cli import survey as topics
 from f5router.cli.doctor import fixes
 from f5router.cli.doctor.report import Check, failure, ok, warning
 from f5router.cli.survey import Survey
-from f5router.desired.engine import Engine
+from f5router.desired.shared_pods import differing_routes
 from f5router.icontrol import surroundings
 from f5router.model import findings, names
-from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError
-from f5router.model.front_end_names import base_name
-from f5router.model.ltm import Pool, Record
 from f5router.model.texts import Findings
+from f5router.model.virtual_server import listeners
 
 AREA = "service"
 VIRTUALS = "virtual servers"
@@ -38,6 +36,7 @@ MOST_REASONS = 3
 def check(survey: Survey) -> Iterator[Check]:
     """Check what is there besides our objects; cluster and BIG-IP have been read, and a plan was made."""
     yield from _addresses(survey)
+    yield from _far_addresses(survey)
     yield from _disabled_nodes(survey)
     yield from _monitor(survey)
     yield from _rejected(survey)
@@ -62,6 +61,20 @@ def _addresses(survey: Survey) -> Iterator[Check]:
         yield failure(AREA, VIRTUALS, f"virtual address {path} of {virtual} is disabled: nobody answers "
                                        "there",
                       fixes.of(findings.ADDRESS_DISABLED, path), findings.ADDRESS_DISABLED)
+
+
+def _far_addresses(survey: Survey) -> Iterator[Check]:
+    """Check that the addresses of the router's virtual servers are in networks of self IPs.
+
+    They are of use where a router in front leads to them by a self IP, so none is a failure.
+    """
+    networks = [ipaddress.ip_network(text) for text in survey.device.facts.networks or ()]
+    addresses = dict.fromkeys(each.address for each in listeners(survey.config.front_ends))
+    for address in addresses if networks else ():
+        if not any(ipaddress.ip_address(address) in network for network in networks):
+            yield warning(AREA, VIRTUALS,
+                          f"{address} is in no network of a self IP: clients reach it only if a router in "
+                          "front has a route to it by way of a self IP", fixes.SELF_IPS)
 
 
 def _disabled_nodes(survey: Survey) -> Iterator[Check]:
@@ -122,10 +135,11 @@ def _one_connect(survey: Survey) -> Iterator[Check]:
     one Route would go over a connection for which another Route has chosen the certificate authority.
     """
     server = survey.device.facts.https
-    if server is None or not server.exists or (shared := _differing_routes(survey.reconciler.engine)) is None:
+    if server is None or not server.exists or (shared := differing_routes(survey.reconciler.engine)) is None:
         return
+    placement = survey.device.own_servers.placement(server.path)
     try:
-        profile = surroundings.one_connect(survey.device.client, server.path)
+        profile = placement.one_connect or surroundings.one_connect(survey.device.client, server.path)
     except BigIPError as exc:
         yield warning(AREA, ONE_CONNECT, f"the profiles of {server.path} cannot be read: {exc.text}",
                       fixes.PROFILES)
@@ -135,21 +149,3 @@ def _one_connect(survey: Survey) -> Iterator[Check]:
         yield failure(AREA, ONE_CONNECT, f"{profile} on {server.path}: {first} and {second} have a pod in "
                                          "common, and different TLS towards it",
                       fixes.of(findings.CONNECTIONS_SHARED, server.path), findings.CONNECTIONS_SHARED)
-
-
-def _differing_routes(engine: Engine) -> tuple[Key, Key] | None:
-    """Return two Routes of the HTTPS virtual server that differ in the TLS towards one pod; None for none."""
-    profiles = {obj.name: obj.data for obj in engine.objects.values()
-                if isinstance(obj, Record) and base_name(obj.group) == names.REENCRYPT_GROUP}
-    first: dict[tuple[str, int], tuple[Key, str]] = {}
-    for key, evaluated in sorted(engine.routes().items(), key=itemgetter(0)):
-        ref = engine.pool_of(key)
-        pool = engine.objects.get(ref) if ref else None
-        if evaluated.termination not in ("edge", "reencrypt") or not isinstance(pool, Pool):
-            continue
-        mine = key, profiles.get(pool.path, "")
-        for member in pool.members:
-            other = first.setdefault((member.address, member.port), mine)
-            if other[1] != mine[1]:
-                return other[0], key
-    return None

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from f5router.icontrol import pages, taken_places
 from f5router.icontrol.codec import adoption_codec, ltm_codec, reference_codec, virtual_codec
+from f5router.icontrol.named_objects import NamedObjects
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.own_servers import OwnServers
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
@@ -67,11 +68,19 @@ class VirtualServerWriter:
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the virtual servers of a Plan that `write` or the BIG-IP would refuse.
 
-        Two requests, if there are any; only commands that look ask for it.
+        A few requests, if there are any; only commands that look ask for it.
         """
         refusals: dict[Ref, BigIPError] = {}
         wanted = [change for change in of_kind(plan, VirtualServer) if change.new is not None]
         taken = taken_places.read(self._client) if wanted else taken_places.NONE
+        named, placement = NamedObjects(self._client), self._own_servers.placement
+        missing = {
+            **{change.ref: named.of_server(change.obj, placement(change.obj.path).transport)
+               for change in wanted},
+            **{change.ref: named.of_references(change.obj, placement(change.obj.virtual))
+               for change in of_kind(plan, References) if change.new is not None},
+            **{change.ref: named.of_address(change.obj) for change in of_kind(plan, FloatingAddress)}}
+        refusals.update((ref, Refused("POST", str(ref), text)) for ref, text in missing.items() if text)
         for change in wanted:
             server = change.obj
             if change.verb == CREATE and server.path in self._foreign:

@@ -10,6 +10,7 @@ from f5router.admission.admission import Rejection
 from f5router.admission.condition import Verdict
 from f5router.app.reports import NOT_SERVED, NOTICED, Reports
 from f5router.app.status_reporter import StatusReporter
+from f5router.icontrol import own_servers
 from f5router.model.cluster import Key
 from f5router.model.findings import CLAIMED
 from f5router.model.texts import Findings, Problem
@@ -79,7 +80,8 @@ class World:
         self.slow_requests = ()
         client = SimpleNamespace(slow_requests=SimpleNamespace(warnings=lambda: self.slow_requests))
         reconciler = SimpleNamespace(
-            engine=engine, verdicts=verdicts, device=SimpleNamespace(client=client))
+            engine=engine, verdicts=verdicts,
+            device=SimpleNamespace(own_servers=own_servers.NONE, client=client))
         self.statuses, self.events = Statuses(**statuses), Events()
         self.reporter = StatusReporter(
             SimpleNamespace(warnings=lambda: self.warnings), reconciler, self.statuses, self.events,
