@@ -18,8 +18,9 @@ from f5router.config.config import Config
 from f5router.icontrol import prepared_servers
 from f5router.icontrol.device import Device
 from f5router.icontrol.prepared_servers import Prepared
-from f5router.icontrol.writers.virtual_servers import foreign, give_back
+from f5router.icontrol.writers.virtual_servers import foreign
 from f5router.icontrol.writers.writer import delete
+from f5router.model.access_log import RequestLog
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ownership import describer
@@ -116,7 +117,7 @@ def _fates(config: Config, device: Device) -> tuple[list[Leftover], list[str]]:
     if len(adopted) == len(servers):
         rows += [Leftover(obj.ref, REMOVED, "no virtual server needs it any more")
                  for obj in sorted(device.observed.values(), key=lambda obj: obj.ref)
-                 if isinstance(obj, TCPProfile | HTTPProfile)]
+                 if isinstance(obj, TCPProfile | HTTPProfile | RequestLog)]
     named = (config.http_virtual, config.https_virtual)
     problems = [f"virtual server {server.path} is on a further address, where nothing keeps it without "
                 "--f5-vserver-address: run the router with the first address alone before"
@@ -134,7 +135,7 @@ def _carry_out(config: Config, device: Device, rows: Iterable[Leftover], timing:
             continue
         device.failover.require_active()
         if row.fate == GIVEN_BACK:
-            give_back(device.client, row.ref.path)
+            device.unit.virtual_servers.give_back(row.ref.path)
         else:
             try:
                 delete(device.client, row.ref)

@@ -15,21 +15,24 @@ from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import ownership, tls_names, tmos
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import Refused
-from f5router.model.front_end_names import beside
+from f5router.model.front_end_names import base_name, beside
 from f5router.model.json_types import JSON
 from f5router.model.ltm import IRule, Policy, Pool
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
-from f5router.model.virtual_server import FrontEndServer, VirtualServer
+from f5router.model.virtual_server import OWN_PROFILES, FrontEndServer, VirtualServer
 from f5router.plan.adoption import CHANGED, KEPT, REPLACED, TAKEN_OVER, Leftover
 
 KEEPING = {
     "sourceAddressTranslation": "--f5-vserver-snat",
     "connectionLimit": "--max-connections",
+    "mirror": "--f5-vserver-mirroring",
+    **dict.fromkeys(("vlans", "vlansEnabled", "vlansDisabled"), "--f5-vserver-vlans"),
 }
 """Settings by which a property stays as it is."""
 
-_LISTED = {"vlans": "net/vlan", "persist": "ltm/persistence"}
+VLAN = "net/vlan"
+_LISTED = {"vlans": VLAN, "persist": "ltm/persistence"}
 """Kinds of what else may be on a virtual server, by the list's name."""
 
 
@@ -90,20 +93,24 @@ class Prepared:
         for kind, profile, context in adoption_codec.attached(raw):
             ref = Ref(f"ltm/profile/{kind}", profile)
             if (kind, profile, context) in leaving:
-                by = sorted(each for each, side in self.wanted.profiles if _is_http(each) == (kind == "http"))
+                by = sorted(each for each, _ in self.wanted.profiles
+                            if self._is_http(each) == (kind == "http"))
                 yield Leftover(ref, REPLACED, f"on {path} by {' and '.join(by)}")
             elif profile == default:
-                own = beside(min(self.wanted.profiles)[0], tls_names.DEFAULT_CLIENTSSL)
+                first = min((each for each, _ in self.wanted.profiles
+                             if virtual_codec.is_own_profile(folder, each)), default=f"{folder}/-")
+                own = beside(first, tls_names.DEFAULT_CLIENTSSL)
                 yield Leftover(ref, REPLACED, f"on {path} by {own}, which has everything from it")
             elif not ownership.owns_path(folder, ref.kind, profile):
                 yield Leftover(ref, KEPT, f"it stays on {path}")
+        vlans = self.wanted.reach.vlans
         for ref in _others(raw):
-            if not ownership.owns_path(folder, ref.kind, ref.path):
+            stays = ref.kind != VLAN or vlans is None or ref.path in vlans
+            if stays and not ownership.owns_path(folder, ref.kind, ref.path):
                 yield Leftover(ref, KEPT, f"it stays on {path}")
 
-
-def _is_http(path: str) -> bool:
-    return "-tcp-" not in path
+    def _is_http(self, path: str) -> bool:
+        return path == self.place.placement.transport.http or base_name(path) == OWN_PROFILES[2]
 
 
 def _others(raw: JSON) -> Iterator[Ref]:
@@ -143,7 +150,9 @@ def take(client: Client, prepared: Prepared, describe: Describe) -> None:
     text = describe(prepared.wanted)
 
     def send(*, metadata: bool) -> None:
-        client.patch(path, adoption_codec.taking(prepared.raw, prepared.wanted, text, metadata=metadata))
+        client.patch(path, adoption_codec.taking(
+            prepared.raw, prepared.wanted, text, metadata=metadata,
+            references=prepared.place.placement.references))
 
     try:
         send(metadata=True)

@@ -474,3 +474,57 @@ def test_two_addresses(prepared, capsys, other):
     assert {path for path, _ in profiles(virtual(prepared, f"{HTTPS}_2"))} == {
         "/Common/tcp", "/Common/http", "/Common/clientssl-default"}
     assert listening(prepared) == {HTTP, HTTPS, f"{HTTP}_2", f"{HTTPS}_2"}
+
+
+NAMED = {"f5_irules": "/Common/theirs", "f5_http_profile": "/Common/http-theirs",
+         "f5_vserver_vlans": "/Common/outside", "max_connections": "500", "f5_vserver_snat": "none"}
+
+
+@pytest.mark.parametrize("sides", ["/Common/tcp-theirs", "/Common/tcp-theirs,/Common/tcp"])
+@pytest.mark.parametrize("way", ["uninstall", "release"])
+def test_what_settings_name_was_there_before(lab, capsys, sides, way):
+    """It is used, and it stays when the virtual servers are given back."""
+    prepare(lab)
+    before = {name: virtual(lab, name) for name in BOTH}
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.example.com", kind="edge"))
+    flags = {**NAMED, "f5_tcp_profile": sides}
+    assert take(lab, dry_run=True, **flags) == 0
+    shown = rows(capsys.readouterr().out)
+    assert not any(row[0] == "changed" for row in shown)
+    assert not any(row[0] == "replaced" and "/http" in row[1] for row in shown)
+    assert take(lab, **flags) == 0
+    assert lab.converge(**FLAGS, **flags) == []
+    lab.clear()
+    assert lab.converge(**FLAGS, **flags) == []
+    assert lab.writes() == []
+    if way == "release":
+        assert release(lab, **FLAGS, **flags) == 0
+        assert lab.converge() == []
+    assert remove(lab, **(FLAGS | flags if way == "uninstall" else {})) == 0
+    for name in BOTH:
+        raw = virtual(lab, name)
+        assert profiles(raw) == profiles(before[name])
+        for field in ("rules", "vlans", "metadata", "description", "enabled", "connectionLimit"):
+            assert raw[field] == before[name][field]
+
+
+def test_a_former_profile_that_is_gone(adopted):
+    """Nobody could delete it while it was attached; now the BIG-IP's own takes its place."""
+    adopted.change("DELETE", "ltm/profile/tcp/~Common~tcp-theirs")
+    assert release(adopted) == 0
+    for name in BOTH:
+        assert {path for path, _ in profiles(virtual(adopted, name))} >= {"/Common/tcp", "/Common/http"}
+    assert adopted.converge() == []
+    assert listening(adopted) == set(BOTH)
+
+
+def test_the_access_log_goes_with_the_router(prepared):
+    flags = {"syslog_address": "192.0.2.7"}
+    assert take(prepared, **flags) == 0
+    assert any("request-log" in path for path, _ in profiles(virtual(prepared, HTTP)))
+    assert release(prepared, **FLAGS, **flags) == 0
+    assert not any("openshift_" in path for path, _ in profiles(virtual(prepared, HTTP)))
+    assert not any("openshift_" in path for path in prepared.paths("ltm/profile/request-log"))
+    assert prepared.converge() == []
+    assert "/Common/openshift_syslog" not in prepared.paths("ltm/pool")
+    assert listening(prepared) == set(BOTH)

@@ -5,7 +5,7 @@ settings do not name them any more, and no other is. A BIG-IP that has no metada
 keeps them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from f5router.icontrol.codec.ltm_codec import items, path_of
@@ -59,10 +59,14 @@ def with_mark(raw: JSON, wanted: Iterable[Reference]) -> dict[str, Any]:
     return {**raw, "metadata": [*others, *([{"name": MARK, "value": value}] if value else [])]}
 
 
-def changes(raw: JSON, wanted: tuple[Reference, ...]) -> dict[str, Any]:
-    """Encode the properties that change, for a PATCH: iRules of the settings come first, in their order."""
+def changes(raw: JSON, wanted: tuple[Reference, ...],
+            earlier: Collection[Reference] = ()) -> dict[str, Any]:
+    """Encode the properties that change, for a PATCH: iRules of the settings come first, in their order.
+
+    Args: earlier: those that stay, as they were there before the settings named them.
+    """
     body: dict[str, Any] = {}
-    gone = set(marked(raw) or ()) - set(wanted)
+    gone = set(marked(raw) or ()).difference(wanted, earlier)
     for kind in REFERENCE_KINDS:
         old, first = present(raw, kind), [path for each, path in wanted if each == kind]
         kept = [path for path in old if path not in first and Reference(kind, path) not in gone]
@@ -74,7 +78,7 @@ def changes(raw: JSON, wanted: tuple[Reference, ...]) -> dict[str, Any]:
             body[kind] = [{"name": path, **({"context": contexts[path]} if contexts.get(path) else {})}
                           for path in new]
         elif kind == FIREWALL:
-            body[kind] = first[0] if first else "none"
+            body[kind] = new[-1] if new else "none"
         else:
             body[kind] = [f'"{path}"' if kind == LOG_PROFILES and " " in path else path for path in new]
     return body

@@ -203,13 +203,28 @@ class VirtualServerWriter:
         _is_listening(raw, path)
         self._require_no_successor(path, raw)
         if virtual_codec.is_adopted(raw):
-            return give_back(self._client, path)
+            return self.give_back(path)
         delete_if_there(self._client, item_path(VirtualServer.KIND, path))
 
     def _require_no_successor(self, path: str, raw: JSON) -> None:
         """Raises: Refused: it serves a place that another one is to have."""
         if successor := self._own_servers.successor(path, raw):
             raise _staying(path, successor)
+
+    def give_back(self, path: str) -> None:
+        """Make an adopted virtual server its administrator's again, in one write. Raises: BigIPError."""
+        raw, item = self._read(path), item_path(VirtualServer.KIND, path)
+        if reference_codec.marked(raw):
+            self._refer(path, ())
+            raw = self._read(path)
+        if not virtual_codec.is_adopted(raw):
+            return
+        try:
+            self._client.patch(item, adoption_codec.giving_back(raw))
+        except Refused as exc:
+            log.warning("former profiles of a virtual server are gone, it gets the BIG-IP's own",
+                        extra={"virtual": path, "error": exc.text})
+            self._client.patch(item, adoption_codec.giving_back(raw, is_former=False))
 
     def _turn(self, virtual: str, *, listening: bool) -> None:
         """Enable or disable a virtual server, and record that in its marks, in one request.
@@ -236,7 +251,8 @@ class VirtualServerWriter:
         raw = self._read(virtual) if references else get_if_there(self._client, path, _EXPAND)
         if raw is None:
             return
-        listening, body = _is_listening(raw, virtual), reference_codec.changes(raw, references)
+        listening = _is_listening(raw, virtual)
+        body = reference_codec.changes(raw, references, adoption_codec.earlier(raw))
         self._with_marks(reference_codec.with_mark(raw, references), virtual_codec.decode(raw),
                          listening=listening, send=lambda marks: self._client.patch(path, {**body, **marks}))
 
@@ -264,14 +280,6 @@ class VirtualServerWriter:
             log.info("virtual servers have no metadata on this BIG-IP", extra={"error": exc.text})
             self._has_metadata = False
             send(marks(False))
-
-
-def give_back(client: Client, path: str) -> None:
-    """Make an adopted virtual server its administrator's again, in one write. Raises: BigIPError."""
-    item = item_path(VirtualServer.KIND, path)
-    raw = client.get(item, {"expandSubcollections": "true"})
-    if virtual_codec.is_adopted(raw):
-        client.patch(item, adoption_codec.giving_back(raw))
 
 
 def _is_listening(raw: JSON, path: str) -> bool:
