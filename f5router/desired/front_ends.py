@@ -53,7 +53,7 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
     """Return the baseline with the virtual servers and what is attached to each."""
     if not config.front_ends:
         return dict(objects)
-    logged = {obj.ref: obj for obj in access_log(config)}
+    logged = {obj.ref: obj for obj in access_log(config, facts)}
     wanted = with_attachments({**objects, **logged}, config, facts)
     used = used_profiles(config.folder, config.front_ends[0].placement.transport, config.front_end)
     own: list[Object] = [
@@ -73,9 +73,9 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
     return {**wanted, **{obj.ref: obj for obj in own}}
 
 
-def access_log(config: FrontEndSettings) -> list[Object]:
+def access_log(config: FrontEndSettings, facts: DeviceFacts) -> list[Object]:
     """Build what sends a line for each response, and the attachments to the virtual servers of the first
-    addresses; [] if no line is wanted."""
+    addresses; [] if no line is wanted. One that an administrator has prepared gets none."""
     objects: list[Object] = []
     for front_end in config.front_ends:
         if (log := front_end.placement.access_log) is None:
@@ -85,7 +85,7 @@ def access_log(config: FrontEndSettings) -> list[Object]:
         profile = RequestLog(own_path(config, PROFILE), pool.path, log.template, log.over_tcp)
         objects += [pool, profile, *(
             Attachment(virtual, "profiles", profile.path, RequestLog.KIND, "all")
-            for virtual in (front_end.http, front_end.https) if virtual)]
+            for virtual in (front_end.http, front_end.https) if virtual and virtual not in facts.foreign)]
     return objects
 
 

@@ -1,9 +1,14 @@
 """Objects of the administrator that settings put on the router's virtual servers, by the objects there."""
 
+import threading
+
 import pytest
 
 from mocks.bigip import Quirk
+from tests import manifests
+from tests.feature.test_adopt import state
 from tests.feature.test_front_end import FLAGS, HTTP, HTTPS, TWO, empty, listening, profiles, serve, virtual
+from tests.feature.test_front_end_life import remove
 from tests.feature.test_front_end_placement import changed
 
 __all__ = ["empty"]
@@ -187,3 +192,57 @@ def test_a_bigip_without_metadata(theirs):
     assert theirs.converge(**FLAGS, f5_irules="/Common/b") == []
     assert shown(theirs) == NOTHING | {"rules": ["/Common/b", "/Common/a"]}
     assert changed(theirs) == []
+
+
+def test_prepared_virtual_servers_get_none_of_them(lab):
+    """They are their administrator's, and serve as before; the refusal says so."""
+    lab.apply(manifests.route("a"))
+    assert lab.converge() == []
+    lab.bigip.put_object("ltm/rule", {"name": "/Common/a", "apiAnonymous": "when HTTP_REQUEST { }"})
+    before = {name: virtual(lab, name) for name in (HTTP, HTTPS)}
+    reasons = lab.converge(
+        f5_vserver_address="10.0.0.1", f5_irules="/Common/a", f5_http_profile="/Common/http",
+        f5_vserver_vlans="/Common/external", syslog_address="10.9.9.9")
+    assert any("exists, and this router did not create it" in reason for reason in reasons)
+    for name, raw in before.items():
+        shown = virtual(lab, name)
+        assert {key: shown.get(key) for key in ("rules", "vlans", "metadata", "description")} == {
+            key: raw.get(key) for key in ("rules", "vlans", "metadata", "description")}
+        assert profiles(shown) == profiles(raw)
+    assert lab.admitted("shop", "a")["status"] == "True"
+
+
+def test_uninstall_removes_all_that_the_settings_made(theirs):
+    before = state(theirs)
+    flags = {**REFERENCES, "f5_http_profile": "/Common/http-theirs", "syslog_address": "10.9.9.9"}
+    assert serve(theirs, **flags) == []
+    remove(theirs, threading.Event(), **FLAGS, **flags)
+    assert state(theirs) == before
+
+
+def test_each_end_of_a_change(theirs):
+    """A virtual server has the old or the new objects, whatever ends the router in between."""
+    assert serve(theirs, **REFERENCES) == []
+    flags = {"f5_irules": "/Common/c", "f5_http_profile": "/Common/http-theirs",
+             "f5_tcp_profile": "/Common/wan"}
+    new = NOTHING | {"rules": ["/Common/c"]}
+    for _ in theirs.each_end(4, **FLAGS, **flags):
+        assert listening(theirs) == {HTTP, HTTPS}
+        assert all(shown(theirs, name) in (EVERYTHING, new) for name in (HTTP, HTTPS))
+        assert theirs.converge(**FLAGS, **flags) == []
+        assert shown(theirs) == shown(theirs, HTTP) == new
+
+
+@pytest.mark.parametrize("version", ["11.6.0", "12.1.2", "17.1.0"])
+def test_profiles_come_and_go_on_each_version(make_lab, version):
+    lab = make_lab(tmos_version=version, ssh=True)
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
+    for kind, name in (("ltm/profile/http", "http-theirs"), ("ltm/profile/tcp", "wan")):
+        lab.bigip.put_object(kind, {"name": f"/Common/{name}"})
+    ssh = {**lab.ssh_flags(), "f5_auth": "basic"} if version < "12" else {}
+    assert serve(lab, **ssh) == []
+    flags = {"f5_http_profile": "/Common/http-theirs", "f5_tcp_profile": "/Common/wan"}
+    for more, wanted in ((flags, {("/Common/http-theirs", "all"), ("/Common/wan", "all")}), ({}, OWN)):
+        assert lab.converge(**FLAGS, **ssh, **more) == []
+        assert transport(lab) == wanted
+        assert listening(lab) == {HTTP, HTTPS}

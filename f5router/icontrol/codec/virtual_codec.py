@@ -164,13 +164,21 @@ def profile_list(profiles: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": path, "context": context} for path, context in sorted(profiles)]
 
 
-def with_profiles(raw: JSON, server: VirtualServer) -> list[dict[str, str]]:
+def untyped(raw: JSON) -> list[str]:
+    """Return the full paths of profiles whose type is not read: their reference has it from 12.0 on."""
+    folder = path_of(raw).rpartition("/")[0]
+    return [path for item in items(raw, "profiles") if not type_of(item)
+            and not (path := path_of(item)).startswith(f"{folder}/openshift_")]
+
+
+def with_profiles(raw: JSON, server: VirtualServer,
+                  excluded: Collection[str] = ()) -> list[dict[str, str]]:
     """Encode all profiles of a virtual server: those of the router in the place of others that exclude them.
 
-    The type of a profile is in its reference, from 12.0 on; without it, the profile stays.
+    Args: excluded: full paths of such profiles among the `untyped` ones; others of those stay.
     """
     kept = {(path_of(item), str(item.get("context", ""))) for item in items(raw, "profiles")
-            if type_of(item) not in _TRANSPORT_AND_HTTP}
+            if type_of(item) not in _TRANSPORT_AND_HTTP and path_of(item) not in excluded}
     folder, wanted = server.path.rpartition("/")[0], {path for path, _ in server.profiles}
     return profile_list({each for each in kept if each[0] not in wanted and not is_own_profile(
         folder, each[0])} | server.profiles)

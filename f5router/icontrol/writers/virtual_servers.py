@@ -23,7 +23,7 @@ from f5router.model.json_types import JSON
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
 from f5router.model.placement import ADDRESS, FloatingAddress, Reference, References
-from f5router.model.virtual_server import Listening, VirtualServer
+from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 from f5router.plan.change import CREATE, DELETE, Change, Plan, of_kind
 
 log = logging.getLogger(__name__)
@@ -126,11 +126,17 @@ class VirtualServerWriter:
         if present == server:
             return
         if present.profiles != server.profiles:
-            body["profiles"] = virtual_codec.with_profiles(raw, server)
+            body["profiles"] = virtual_codec.with_profiles(raw, server, self._excluded(raw))
         self._with_marks(raw, server, listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
         if present.address != server.address:
             self._drop_address(virtual_codec.address_path(raw))
+
+    def _excluded(self, raw: JSON) -> list[str]:
+        """Look up which profiles without a type in their reference are for TCP or HTTP: TMOS 11 has none."""
+        kinds = TCPProfile.KIND, HTTPProfile.KIND
+        return [path for path in virtual_codec.untyped(raw) if any(
+            get_if_there(self._client, item_path(kind, path)) is not None for kind in kinds)]
 
     def _drop_address(self, path: str) -> None:
         """Delete a virtual address that nothing is on any more, as the BIG-IP mostly does itself.
