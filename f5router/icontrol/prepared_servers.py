@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from f5router.icontrol.codec import adoption_codec, virtual_codec
 from f5router.icontrol.codec.ltm_codec import path_of
-from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import ownership, tls_names, tmos
@@ -47,6 +47,8 @@ class Prepared:
     place: FrontEndServer
     first: VirtualFacts
     """Facts about the virtual server of the first address, perhaps itself."""
+    lost: Mapping[str, str]
+    """Properties that each replaced profile of an administrator sets, in words, by its full path."""
 
     def refusal(self, version: tuple[int, ...]) -> str:
         """Return why it cannot be taken over without harm; "" if it can."""
@@ -95,7 +97,8 @@ class Prepared:
             if (kind, profile, context) in leaving:
                 by = sorted(each for each, _ in self.wanted.profiles
                             if self._is_http(each) == (kind == "http"))
-                yield Leftover(ref, REPLACED, f"on {path} by {' and '.join(by)}")
+                lost = f"; it sets {self.lost[profile]}" if self.lost.get(profile) else ""
+                yield Leftover(ref, REPLACED, f"on {path} by {' and '.join(by)}{lost}")
             elif profile == default:
                 first = min((each for each, _ in self.wanted.profiles
                              if virtual_codec.is_own_profile(folder, each)), default=f"{folder}/-")
@@ -130,9 +133,31 @@ def read(client: Client, wanted: Iterable[VirtualServer], places: Mapping[str, F
     def of(path: str) -> VirtualFacts:
         return facts.get(path, VirtualFacts(path))
 
-    prepared = [(server, places[server.path], virtual(client, server.path)) for server in wanted]
-    return [Prepared(raw, server, of(server.path), place, of(place.first)) for server, place, raw in prepared
-            if raw is not None and virtual_codec.state(raw) is None]
+    there = [(server, places[server.path], raw) for server in wanted
+             if (raw := virtual(client, server.path)) is not None and virtual_codec.state(raw) is None]
+    replaced = {(kind, path) for server, _, raw in there
+                for kind, path, _ in adoption_codec.leaving(raw, server)}
+    lost = {path: _settings_of(client, kind, path) for kind, path in sorted(replaced)}
+    return [Prepared(raw, server, of(server.path), place, of(place.first), lost)
+            for server, place, raw in there]
+
+
+MOST_SETTINGS = 8
+"""Properties of a profile that are shown."""
+
+
+def _settings_of(client: Client, kind: str, path: str) -> str:
+    """Return in words the properties that a profile sets and the BIG-IP's own of its type does not.
+
+    Two requests at most. Raises: BigIPError.
+    """
+    if (own := f"/Common/{kind}") == path:
+        return ""
+    profile, parent = (adoption_codec.properties(get_if_there(
+        client, item_path(f"ltm/profile/{kind}", each)) or {}) for each in (path, own))
+    texts = [f"{name} {value}" for name, value in sorted(profile.items()) if value != parent.get(name)]
+    more = [f"{len(texts) - MOST_SETTINGS} more"] if len(texts) > MOST_SETTINGS else []
+    return ", ".join(texts[:MOST_SETTINGS] + more)
 
 
 def again(client: Client, prepared: Iterable[Prepared]) -> list[Prepared]:

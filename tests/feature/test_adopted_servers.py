@@ -30,8 +30,10 @@ THEIRS = {"/Common/tcp-theirs", "/Common/http-theirs"}
 def prepare(lab: Lab) -> None:
     """Give both virtual servers what an administrator may have on them."""
     post = lab.bigip.put_object
-    post("ltm/profile/tcp", {"name": "tcp-theirs", "partition": "Common", "defaultsFrom": "/Common/tcp"})
-    post("ltm/profile/http", {"name": "http-theirs", "partition": "Common", "defaultsFrom": "/Common/http"})
+    post("ltm/profile/tcp", {"name": "tcp-theirs", "partition": "Common", "defaultsFrom": "/Common/tcp",
+                             "idleTimeout": 1800})
+    post("ltm/profile/http", {"name": "http-theirs", "partition": "Common", "defaultsFrom": "/Common/http",
+                              "insertXforwardedFor": "enabled", "enforcement": {"maxHeaderCount": 99}})
     post("ltm/rule", {"name": "theirs", "partition": "Common", "apiAnonymous": "when CLIENT_ACCEPTED { }"})
     post("net/vlan", {"name": "outside", "partition": "Common"})
     for name in BOTH:
@@ -95,9 +97,11 @@ def test_a_dry_run_shows_everything_and_writes_nothing(prepared, capsys):
             ("changed", "ltm/virtual", path,
              "sourceAddressTranslation: none becomes automap; --f5-vserver-snat decides"),
             ("replaced", "ltm/profile/tcp", "/Common/tcp-theirs",
-             f"on {path} by /Common/openshift_client-tcp-profile and /Common/openshift_server-tcp-profile"),
+             f"on {path} by /Common/openshift_client-tcp-profile and /Common/openshift_server-tcp-profile; "
+             "it sets idleTimeout 1800"),
             ("replaced", "ltm/profile/http", "/Common/http-theirs",
-             f"on {path} by /Common/openshift_http-profile"),
+             f"on {path} by /Common/openshift_http-profile; "
+             "it sets enforcement.maxHeaderCount 99, insertXforwardedFor enabled"),
             ("kept", "ltm/rule", "/Common/theirs", f"it stays on {path}"),
             ("kept", "net/vlan", "/Common/outside", f"it stays on {path}"),
         } <= shown

@@ -116,6 +116,21 @@ def earlier(raw: JSON) -> frozenset[Reference]:
     return frozenset(Reference(kind, path) for kind, path in pairs)
 
 
+_IDENTITY = frozenset({"kind", "name", "partition", "subPath", "fullPath", "generation", "selfLink",
+                       "defaultsFrom", "description", "appService"})
+
+
+def properties(profile: JSON) -> dict[str, str]:
+    """Return what is set in a profile, as read, by name; parts of an object as `object.part`."""
+    texts: dict[str, str] = {}
+    for name, value in profile.items():
+        if name in _IDENTITY or name.endswith("Reference"):
+            continue
+        nested = value if isinstance(value, dict) else {}
+        texts |= {f"{name}.{key}": _text(inner) for key, inner in nested.items()} or {name: _text(value)}
+    return texts
+
+
 def _record(raw: JSON) -> list[tuple[str, str]]:
     return parse_qsl(next((str(entry.get("value")) for entry in raw.get("metadata") or ()
                            if entry.get("name") == ADOPTED), ""))
