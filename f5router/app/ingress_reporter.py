@@ -5,20 +5,19 @@ addresses of its virtual servers. An Ingress has one controller, so the whole fi
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from f5router.admission import condition, host_claims
 from f5router.admission.admission import Rejection
 from f5router.app.reports import ADMISSION, NOTICES, ObjectEvents, Reports
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES
 from f5router.model.cluster import Key, Route
-from f5router.model.device_facts import DeviceFacts
+from f5router.model.device_facts import VirtualFacts
 from f5router.model.findings import CAUSES_OF_EMPTY_POOLS, CLAIMED, INVALID_INGRESS_ROUTE
 from f5router.model.json_types import JSON
 from f5router.model.limits import Steps, finish
@@ -30,12 +29,14 @@ from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS, ROUTE
 
 
-def load_balancer_entries(hostname: str, facts: DeviceFacts) -> list[JSON]:
-    """Return status.loadBalancer.ingress of a served Ingress. Args: hostname: see IngressReporter."""
+def load_balancer_entries(hostname: str, virtuals: Iterable[VirtualFacts]) -> list[JSON]:
+    """Return status.loadBalancer.ingress of an Ingress that one front end serves.
+
+    Args: hostname: its canonical name; "" for the addresses of its virtual servers.
+    """
     if hostname:
         return [{"hostname": hostname}]
-    addresses = [virtual.address for virtual in (facts.http, facts.https, *facts.further) if virtual]
-    return [{"ip": address} for address in dict.fromkeys(filter(None, addresses))]
+    return [{"ip": address} for address in dict.fromkeys(each.address for each in virtuals if each.address)]
 
 
 def load_balancer_status(entries: Iterable[JSON]) -> JSON:
@@ -49,10 +50,10 @@ class IngressReporter:
     The part that a virtual Route has in its Ingress is in the record of that Route.
     """
 
-    def __init__(self, cluster: ClusterWatcher, engine: Engine, device: Device,
-                 statuses: ObjectStatusWriter, events: EventWriter, reports: Reports, *, hostname: str = ""):
-        """Args: hostname: the router's canonical name; "" for the addresses of the virtual servers."""
-        self._cluster, self._engine, self._device, self._hostname = cluster, engine, device, hostname
+    def __init__(self, cluster: ClusterWatcher, engine: Engine, statuses: ObjectStatusWriter,
+                 events: EventWriter, reports: Reports, *, hostnames: Mapping[str, str]):
+        """Args: hostnames: canonical names by front end; "" for the addresses of its virtual servers."""
+        self._cluster, self._engine, self._hostnames = cluster, engine, hostnames
         self.statuses, self._events, self._reports = statuses, ObjectEvents(events, reports), reports
         self._unreported: dict[Key, None] = {}
         """Ingresses that changed while another replica led."""
@@ -98,7 +99,8 @@ class IngressReporter:
 
     def _routes(self, ingress: Key) -> list[Key]:
         source = self._cluster.objects(INGRESS)
-        return sorted(source.routes_of(ingress)) if source is not None else []
+        routes = sorted(source.routes_of(ingress)) if source is not None else []
+        return [key for route in routes for key in self._engine.on_front_ends(route)]
 
     def _report(self, key: Key) -> None:
         """Write Events for new texts of an Ingress, those about the Ingress itself first."""
@@ -115,19 +117,23 @@ class IngressReporter:
 
     def _submit(self, key: Key) -> None:
         """Request the status of an Ingress; entries of another controller are left to that."""
-        ingress, entries = self._cluster.ingress(key), self._entries()
-        admitted = [known.is_admitted if (known := self._reports.find(ROUTE, route)) else None
-                    for route in self._routes(key)]
-        if ingress is None or not entries:
+        ingress, every = self._cluster.ingress(key), self._entries(self._engine.front_ends)
+        admitted = {route: known.is_admitted if (known := self._reports.find(ROUTE, route)) else None
+                    for route in self._routes(key)}
+        serving = {route.front_end for route, is_admitted in admitted.items() if is_admitted}
+        entries = self._entries(name for name in self._engine.front_ends if name in serving)
+        if ingress is None or not every or (serving and not entries):
             self.statuses.discard(key)
-        elif any(admitted):
+        elif entries:
             self.statuses.submit(key, ingress.uid, load_balancer_status(entries))
-        elif list(ingress.load_balancer) == entries and None not in admitted:  # all are judged
+        elif ingress.load_balancer and all(each in every for each in ingress.load_balancer) and (
+                None not in admitted.values()):  # all are judged
             self.statuses.submit(key, ingress.uid, load_balancer_status(()))
 
-    def _entries(self) -> list[JSON]:
-        """Return status.loadBalancer.ingress of a served Ingress."""
-        return load_balancer_entries(self._hostname, self._device.facts)
+    def _entries(self, front_ends: Iterable[str]) -> list[JSON]:
+        """Return status.loadBalancer.ingress of an Ingress that these front ends serve."""
+        return [entry for name in front_ends for entry in load_balancer_entries(
+            self._hostnames.get(name, ""), self._engine.front_ends.virtuals(name))]
 
 
 _OF_ROUTES = CAUSES_OF_EMPTY_POOLS | {SECRET_NOT_READ}
@@ -230,7 +236,9 @@ class IngressRouteReporter:
 
         Other routers report the objects that they select.
         """
-        roots = self._source.roots(key)
+        roots, routes = self._source.roots(key), self._source.routes_of(key)
+        if routes and not any(map(self._engine.on_front_ends, routes)):
+            return False  # it is no front end's
         return any(self._selects(root.namespace) for root in roots or (key,))
 
     def _evaluated(self, key: Key) -> Steps[GraphStatus | None]:
@@ -266,7 +274,8 @@ class IngressRouteReporter:
         owned = self._source.routes_of(key)
         for root in [key] if key in self._source.graphs else self._source.roots(key):
             if (graph := self._source.graphs.get(root)) is not None:
-                yield sorted(graph.routes.keys() & owned)
+                yield [each for route in sorted(graph.routes.keys() & owned)
+                       for each in self._engine.on_front_ends(route)]
 
     def _rejection(self, key: Key, route: Key) -> Rejection | None:
         """Return how an IngressRoute is involved in the rejection of a Route; None if it is not.

@@ -66,8 +66,9 @@ def build_controller(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)
     reports = Reports()
     load_balancers = build_load_balancers(config, connection, cluster, timing=timing)
-    ingresses = IngressReporter(cluster, reconciler.engine, device, load_balancers, events, reports,
-                                hostname=config.status.canonical_hostname)
+    ingresses = IngressReporter(
+        cluster, reconciler.engine, load_balancers, events, reports,
+        hostnames={name: each.canonical_hostname for name, each in config.route_statuses.items()})
     ingress_routes = build_ingress_routes(
         config, connection, cluster, reconciler, events, reports, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)

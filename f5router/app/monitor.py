@@ -12,7 +12,7 @@ from f5router.icontrol.rest.transport import LOOKING, STATISTICS
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.kube.status.events import EventWriter
-from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.status.front_end_statuses import FrontEndStatuses
 from f5router.model.errors import Standby
 from f5router.model.findings import named
 from f5router.model.ltm import Pool
@@ -95,7 +95,7 @@ class Monitor:
         return progress(self._reconciler.device.counts)
 
 
-def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
+def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: FrontEndStatuses,
                   warnings: EventWriter, settling: Settling, servers: ServerWatch, incidents: Incidents, *,
                   ingress_routes: StatusCounts | None = None, campaign: Campaign | None = None) -> Monitor:
     """Build the Monitor of these parts."""

@@ -12,7 +12,7 @@ from f5router.app.shared_connections import SharedConnections
 from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
-from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.status.front_end_statuses import FrontEndStatuses
 from f5router.kube.watch.sources import INGRESS_ROUTES, Source
 from f5router.logs.log_output import PersistentLog
 from f5router.model import hostnames, names
@@ -137,7 +137,7 @@ def _text(shown: list[str], more: int) -> str:
 class StatusReporter:
     """Reports results of passes. The thread that makes the passes uses it; other threads write."""
 
-    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
+    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: FrontEndStatuses,
                  events: EventWriter, reports: Reports, *, clean: bool,
                  ingresses: IngressReporter | None = None,
                  ingress_routes: IngressRouteReporter | None = None,

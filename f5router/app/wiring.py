@@ -28,6 +28,7 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign, lease_connection
 from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.events import EventWriter
+from f5router.kube.status.front_end_statuses import FrontEndCleanup, FrontEndStatuses
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
@@ -183,11 +184,12 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
 
 
 def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher, *,
-                   timing: Timing = DEFAULT) -> StatusWriter:
-    """Build the writer of statuses, which is called for every Route that the watch stores."""
-    statuses = StatusWriter(
-        connection, cluster, config.status, selection=config.watch.selection, workers=STATUS_WORKERS,
+                   timing: Timing = DEFAULT) -> FrontEndStatuses:
+    """Build the writers of statuses, which are called for every Route that the watch stores."""
+    statuses = FrontEndStatuses({name: StatusWriter(
+        connection, cluster, settings, selection=config.watch.selection, workers=STATUS_WORKERS,
         timing=replace(timing.statuses, contention_s=config.resync_s / CONTENTION_PART))
+        for name, settings in config.route_statuses.items()})
     cluster.watch_routes(statuses.route_updated)
     return statuses
 
@@ -218,8 +220,8 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
                                 later=reconciler.background.add, selects=cluster.selects)
 
 
-def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:
+def build_cleanup(config: Config, connection: Connection, statuses: FrontEndStatuses) -> FrontEndCleanup:
     """Build what removes entries that were left behind; it does nothing before it is started."""
-    return EntryCleanup(
-        connection, statuses, router_name=config.status.router_name,
-        namespace=config.watch.selection.namespace)
+    return FrontEndCleanup({name: EntryCleanup(
+        connection, statuses.of(name), router_name=settings.router_name,
+        namespace=config.watch.selection.namespace) for name, settings in config.route_statuses.items()})

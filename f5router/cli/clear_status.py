@@ -41,7 +41,6 @@ from f5router.kube.watch.sources import (
 from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.cluster import Key
 from f5router.model.delta import Delta
-from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import (
     ConfigError,
     KubeConflict,
@@ -215,7 +214,7 @@ class Clearing:
 def run_all(settings: ClearConfig, *, dry_run: bool) -> int:
     """Clear, or list, the statuses of the kinds asked for; returns 1 when something is left."""
     watch = WatchSettings(selection=settings.scope, sources=settings.sources)
-    entries = load_balancer_entries(settings.hostname, DeviceFacts())
+    entries = load_balancer_entries(settings.hostname, ())
     codes = [run(settings, dry_run=dry_run)] if ROUTE in settings.sources.kinds else []
     return max(*codes, run_objects(settings, watch, entries, dry_run=dry_run, asked=True), 0)
 

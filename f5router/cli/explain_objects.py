@@ -16,6 +16,7 @@ from f5router.cli.look import BROKEN, WELL, Chooses, Unreadable, Views, looked, 
 from f5router.cli.pool_states import NOT_ASKED, PoolReader
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
+from f5router.config.front_ends_file import DEFAULT
 from f5router.model.cluster import Key
 from f5router.model.errors import ConfigError, KubeError
 from f5router.model.findings import Finding, loses, worst
@@ -25,7 +26,7 @@ from f5router.views import chain, requests
 from f5router.views.chain import Step
 from f5router.views.findings import down_of
 from f5router.views.nodes import NodeView
-from f5router.views.requests import Answer, Lookup, Request
+from f5router.views.requests import Answer, Request
 from f5router.views.route_view import DISABLED, DOWN, Health, RouteView
 
 TEXT, DOT = "text", "dot"
@@ -68,7 +69,7 @@ def print_routes(chosen: Sequence[RouteView]) -> None:
     for number, view in enumerate(chosen):
         if number:
             console.print()
-        title = f"{view.kind} {view.namespace}/{view.name}: {view.status.value}"
+        title = f"{view.kind} {view.label}: {view.status.value}"
         print_chain(console, title, chain.steps(view), chain.to_do(view))
         told = "\n".join(problem.text for problem in view.problems)
         for text in (each for each in view.warnings if each not in told):
@@ -218,17 +219,21 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
         raise ConfigError([str(exc)]) from None
     try:
         with looked(config, refused_s) as survey:
-            lookup = Lookup(survey.device.observed, survey.device.facts, config.folder)
-            answer = lookup.answer(request)
-            owners = _owners(survey, answer)
-            views = Views(survey)
-            shown = [view for key in owners if (view := views.route(key)) is not None]
-            pools = PoolReader(survey.device, connections=False)
-            state = pools.state(answer.pool.ref) if answer.pool else NOT_ASKED
-            answer = lookup.answer(request, down_of(answer.pool.ref if answer.pool else None, state.health))
+            views, codes = Views(survey), []
+            for name, lookup in views.lookups.items():
+                answer = lookup.answer(request)
+                owners = _owners(survey, answer)
+                shown = [view for key in owners if (view := views.route(key)) is not None]
+                pools = PoolReader(survey.device, connections=False)
+                state = pools.state(answer.pool.ref) if answer.pool else NOT_ASKED
+                answer = lookup.answer(
+                    request, down_of(answer.pool.ref if answer.pool else None, state.health))
+                if len(views.lookups) > 1:
+                    terminal.console().print(Text(f"On front end {name or DEFAULT}:"))
+                codes.append(_show_answer(request, answer, state.health or {}, shown, state.problem))
     except Unreadable as exc:
         return refused(exc)
-    return _show_answer(request, answer, state.health or {}, shown, state.problem)
+    return min(codes)
 
 
 def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequence[RouteView],
@@ -252,7 +257,7 @@ def _show_answer(request: Request, answer: Answer, health: Health, shown: Sequen
                   health.get((member.address, member.port), ""))
         console.print(Text("    " + ", ".join((member.name, *filter(None, states)))))
     for view in shown:
-        text = f"  it is {view.kind} {view.namespace}/{view.name}, {view.status.value}"
+        text = f"  it is {view.kind} {view.label}, {view.status.value}"
         console.print(Text(printable(text)))
     usable = [member for member in members if member.state == "enabled"]
     is_down = bool(usable) and {health.get((each.address, each.port)) for each in usable} <= {DOWN, DISABLED}

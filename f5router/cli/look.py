@@ -93,11 +93,15 @@ class Views:
     def __init__(self, survey: Survey, pools: PoolReader | None = None):
         """Args: pools: reads the states of pools; None if nobody asks for them."""
         self._reconciler, self._pools = survey.reconciler, pools
-        self._cluster, self._router_name = survey.cluster, survey.config.status.router_name
+        self._cluster = survey.cluster
+        self._router_names = {name: each.router_name for name, each in survey.config.route_statuses.items()}
         self.nodes = [nodes.view(record) for record in finish(snapshots.nodes(survey.reconciler))]
         self._locator, self._now = Locator(self.nodes), datetime.now(UTC)
         device = survey.reconciler.device
-        self._lookup = Lookup(device.observed, device.facts, survey.config.folder)
+        front_ends = survey.reconciler.engine.front_ends
+        self.lookups = {name: Lookup(device.observed, front_ends.facts(name, device.facts),
+                                     survey.config.folder, name) for name in front_ends}
+        """By front end."""
 
     def routes(self, chooses: Chooses = lambda route: True) -> list[RouteView]:
         """Return the Routes that are chosen, by namespace and name."""
@@ -121,14 +125,15 @@ class Views:
 
         The refusal counts while something of the Route is not on the BIG-IP.
         """
-        record, route = snapshots.route(self._reconciler, key), self._cluster.route(key)
+        record, route = snapshots.route(self._reconciler, key), self._cluster.route(key.on(""))
         if record is None or route is None or routes.status_of(record.known.verdict) is not Status.PENDING:
             return record
-        refusal = condition.refusal(route.status_ingress, self._router_name)
+        refusal = condition.refusal(route.status_ingress, self._router_names.get(key.front_end, ""))
         return record if refusal is None else dataclasses.replace(record, known=Known(refusal))
 
     def _view(self, record: RouteRecord, state: PoolState = NOT_ASKED) -> RouteView:
-        looked_up = findings.probes(record.evaluated, {each.ref for each in record.objects}, self._lookup,
+        lookup = self.lookups.get(record.evaluated.route.key.front_end, self.lookups[""])
+        looked_up = findings.probes(record.evaluated, {each.ref for each in record.objects}, lookup,
                                     findings.down_of(record.pool, state.health))
         return routes.view(record, self._now, self._locator, state.health, state.connections, looked_up,
                            state.problem)

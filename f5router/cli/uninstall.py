@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 
 from f5router.app.ingress_reporter import load_balancer_entries
 from f5router.app.settling import Settling
@@ -96,8 +97,10 @@ def _clear(config: Config, statuses: clear_status.ClearConfig | None, device: De
     """Clear the statuses of all kinds, or list them; returns True if none is left."""
     if statuses is None:
         return True
-    entries = load_balancer_entries(config.status.canonical_hostname, device.facts)
-    codes = [clear_status.run(statuses, dry_run=dry_run),
+    virtuals = (device.facts.http, device.facts.https, *device.facts.further)
+    entries = load_balancer_entries(config.status.canonical_hostname, filter(None, virtuals))
+    codes = [*(clear_status.run(replace(statuses, router_name=each.router_name), dry_run=dry_run)
+               for each in config.route_statuses.values()),
              clear_status.run_objects(statuses, config.watch, entries, dry_run=dry_run)]
     return not any(codes)
 

@@ -17,13 +17,15 @@ from f5router.config import (
     cluster_settings,
     device,
     files,
+    front_ends_file,
     ignored_variables,
     parsers,
 )
 from f5router.config.device import BigIPPaths
+from f5router.config.front_ends_file import FrontEnds
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
-from f5router.config.tls_files import TLS, TLSPaths, load_metrics_tls, load_tls_files
+from f5router.config.tls_files import TLS, TLSPaths, load_metrics_login, load_metrics_tls, load_tls_files
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, StatusSettings, WatchSettings
 from f5router.model import route_options
@@ -64,6 +66,8 @@ class Config(device.PodNetwork):
     """Virtual servers that the router creates; () for none: an administrator has created them."""
     further_front_ends: tuple[FrontEnd, ...]
     """The front ends besides that of these settings."""
+    front_end_statuses: tuple[tuple[str, StatusSettings], ...]
+    """Settings of the statuses of Routes by front end, where there are several."""
     repair_disabled: bool
     """True if one that somebody has disabled is enabled again."""
     pool_monitor: str
@@ -147,6 +151,11 @@ class Config(device.PodNetwork):
         return listeners((*self.front_ends, *self.further_front_ends))
 
     @property
+    def route_statuses(self) -> dict[str, StatusSettings]:
+        """Settings of the statuses of Routes, by front end."""
+        return dict(self.front_end_statuses) or {"": self.status}
+
+    @property
     def virtual_servers(self) -> tuple[str, ...]:
         """Return the paths of the virtual servers, each once."""
         further = (listener.virtual for listener in self.listeners)
@@ -175,7 +184,8 @@ class Config(device.PodNetwork):
     @property
     def cleans(self) -> bool:
         """True if Routes can leave the selection while they exist, and their status is then cleaned."""
-        return self.status.enabled and self.status.clean and self.watch.selection.selective
+        return self.status.enabled and self.status.clean and (
+            self.watch.selection.selective or any(each.is_selective for each in self.watch.front_ends))
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -244,6 +254,8 @@ def _config(reader: Reader) -> Config:
     bigip, bigip_paths = device.bigip(reader, hosts[0])
     ssh, cert_upload = device.upload(reader, hosts[0], bigip)
     folder, http_virtual, https_virtual = device.places(reader)
+    status = _status(reader)
+    front_ends = front_ends_file.load(reader, folder, http_virtual, https_virtual, status)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = cluster_settings.load_selection(reader), _admission(reader)
     files_of_tls, tls_paths = load_tls_files(reader)
@@ -253,8 +265,8 @@ def _config(reader: Reader) -> Config:
         kube=kube_settings(reader, sdn=bool(network["vxlan"])),
         folder=folder, node_partition=device.node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual, front_end="",
-        front_ends=device.front_ends(reader, http_virtual, https_virtual),
-        further_front_ends=(), repair_disabled=reader.value("repair-disabled"),
+        front_ends=front_ends.own, further_front_ends=front_ends.further,
+        front_end_statuses=front_ends.statuses, repair_disabled=reader.value("repair-disabled"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         tls_checks=reader.value("tls-health-checks"),
         **network,
@@ -284,11 +296,12 @@ def _config(reader: Reader) -> Config:
         observe_interval_adapts=not reader.is_set("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),
-        status=_status(reader),
-        watch=_watch(reader, selection, network, admission_policy),
+        status=status,
+        watch=_watch(reader, selection, network, admission_policy, front_ends),
         admission=admission_policy, lease=cluster_settings.load_leader_election(reader),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
-        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=load_metrics_tls(reader),
+        listen=_listen(reader), metrics_login=load_metrics_login(reader),
+        metrics_tls=load_metrics_tls(reader),
         warnings=_remarks(reader),
     )
 
@@ -322,11 +335,12 @@ def _status(reader: Reader) -> StatusSettings:
 
 
 def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
-           policy: admission.AdmissionPolicy) -> WatchSettings:
+           policy: admission.AdmissionPolicy, front_ends: FrontEnds) -> WatchSettings:
     """Return the settings of the watches: Nodes only if the way to the pods needs them."""
     vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
     return WatchSettings(
-        selection=selection, sources=cluster_settings.load_sources(reader, ownership=policy.ownership),
+        front_ends=front_ends.selections, selection=selection,
+        sources=cluster_settings.load_sources(reader, ownership=policy.ownership),
         nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
         use_endpoints=reader.value("watch-endpoints"), secrets=policy.external,
@@ -364,15 +378,6 @@ def _listen(reader: Reader) -> parsers.Address | None:
     """
     port = reader.value("stats-port")
     return reader.value("listen-addr") if reader.text("listen-addr") else parsers.Address("", port)
-
-
-def _metrics_login(reader: Reader) -> tuple[str, str] | None:
-    """Return user name and password, None where neither is set; one alone is a problem."""
-    user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
-    if not any(reader.text(name) for name in (*user, *password)):
-        return None
-    return (files.sourced(reader, "the user for the metrics", user[0], {user[1]: ""})[0],
-            files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""})[0])
 
 
 def kube_settings(reader: Reader, *, sdn: bool = True) -> KubeSettings:

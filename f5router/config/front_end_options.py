@@ -68,6 +68,10 @@ OPTIONS = (
     Option("f5-vserver-address", "ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS", "", VIRTUAL_SERVERS,
            "Addresses, IPv4 or IPv6, on which the router creates virtual servers, and keeps them. Default: "
            "it uses those that an administrator has created.", "ADDRESS,...", addresses, repeats=True),
+    Option("front-ends", "ROUTER_FRONT_ENDS", "", VIRTUAL_SERVERS,
+           "File with several front ends, in YAML or JSON: a list of entries, each with a name, settings of "
+           "its virtual servers by the names of flags, and what it serves. Default: one front end, of these "
+           "flags.", "FILE"),
     Option("service-http-port", "ROUTER_SERVICE_HTTP_PORT", "80", VIRTUAL_SERVERS,
            "Port of the HTTP virtual servers that the router creates.", "PORT", parsers.integer(1, 65535)),
     Option("service-https-port", "ROUTER_SERVICE_HTTPS_PORT", "443", VIRTUAL_SERVERS,

@@ -1,6 +1,6 @@
 """Values of settings: looked up in flags, then variables, then defaults; every problem is collected."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Any
 
 from f5router.config import parsers
@@ -17,12 +17,24 @@ class Reader:
     """
 
     def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
-                 read_file: Callable[[str], str]):
+                 read_file: Callable[[str], str], entry: str = ""):
         if unknown := flags.keys() - OPTIONS.keys() - FLAGS.keys():
             raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
         self._flags, self._environ, self.read_file = flags, environ, read_file
+        self._entry = entry
+        self._given: Set[str] = frozenset()
+        """Settings of the entry."""
         self.problems: list[str] = []
         self.warnings: list[str] = []
+
+    def of_entry(self, entry: str, given: Mapping[str, str]) -> "Reader":
+        """Return the settings with some others, of an entry of a file; problems of these join the others.
+
+        Args: entry: what their problems begin with.
+        """
+        reader = Reader({**self._flags, **given}, self._environ, self.read_file, entry)
+        reader.problems, reader.warnings, reader._given = self.problems, self.warnings, given.keys()
+        return reader
 
     def from_flag(self, name: str) -> bool:
         """True if the flag was given, empty or not."""
@@ -96,8 +108,15 @@ class Reader:
 
     def problem(self, message: str, *names: str) -> None:
         """Record that these settings are invalid."""
-        self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
+        self._record(self.problems, message, names)
 
     def warn(self, message: str, *names: str) -> None:
         """Record a warning about these settings."""
-        self.warnings.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
+        self._record(self.warnings, message, names)
+
+    def _record(self, texts: list[str], message: str, names: Collection[str]) -> None:
+        if not self._entry:
+            texts.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
+        elif not self._given.isdisjoint(names) or not any(map(self.is_set, names)):
+            texts.append(f"{self._entry}{', '.join(names)}: {message}")
+

@@ -272,3 +272,12 @@ def metrics_reason(exc: OSError) -> str:
     if exc.reason == "KEY_VALUES_MISMATCH":
         return "the key does not match the certificate"
     return f"OpenSSL refuses them: {(exc.reason or 'unknown').lower().replace('_', ' ')}"
+
+
+def load_metrics_login(reader: Reader) -> tuple[str, str] | None:
+    """Return user name and password, None where neither is set; one alone is a problem."""
+    user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
+    if not any(reader.text(name) for name in (*user, *password)):
+        return None
+    return (files.sourced(reader, "the user for the metrics", user[0], {user[1]: ""})[0],
+            files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""})[0])

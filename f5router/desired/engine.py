@@ -66,7 +66,7 @@ class Engine(RouteResults):
         self.followers = self._pools.followers
         """See WantedPools.followers."""
         self._dropped = DroppedPools(config)
-        self._views = FrontEndViews(config)
+        self.front_ends = FrontEndViews(config)
         self._baselines: dict[str, Mapping[Ref, Object]] = {}
         """By front end."""
         self.ways = NodeWays(config, self.cluster, self._contributions)
@@ -157,9 +157,13 @@ class Engine(RouteResults):
         """Drop a pool that is no longer on the device."""
         self._dropped.discard(ref.path)
 
+    def on_front_ends(self, route: Key) -> list[Key]:
+        """Return the keys of a Route of the cluster, or of a source, on the front ends that serve it."""
+        return [key for key in map(route.on, self.front_ends) if key in self.routes()]
+
     def routes_of_host(self, host: str) -> Iterable[Key]:
         """Return the Routes of a Host on all front ends."""
-        known = (self._claims_by_host.get(Site(name, host)) for name in self._views)
+        known = (self._claims_by_host.get(Site(name, host)) for name in self.front_ends)
         return [key for each in known if each is not None for key in each[0]]
 
     def warnings(self, key: Key) -> tuple[Problem, ...]:
@@ -177,7 +181,7 @@ class Engine(RouteResults):
 
     def virtual_server_findings(self) -> Findings:
         """Return which settings have no effect because of what is on a virtual server."""
-        views = filter(None, map(self._views.get, self._views))
+        views = filter(None, map(self.front_ends.get, self.front_ends))
         warnings = [baseline.virtual_server_findings(*view).warnings for view in views]
         return Findings(warnings=tuple(itertools.chain.from_iterable(warnings)))
 
@@ -190,7 +194,7 @@ class Engine(RouteResults):
         if (facts.own_addresses, facts.doubt) != (self._facts.own_addresses, self._facts.doubt):
             self._pools.set_own_addresses(facts.own_addresses, facts.doubt)
         self._facts = facts
-        self._views.set_facts(facts)
+        self.front_ends.set_facts(facts)
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):
             finish(self._rebuild_host(host, checked, claims))
@@ -209,7 +213,7 @@ class Engine(RouteResults):
 
         Routes of one that does not exist keep their claims, and are served once it does.
         """
-        different = self._views.set_further(front_ends)
+        different = self.front_ends.set_further(front_ends)
         self._rebuild_baseline(different)
         for site in [site for site in self._claims_by_host if site.front_end in different]:
             finish(self._rebuild_host(site, *self._claims_by_host[site]))
@@ -217,7 +221,7 @@ class Engine(RouteResults):
     def set_default_destination_ca(self, certificates: str) -> Steps[None]:
         """Apply a renewed default CA for pods, and rebuild the Hosts of the Routes that need it."""
         self._config = self._config.with_default_destination_ca(certificates)
-        self._views.set_config(self._config)
+        self.front_ends.set_config(self._config)
         for host, (checked, claims) in list(self._claims_by_host.items()):
             if any(evaluated.needs_default_ca for evaluated in checked.values()):
                 yield from self._rebuild_host(host, checked, claims)
@@ -318,8 +322,8 @@ class Engine(RouteResults):
 
     def _rebuild_baseline(self, front_ends: Iterable[str] | None = None) -> None:
         """Build what front ends always need. Args: front_ends: their names; None for all."""
-        for name in self._views if front_ends is None else front_ends:
-            view, old = self._views.get(name), self._baselines.pop(name, {})
+        for name in self.front_ends if front_ends is None else front_ends:
+            view, old = self.front_ends.get(name), self._baselines.pop(name, {})
             new = baseline.build(*view, self.cluster.networks, self.tls_files) if view else {}
             self._dirty |= self._contributions.swap(old, new)
             if new:
@@ -329,7 +333,7 @@ class Engine(RouteResults):
                       claims: ClaimResult) -> Steps[None]:
         """Build the objects of a Host anew, then put them in place of the old ones, all in one step."""
         new = NOTHING
-        if checked and (view := self._views.get(host.front_end)):
+        if checked and (view := self.front_ends.get(host.front_end)):
             new = yield from route_objects.host_objects(host.host, checked.values(), claims, *view)
         elif checked:
             new = unserved(host.front_end, checked, claims)

@@ -7,10 +7,10 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.desired.contributions import HostObjects
 from f5router.desired.settings import DesiredSettings
 from f5router.model.cluster import Key
-from f5router.model.device_facts import DeviceFacts
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import NOT_ADMITTED
 from f5router.model.small import compact
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEnd, listeners
 
 View = tuple[DesiredSettings, DeviceFacts]
 
@@ -37,6 +37,25 @@ class FrontEndViews:
                 view = self._config.of_front_end(front_end)
                 self._views[name] = view, self._facts.of_front_end(front_end.http, front_end.https)
         return self._views.get(name)
+
+    def virtuals(self, name: str) -> list[VirtualFacts]:
+        """Return the virtual servers of a front end, as far as they are known."""
+        if (view := self.get(name)) is None:
+            return []
+        config, facts = view
+        paths = {config.http_virtual, config.https_virtual, *(
+            each.virtual for each in listeners(config.front_ends))}
+        return [each for each in (facts.http, facts.https, *facts.further) if each and each.path in paths]
+
+    def facts(self, name: str, facts: DeviceFacts) -> DeviceFacts:
+        """Return facts about the device as a front end has them."""
+        further = self._further.get(name)
+        return facts.of_front_end(further.http, further.https) if further else facts
+
+    def pair(self, name: str, facts: DeviceFacts) -> tuple[VirtualFacts | None, VirtualFacts | None]:
+        """Return the HTTP and the HTTPS virtual server of the first address of a front end."""
+        own = self.facts(name, facts)
+        return own.http, own.https
 
     def set_facts(self, facts: DeviceFacts) -> None:
         """Apply new facts about the device."""

@@ -13,7 +13,7 @@ from f5router.icontrol.writers import ltm_nodes
 from f5router.model import access_log, names, ownership, route_options, tls_names
 from f5router.model.access_log import RequestLog
 from f5router.model.errors import DeviceTimeout
-from f5router.model.front_end_names import base_name
+from f5router.model.front_end_names import base_name, front_end_of
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     CertFile,
@@ -69,13 +69,19 @@ class LTMReading:
         for kind in (*PROFILES, HTTP):
             self._collection(kind, {})
 
+    @property
+    def has_front_ends(self) -> bool:
+        """True if there is a profile of a further front end."""
+        return any(front_end_of(path) and ownership.owns_path(self._folder, kind, path)
+                   for kind, profiles in self.profiles.items() for path in profiles)
+
     def read_others(self, expected: Expected) -> None:
         """Read everything else. Raises: BigIPError."""
         self._expected = expected
         self.objects = {ref: expected.shared(ref, obj) for ref, obj in self.objects.items()}
         for kind in PARTITIONED:
             self._policies() if kind == Policy.KIND else self._collection(kind, pages.filtered(self._folder))
-        if self._own_servers:
+        if self._own_servers or self.has_front_ends:
             self._collection(TCPProfile.KIND, pages.filtered(self._folder))
         if any(ref.kind == Pool.KIND and base_name(ref.path) == access_log.POOL for ref in self.objects):
             # Profiles name such a pool, so there is none without it.
@@ -91,7 +97,8 @@ class LTMReading:
                 kept = kind == ClientSSL.KIND and not ownership.is_host_profile(self._folder, path)
                 self.profiles[kind][path] = {
                     name: item[name] for name in _KEPT if name in item} if kept else {}
-            if ownership.owns_path(self._folder, kind, path) and (kind != HTTP or self._own_servers):
+            is_read = kind != HTTP or self._own_servers or front_end_of(path)
+            if ownership.owns_path(self._folder, kind, path) and is_read:
                 self._take(kind, path, item)
                 if kind == Pool.KIND:
                     with contextlib.suppress(*ltm_codec.ODD):
@@ -152,9 +159,9 @@ class LTMReading:
 
     def policy_state(self) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return our legacy policies, and drafts of our policies that were left behind."""
-        ours = [path for path in self.policies if ownership.owns_path(self._folder, Policy.KIND, path)]
-        lost = [f"{self._folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)]
-        drafts = {draft for path in (*ours, *lost) for draft in names.draft_paths(path)}
+        ours = {path for each in self.policies if ownership.owns_path(
+            self._folder, Policy.KIND, path := f"{self._folder}/{each.rpartition('/')[2]}")}
+        drafts = {draft for path in ours for draft in names.draft_paths(path)}
         return (frozenset(path for path in ours if self.policies.get(path) == "legacy"),
                 tuple(sorted(drafts & self.policies.keys())))
 

@@ -103,6 +103,7 @@ class DeviceReading:
         _require_ready(client)
         version = client.version()
         self._ltm.read_profiles()
+        self._own_servers = replace(self._own_servers, are_left=self._ltm.has_front_ends)
         own, paths = self._own_servers, (*self._virtuals, *self._own_servers.besides(self._virtuals))
         servers = [virtual(client, path) for path in paths]
         by_path = {path: raw for path, raw in zip(paths, servers, strict=True) if path}
@@ -208,8 +209,7 @@ class _Links:
         self._objects, self._folder = objects, folder
         self._protection: dict[tuple[str, bool], frozenset[Ref]] = {}
         """By policy, and whether the Rule redirects."""
-        self._attached: dict[str, set[Ref]] = {}
-        """Attachments by their target."""
+        self._attached: dict[str, set[Ref]] = {}  # by target
         self._of_services: dict[tuple[str, str], set[Ref]] = {}
         """Records of Services that have TLS of their own in a pool, by the paths of data-group and pool."""
         for obj in objects.values():
@@ -283,9 +283,8 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
     return routes
 
 
-def virtual_facts(
-    path: str, raw: JSON | None, read: Mapping[str, Mapping[str, JSON]], folder: str
-) -> VirtualFacts:
+def virtual_facts(path: str, raw: JSON | None, read: Mapping[str, Mapping[str, JSON]],
+                  folder: str) -> VirtualFacts:
     """Return the administrator's settings of a virtual server. Args: read: profiles by kind and path."""
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)

@@ -34,10 +34,13 @@ class OwnServers:
     repairs_disabled: bool = False
     """True to enable those that an administrator has disabled."""
 
+    are_left: bool = False
+    """True if an earlier router has left those of a front end that is not there any more."""
+
     @property
     def are_read(self) -> bool:
         """True if the BIG-IP is searched for them."""
-        return self.is_read or bool(self.listeners)
+        return self.is_read or self.are_left or bool(self.listeners)
 
     def besides(self, virtuals: Collection[str | None]) -> list[str]:
         """Return the full paths of all others than these: of further addresses and further front ends."""

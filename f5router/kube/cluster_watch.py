@@ -23,6 +23,7 @@ from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.known_status import KnownStatus
 from f5router.model.selection import NamespaceFilter
+from f5router.sources.front_ends import FrontEndRoutes, label_keys
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS_ROUTE, ROUTE
 from f5router.sources.translator import ObjectSource, Translator
@@ -50,14 +51,14 @@ class ClusterWatcher:
         """
         self._connection, self._settings, self._notify = connection, settings, on_change
         self._timing, self._clock = timing or WatchTiming(), clock
-        self._store = Store()
+        self._store = Store(label_keys(settings.front_ends))
         self.forget_addresses = self._store.forget_addresses
         self._lock = threading.Lock()
-        self._synced = threading.Event()
-        self._stopped = threading.Event()
+        self._synced, self._stopped = threading.Event(), threading.Event()
         self._sleep = sleep or self._stopped.wait
         self._translator = Translator(settings.sources, on_failure=FailureLog())
         self._filter, self._secret_filter = NamespaceFilter(), NamespaceFilter()
+        self._front_ends = FrontEndRoutes(settings.front_ends)
         self._absentable = kind_states.absentable(settings)
         self._slices = kind_states.slices(settings)
         self._kinds = KindStates(
@@ -234,12 +235,8 @@ class ClusterWatcher:
             self._follow_secrets(self._secrets, chosen)
         unread = not all(self._kinds.is_known(source) for source in POD_NETWORKS if source in self._readers)
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
-                       networks_unread=unread,
-                       sources_unread=self._sources_unread(), undecided=self._undecided())
-
-    def _sources_unread(self) -> frozenset[str]:
-        return frozenset(kind for kind in self._settings.sources.kinds
-                         if not self._kinds.is_known(SERVED[kind][0], may_vanish=kind != ROUTE))
+                       networks_unread=unread, undecided=self._undecided(),
+                       sources_unread=self._kinds.unread(self._settings.sources.kinds))
 
     def _undecided(self) -> frozenset[tuple[str, Key]]:
         """Return the objects of kinds that are known, while a kind that decides about them is not."""
@@ -274,8 +271,10 @@ class ClusterWatcher:
 
     def _chosen(self) -> Delta:
         """Drain the store, and convert all sources to Routes; only selected Routes are kept."""
-        delta = self._translator.apply(self._store.drain())
-        return self._filter.apply(delta) if self._settings.selection.by_namespace else delta
+        objects = self._store.drain()
+        delta = self._translator.apply(objects)
+        selects = self._settings.selection.by_namespace
+        return self._front_ends.apply(objects, self._filter.apply(delta) if selects else delta)
 
     def watch_counts(self) -> Mapping[tuple[str, str], int]:
         """See WatchCounts."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
+from f5router.sources.front_ends import FrontEndSelection
 from f5router.sources.settings import SourceSettings
 
 EVERY_ROUTE = Selection()
@@ -82,6 +83,8 @@ class WatchSettings:
     selection: Selection = EVERY_ROUTE
     """The Routes; its namespace limits all other kinds that have namespaces, too."""
     sources: SourceSettings = ALL_SOURCES
+    front_ends: tuple[FrontEndSelection, ...] = ()
+    """Selections of the front ends; () for one that serves everything."""
     nodes: bool = False
     sdn: bool = False
     """Watch HostSubnets and ClusterNetworks."""

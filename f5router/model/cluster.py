@@ -169,6 +169,8 @@ class Route:
     default_backend: bool = False
     """True for a virtual Route that gets the requests for hosts which nobody claims; its host is
     hostnames.ANY."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """metadata.labels of a Route of the cluster, sorted."""
     owner_ingress: str = ""
     """uid of the Ingress that OpenShift's controller made it of; "" for none."""
     resource_version: str = field(default="", compare=False, repr=False)
@@ -324,6 +326,7 @@ class Namespace:
     """A namespace, or project, that is selected."""
 
     key: Key
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,15 @@ class Ingress:
     """Annotations for this router or another controller, sorted by key."""
     problem: str = ""
     """Why nothing of it can be served: more of something than is possible; "" without such a reason."""
+    labels: tuple[tuple[str, str], ...] = ()
     resource_version: str = field(default="", compare=False, repr=False)
     load_balancer: tuple[JSON, ...] = field(default=(), compare=False, repr=False, hash=False)
     """status.loadBalancer.ingress, entries of others too."""
+
+    @property
+    def own_class(self) -> str:
+        """The class that it names; "" for none."""
+        return self.ingress_class or self.class_annotation or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +182,7 @@ class IngressRoute:
     problem: str = ""
     """Why it cannot be decoded: a field of the wrong type, or more of something than is possible; "" if it
     can."""
+    labels: tuple[tuple[str, str], ...] = ()
     resource_version: str = field(default="", compare=False, repr=False)
     status: tuple[str, str] = field(default=("", ""), compare=False, repr=False)
     """status.currentStatus and status.description, as written."""

@@ -163,10 +163,10 @@ def label(key: Key, kind: str = "") -> str:
 
     Args: kind: what stands before the name of a Route that is none of these.
     """
-    for virtual, marker in VIRTUAL.items():
-        if key.name.startswith(marker):
-            return f"{virtual} {key.namespace}/{key.name.partition('.')[2]}"
-    return f"{kind} {key}" if kind else str(key)
+    suffix = f" on front end {key.front_end}" if key.front_end else ""
+    if virtual := virtual_kind(f"_{key.name}"):
+        return f"{virtual} {key.namespace}/{key.name.partition('.')[2]}{suffix}"
+    return f"{kind} {key}{suffix}".lstrip()
 
 
 def rule(key: Key, alternative: int = 0) -> str:

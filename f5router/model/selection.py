@@ -12,7 +12,7 @@ pkg/fields/selector.go and pkg/util/validation/validation.go.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from f5router.model.cluster import Key, Route
@@ -111,7 +111,7 @@ _WORD = rf"[^{_BLANK}=!(),<>]++"
 _REQUIREMENT = re.compile(
     rf"[{_BLANK}]*(?P<absent>!)?[{_BLANK}]*(?P<key>{_WORD})[{_BLANK}]*"
     rf"(?:(?P<operator>==|!=|=|<|>)[{_BLANK}]*(?P<value>{_WORD})?"
-    rf"|(?:in|notin)[{_BLANK}]*\((?P<values>[^()]*)\))?[{_BLANK}]*")
+    rf"|(?P<set>in|notin)[{_BLANK}]*\((?P<values>[^()]*)\))?[{_BLANK}]*")
 _COMMA = re.compile(r",(?![^()]*\))")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
@@ -127,6 +127,21 @@ def parse_labels(text: str) -> str:
         for requirement in _COMMA.split(text):
             _check_requirement(requirement)
     return text.strip(_BLANK)
+
+
+def requirements(text: str) -> Iterator[tuple[bool, str, str, str, list[str] | None]]:
+    """Yield the requirements of a label selector. Raises: ValueError.
+
+    Yields: whether the label must be missing, its key, the operator, the value behind it, and the values of
+        in and notin, None without them.
+    """
+    for requirement in _COMMA.split(parse_labels(text)) if text.strip(_BLANK) else ():
+        match = _REQUIREMENT.fullmatch(requirement)
+        assert match is not None, "parse_labels has checked it"
+        listed = match["values"]
+        values = None if listed is None else [each.strip(_BLANK) for each in listed.split(",")]
+        yield (match["absent"] is not None, match["key"], match["operator"] or match["set"] or "",
+               match["value"] or "", values)
 
 
 def parse_project_labels(text: str) -> str:

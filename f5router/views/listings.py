@@ -101,9 +101,9 @@ def route(view: RouteView) -> ListedObject:
     services = ", ".join(f"{each.name}{f':{each.port}' if each.port else ''}" for each in view.services)
     pool, worst = view.pool, worst_of(view.problems)
     return ListedObject(
-        view.kind.lower(), Key(view.namespace, view.name), frozenset({view.name, view.id}),
-        (*_cells(view.namespace, view.name, view.kind, view.host, view.path or "/"), _status(view.status),
-         _why(worst)),
+        view.kind.lower(), Key(view.namespace, view.name, view.front_end), frozenset({view.name, view.id}),
+        (*_cells(view.namespace, view.label.partition("/")[2], view.kind, view.host, view.path or "/"),
+         _status(view.status), _why(worst)),
         _cells(services, view.termination, view.reason, pool.path if pool else "",
                _members(pool) if pool else "", worst.text if worst else ""),
         dataclasses.asdict(view))
@@ -131,8 +131,8 @@ def _object(listed: SourceObject, views: Sequence[RouteView]) -> ListedObject:
                 "problems": [dataclasses.asdict(problem) for problem in listed.problems],
                 "routes": [dataclasses.asdict(view) for view in views]}
     return ListedObject(listed.kind.lower(), listed.key, frozenset({listed.key.name}),
-               (*_cells(*listed.key, ",".join(hosts[:MOST_HOSTS]) + more, served), _status(state),
-                _why(worst)),
+               (*_cells(listed.key.namespace, listed.key.name, ",".join(hosts[:MOST_HOSTS]) + more, served),
+                _status(state), _why(worst)),
                _cells(worst.text if worst else ""), document)
 
 

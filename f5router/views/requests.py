@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.front_end_names import named
 from f5router.model.ltm import (
     Attachment,
     CheckedRedirect,
@@ -87,9 +88,10 @@ def host_of(text: str) -> str:
 class Lookup:
     """Answers to requests, by the router's objects on the device; each Rule is sorted in once."""
 
-    def __init__(self, objects: Mapping[Ref, Object], facts: DeviceFacts, folder: str):
-        """Args: folder: the router's."""
-        self._objects, self._facts, self._folder = objects, facts, folder
+    def __init__(self, objects: Mapping[Ref, Object], facts: DeviceFacts, folder: str, front_end: str = ""):
+        """Args: facts: as the front end has them; folder: the router's."""
+        self._objects, self._facts = objects, facts
+        self._group = names.full_path(folder, named(names.PASSTHROUGH_GROUP, front_end))
         self._policies: dict[str, list[str]] = {}
         """Full paths of the policies by virtual server, in order."""
         rules: dict[str, list[Rule]] = {}
@@ -120,7 +122,7 @@ class Lookup:
                            f"port {request.port}",))
         steps = [f"virtual server {virtual.path}, {virtual.address or '*'} port {virtual.port or '*'}"]
         if request.scheme == HTTPS and (
-                passed := _passthrough(request, self._objects, self._folder, steps, down)):
+                passed := _passthrough(request, self._objects, self._group, steps, down)):
             return passed
         return self._by_policy(request, virtual, steps, down)
 
@@ -189,10 +191,9 @@ def _exact_hosts(rule: Rule) -> frozenset[str]:
 # --- passthrough -------------------------------------------------------------------------
 
 
-def _passthrough(request: Request, objects: Mapping[Ref, Object], folder: str, steps: list[str],
+def _passthrough(request: Request, objects: Mapping[Ref, Object], group: str, steps: list[str],
                  down: Down) -> Answer | None:
     """Look up the server name, whole and then without its first label; None if TLS ends on the BIG-IP."""
-    group = names.full_path(folder, names.PASSTHROUGH_GROUP)
     _, dot, domain = request.host.partition(".")
     for name in (request.host, f".{domain}" if dot else ""):
         record = objects.get(Ref(Record.KIND, f"{group}/records/{name}")) if name else None

@@ -201,6 +201,13 @@ class RouteView:
     """Requests that were looked up; () if nobody has asked."""
     problems: tuple[Finding, ...]
     """Findings in the order from the client to the pods; () if nothing is known to be wrong."""
+    front_end: str = ""
+    """Front end on which it is served; "" for the default one."""
+
+    @property
+    def label(self) -> str:
+        """Namespace and name, with the front end where that is not the default one."""
+        return f"{self.namespace}/{self.name}{f' on front end {self.front_end}' if self.front_end else ''}"
 
     @property
     def is_served(self) -> bool:

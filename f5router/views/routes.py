@@ -58,7 +58,8 @@ def summary(shown: RouteView) -> RouteSummary:
     text = "\n".join((f"{shown.namespace}/{shown.name}", f"{shown.host}{shown.path}", *services, shown.kind,
                       shown.reason, problem.code if problem else "")).lower()
     return RouteSummary(
-        Key(shown.namespace, shown.id), shown.kind, shown.name, shown.host, shown.path, shown.termination,
+        Key(shown.namespace, shown.id, shown.front_end), shown.kind, shown.name, shown.host, shown.path,
+        shown.termination,
         shown.status, shown.state, shown.reason, shown.since, services,
         len(shown.pool.members) if shown.pool else 0, len(shown.warnings), problem,
         certificate.not_after if certificate else "", certificate.days_left if certificate else None, text)
@@ -103,13 +104,13 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         objects=tuple(ObjectView(needed.ref.kind, needed.ref.path, needed.state, needed.refusal)
                       for needed in record.objects
                       if needed.desired is not None and not _leads(needed) and needed.ref != record.pool),
-        requests=looked_up, problems=())
+        requests=looked_up, problems=(), front_end=route.key.front_end)
     return replace(shown, problems=findings.of_route(shown, record.warnings, record.waits_for))
 
 
-def place(route: Route) -> tuple[str, str, str]:
+def place(route: Route) -> tuple[str, str, str, str]:
     """Return the place of a Route in a list: by namespace and name of the object that people know it by."""
-    return route.key.namespace, _source(route)[1], route.key.name
+    return route.key.namespace, _source(route)[1], route.key.name, route.key.front_end
 
 
 def _source(route: Route) -> tuple[str, str]:

@@ -25,14 +25,15 @@ def route(reconciler: Reconciler, key: Key, known: Known | None = None) -> Route
 
     Args: known: the last verdict that was reported; without it the verdict is found anew.
     """
-    engine, device = reconciler.engine, reconciler.device
+    engine = reconciler.engine
     if (evaluated := engine.routes().get(key)) is None:
         return None
+    http, https = engine.front_ends.pair(key.front_end, reconciler.device.facts)
     return RouteRecord(
         evaluated, known or Known(reconciler.verdicts.verdict(key)), reconciler.verdicts.waits_for(key),
         reconciler.reports.warnings(key),
         _needed(reconciler, sorted(engine.closure(engine.uses(key)))),
-        engine.pool_of(key), _certificate(reconciler, evaluated), device.facts.http, device.facts.https)
+        engine.pool_of(key), _certificate(reconciler, evaluated), http, https)
 
 
 def routes(reconciler: Reconciler, keys: Iterable[Key],
@@ -78,7 +79,8 @@ def _certificate(reconciler: Reconciler, evaluated: EvaluatedRoute) -> str:
     objects = reconciler.engine.objects
     if evaluated.termination not in ("edge", "reencrypt"):
         return ""
-    profile = objects.get(Ref(ClientSSL.KIND, tls_names.client_ssl(reconciler.engine.folder, evaluated.host)))
+    profile = objects.get(Ref(ClientSSL.KIND, tls_names.client_ssl(
+        reconciler.engine.folder, evaluated.host, evaluated.route.key.front_end)))
     if not isinstance(profile, ClientSSL):
         return ""
     file = objects.get(Ref(CertFile.KIND, profile.cert))

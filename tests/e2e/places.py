@@ -56,6 +56,7 @@ ALL_OF: dict[tuple[str, str], Place] = {
     ("fake-bigip.md", "python"): By("test_python"),
     ("../mocks/README.md", "python"): By("test_python"),
     ("architecture.md", "mermaid"): PICTURE,
+    ("front-ends.md", "yaml"): Elsewhere("tests/unit/config/test_front_ends_file.py"),
 }
 """Blocks of a language that have one place, by page."""
 

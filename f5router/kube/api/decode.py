@@ -120,7 +120,7 @@ def route(obj: JSON) -> Route:
         option_refusal=annotated.option_refusal,
         waf=annotated.waf,
         unsupported=annotations.unsupported(given),
-        owner_ingress=_owner_ingress(metadata),
+        labels=fields.labels(metadata), owner_ingress=_owner_ingress(metadata),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
@@ -293,7 +293,7 @@ def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
 
 def namespace(obj: JSON) -> Namespace:
     """Decode a v1 Namespace or a project.openshift.io/v1 Project."""
-    return Namespace(fields.cluster_key(obj))
+    return Namespace(fields.cluster_key(obj), fields.labels(fields.mapping(obj["metadata"])))
 
 
 def node(obj: JSON) -> Node:

@@ -61,7 +61,7 @@ def ingress_route(obj: JSON) -> IngressRoute:
         key=key,
         uid=fields.text(metadata.get("uid")),
         created=fields.text(metadata.get("creationTimestamp")),
-        ingress_class=_class(fields.mapping(metadata.get("annotations"))),
+        ingress_class=_class(fields.mapping(metadata.get("annotations"))), labels=fields.labels(metadata),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status=(fields.text(status.get("currentStatus")), fields.text(status.get("description"))),
         **values)

@@ -55,7 +55,7 @@ def ingress(obj: JSON) -> Ingress:
         key=key,
         uid=fields.uid(obj),
         created=fields.text(metadata.get("creationTimestamp")),
-        ingress_class=_optional(spec.get("ingressClassName")),
+        ingress_class=_optional(spec.get("ingressClassName")), labels=fields.labels(metadata),
         class_annotation=_optional(given.get(CLASS)),
         rules=tuple(_rule(key, number, item) for number, item in enumerate(rules)),
         tls=tuple(_tls(key, number, item) for number, item in enumerate(tls)),

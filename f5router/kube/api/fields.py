@@ -11,6 +11,7 @@ from f5router.model.cluster import Key, is_object_name
 from f5router.model.errors import RouterError
 from f5router.model.hostnames import quote
 from f5router.model.json_types import JSON
+from f5router.model.label_selector import TOO_MANY
 
 MOST_TEXT = 4096
 """Longest text kept, in characters, apart from certificates and keys. Every later check has a lower limit, so
@@ -175,3 +176,26 @@ def with_shared_names(entry: JSON) -> JSON:
 def _shared(obj: JSON) -> dict[str, Any]:
     return {intern(name): intern(value) if name in _OF_FEW_VALUES and isinstance(value, str) else value
             for name, value in obj.items()}
+
+
+MOST_LABELS, LONGEST_KEY, LONGEST_VALUE = 64, 317, 63
+"""Labels of an object that are kept, and characters of theirs. Source of the latter: Kubernetes, "Labels and
+Selectors", syntax and character set."""
+
+
+def labels(metadata: JSON) -> tuple[tuple[str, str], ...]:
+    """Return the labels of an object, sorted by key; TOO_MANY of an object with more than are kept.
+
+    Args: metadata: of the object.
+    """
+    given = {key: value for key, value in mapping(metadata.get("labels")).items() if isinstance(value, str)
+             and len(key) <= LONGEST_KEY and len(value) <= LONGEST_VALUE}
+    if len(given) > MOST_LABELS:
+        return TOO_MANY
+    return _one_of_equal(tuple(sorted((intern(key), intern(value)) for key, value in given.items())))
+
+
+@lru_cache(maxsize=4096)
+def _one_of_equal(labels: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return one of equal sets of labels: many objects have the same."""
+    return labels

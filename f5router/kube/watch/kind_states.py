@@ -133,6 +133,11 @@ class KindStates:
         with self._lock:
             return source in self._listed
 
+    def unread(self, kinds: Iterable[str]) -> frozenset[str]:
+        """Return those of the kinds of objects to serve that are not known."""
+        return frozenset(
+            kind for kind in kinds if not self.is_known(SERVED[kind][0], may_vanish=kind != ROUTE))
+
     def is_known(self, source: Source, *, may_vanish: bool = True) -> bool:
         """True if all objects of a kind are known: it was listed, or there can be none.
 
@@ -213,7 +218,7 @@ def sources(settings: WatchSettings) -> list[Source]:
     selection = settings.selection
     served = [source for kind in settings.sources.kinds for source in SERVED[kind]]
     watched = [*served, SERVICES, slices(settings)]
-    if selection.by_namespace:
+    if selection.by_namespace or any(each.namespace_labels for each in settings.front_ends):
         watched.append(PROJECTS if selection.project_labels else NAMESPACES)
     if settings.nodes or settings.nodeport:
         watched.append(NODES)

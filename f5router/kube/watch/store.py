@@ -5,7 +5,7 @@ One Store is shared by the watchers, which write, and the controller, which drai
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any, get_args
 
@@ -23,6 +23,7 @@ from f5router.model.cluster import (
 from f5router.model.cluster import EndpointSlice as Slice
 from f5router.model.delta import Delta
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
+from f5router.model.label_selector import TOO_MANY
 
 Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation)
@@ -116,8 +117,9 @@ class Kind:
 class Store:
     """All kinds behind one lock, so that a drain is consistent."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, labels: Collection[str] = ()):
+        """Args: labels: keys of the labels by which front ends select; a change of others is none."""
+        self._lock, self._labels = threading.Lock(), frozenset(labels)
         self._kinds = {field: Kind() for field in FIELDS}
         self._gone: dict[Key, Value] = {}
         """Routes removed since the last drain. If one returns before the next drain, nobody notices its
@@ -149,7 +151,7 @@ class Store:
     def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
         """See Kind.replace."""
         with self._lock:
-            if self._forgets_addresses:
+            if self._forgets_addresses or field in _LABELLED:
                 objects = {obj: self._kept(values) for obj, values in objects.items()}
             kind = self._kinds[field]
             known = dict(kind.values) if field == "routes" else {}
@@ -173,7 +175,17 @@ class Store:
             self._kinds["slices"].convert(_without_addresses)
 
     def _kept(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(map(_without_addresses, values)) if self._forgets_addresses else values
+        if self._forgets_addresses:
+            values = tuple(map(_without_addresses, values))
+        return tuple(map(self._labelled, values))
+
+    def _labelled(self, value: Value) -> Value:
+        if not isinstance(value, Route | Ingress | IngressRoute | Namespace) or not value.labels:
+            return value
+        kept = tuple(label for label in value.labels if label[0] in self._labels)
+        if kept == value.labels or (self._labels and value.labels == TOO_MANY):
+            return value
+        return replace(value, labels=kept)
 
     def drain(self) -> Delta:
         """See Kind.drain."""
@@ -222,7 +234,7 @@ class Store:
             known = routes.values.get(route.key)
             if not isinstance(known, Route) or known.uid != route.uid or not _older(known, route):
                 return False
-            changed = routes.put(route.key, (route,))
+            changed = routes.put(route.key, self._kept((route,)))
         self._notify(known, route)
         return changed
 
@@ -260,6 +272,10 @@ def _older(route: Route, other: Route) -> bool:
     """
     versions = route.resource_version, other.resource_version
     return all(_NUMBER.fullmatch(version) for version in versions) and int(versions[0]) < int(versions[1])
+
+
+_LABELLED = frozenset({"routes", "ingresses", "ingress_routes", "namespaces"})
+"""Kinds with objects that front ends select by their labels."""
 
 
 def _without_addresses(value: Value) -> Value:

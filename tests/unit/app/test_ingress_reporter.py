@@ -9,10 +9,11 @@ from f5router.admission import condition
 from f5router.admission.condition import Verdict
 from f5router.app.ingress_reporter import IngressReporter, load_balancer_status
 from f5router.app.reports import MOST, Reports
+from f5router.desired.front_end_views import FrontEndViews
 from f5router.model.cluster import Key
 from f5router.model.texts import Problem
 from f5router.reconcile.report import Report
-from tests.builders import route, virtual
+from tests.builders import Settings, route, virtual
 
 SITE = Key("shop", "site")
 ENTRY = {"hostname": "router.example.com"}
@@ -27,12 +28,13 @@ def site():
                      "routes_of.return_value": {PAGE.key}})
     cluster = Mock(**{"objects.return_value": source, "ingress.return_value": SimpleNamespace(
         uid="u", resource_version="1", load_balancer=(ENTRY,))})
-    engine = Mock(**{"route.return_value": PAGE})
+    engine = Mock(**{"route.return_value": PAGE, "on_front_ends": lambda key: [key]})
+    engine.front_ends = FrontEndViews(Settings())
     statuses, events, reports = Mock(), Mock(), Reports()
     return SimpleNamespace(
         cluster=cluster, source=source, statuses=statuses, events=events, reports=reports,
-        reporter=IngressReporter(cluster, engine, Mock(), statuses, events, reports,
-                                 hostname=ENTRY["hostname"]))
+        reporter=IngressReporter(cluster, engine, statuses, events, reports,
+                                 hostnames={"": ENTRY["hostname"]}))
 
 
 def passed(site, verdict=None):

@@ -40,7 +40,8 @@ def site():
         service(), service("bank/web"), ingress_route("root", entry("/", "web"), entry("/v", to="bank/v"),
                                                       fqdn="www.example.com"),
         ingress_route("bank/v", entry("/v", "web"))))
-    engine = SimpleNamespace(rejection=rejections.get, route=routes.get, warnings=lambda key: ())
+    engine = SimpleNamespace(rejection=rejections.get, route=routes.get, warnings=lambda key: (),
+                             on_front_ends=lambda key: [key])
     selected = {"shop", "bank"}
 
     def reporter(later):
