@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from f5router.config import cluster_settings, device, front_end_options
+from f5router.config import cluster_settings, device, front_end_options, placement_options
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import StatusSettings
@@ -28,8 +28,9 @@ MOST = 50
 """Entries of a file."""
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,30}[a-z0-9])?")
 
-_SERVERS = {"f5-http-vserver", "f5-https-vserver", *(option.name for option in front_end_options.OPTIONS)} - {
-    "repair-disabled", FILE}
+_OPTIONS = tuple(option.name for option in (*front_end_options.OPTIONS, *placement_options.OPTIONS)
+                 if option.name not in ("repair-disabled", FILE))
+_SERVERS = {"f5-http-vserver", "f5-https-vserver", *_OPTIONS}
 _SELECTORS, _SOURCES, _CLASSES = ("labels", "namespace-labels"), "sources", "ingress-classes"
 _ROUTER, _HOSTNAME = "router-name", "router-canonical-hostname"
 FIELDS = frozenset({"name", *_SERVERS, *_SELECTORS, _SOURCES, _CLASSES, _ROUTER, _HOSTNAME})
@@ -60,8 +61,8 @@ def load(reader: Reader, folder: str, http: str | None, https: str | None,
         return FrontEnds(device.front_ends(reader, http, https))
     if reader.text(ADDRESS):
         reader.problem("the addresses are in the file", FILE, ADDRESS)
-    for option in front_end_options.OPTIONS:
-        reader.value(option.name)  # what is wrong with the settings of all entries
+    for name in _OPTIONS:
+        reader.value(name)  # what is wrong with the settings of all entries
     known, before = FrontEnds(), len(reader.problems)
     for entry in _entries(reader):
         known = _with(known, _FrontEndEntry(reader, entry), folder, (http, https), status)

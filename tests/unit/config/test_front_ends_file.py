@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from f5router.config import front_end_options, front_ends_file
+from f5router.config import front_ends_file
 from f5router.config.config import load
+from f5router.config.option import VIRTUAL_SERVERS
+from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from f5router.model.label_selector import Requirement
 from f5router.model.virtual_server import listeners
@@ -122,5 +124,18 @@ def test_the_example_of_the_page():
 
 def test_the_page_names_every_field():
     page = (Path(__file__).parents[3] / "docs" / "front-ends.md").read_text()
-    own = front_ends_file.FIELDS - {option.name for option in front_end_options.OPTIONS}
+    own = front_ends_file.FIELDS - {option.name for option in OPTIONS.values()
+                                    if option.group == VIRTUAL_SERVERS}
     assert [field for field in own if f"`{field}`" not in page] == []
+
+
+def test_every_setting_of_virtual_servers_is_a_field():
+    assert {name for name, option in OPTIONS.items() if option.group == VIRTUAL_SERVERS} - (
+        front_ends_file.FIELDS) == {"front-ends", "repair-disabled"}
+
+
+def test_each_entry_has_the_network_of_its_own():
+    config = loaded(OUT, {**IN, "f5-vserver-vlans": ["/Common/inside"], "f5-vserver-mirroring": "enabled"})
+    (out,), (inside,) = config.front_ends, config.further_front_ends
+    assert (out.placement.reach.vlans, out.placement.reach.mirrored) == (None, None)
+    assert (inside.placement.reach.vlans, inside.placement.reach.mirrored) == ({"/Common/inside"}, True)
