@@ -57,7 +57,7 @@ def load(reader: Reader, folder: str) -> Placement:
     return Placement(Reach(None if vlans == "" else vlans, None if mirrored == "" else mirrored == "enabled"),
                      _access_log(reader), _transport(reader, folder),
                      reader.value("f5-vserver-traffic-group"), _references(reader, folder),
-                     reader.value("f5-oneconnect-profile"))
+                     reader.text("f5-oneconnect-profile"))  # `_references` has checked it
 
 
 def _transport(reader: Reader, folder: str) -> TransportProfiles:
