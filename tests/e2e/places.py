@@ -100,6 +100,8 @@ PLACES: dict[tuple[str, str], Place] = {
     ("from-haproxy.md", "oc patch ingresscontroller/default"): Typed(
         ("ingresscontroller.operator.openshift.io/default patched",)),
     ("from-original-router.md", "f5router adopt --dry-run"): Typed(),
+    ("prepared-virtual-servers.md", "f5router adopt --virtual-servers --dry-run"): Elsewhere(
+        "tests/feature/test_adopted_servers.py"),
     ("helm/f5router/README.md", "kubectl create namespace f5router"): Elsewhere("tests/e2e/test_release.py"),
     ("helm/f5router/README.md", "helm install f5router"): Elsewhere("tests/e2e/test_release.py"),
     ("helm/f5router/README.md", "helm upgrade f5router"): Elsewhere("tests/e2e/test_release.py"),
