@@ -7,6 +7,7 @@ pkg/apis/discovery/v1/defaults.go.
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 
+from . import gateway_api
 from .kinds import Kind
 from .objects import filled_namespace
 
@@ -31,6 +32,8 @@ def with_defaults(
         return secret(data)
     if kind.kind == "Namespace":
         return filled_namespace(data)
+    if kind.group == gateway_api.GROUP:
+        return gateway_api.with_defaults(kind.kind, data, new=current is None)
     return data
 
 

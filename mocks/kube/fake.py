@@ -39,8 +39,8 @@ class FakeKube:
     changes a watch can go back. bookmark_s: seconds between bookmarks. clock: time of new objects.
     network_api: where HostSubnet, ClusterNetwork and NetNamespace are served, see kinds.NETWORK_APIS.
     route_api: where Routes are, see kinds.ROUTE_APIS. ingress_api: the version of Ingresses, see
-    kinds.INGRESS_APIS. sdn: play the SDN's master while started, see
-    sdn.SdnMaster. sdn_delay_s: its time for each step.
+    kinds.INGRESS_APIS. gateway_api: the release of the Gateway API, see kinds.GATEWAY_APIS. sdn: play the
+    SDN's master while started, see sdn.SdnMaster. sdn_delay_s: its time for each step.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class FakeKube:
         network_api: str = "group",
         route_api: str = "group",
         ingress_api: str = INGRESS_APIS[0],
+        gateway_api: str = "none",
         sdn: bool = False,
         sdn_delay_s: float = 0.1,
     ):
@@ -68,7 +69,8 @@ class FakeKube:
         self._objects = Objects(self._store, clock)
         self._access = Access(self._store, token)
         kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api,
-                             route_api=route_api, ingress_api=ingress_api)  # fmt: skip
+                             route_api=route_api, ingress_api=ingress_api,
+                             gateway_api=gateway_api)  # fmt: skip
         self._plays_sdn = sdn
         self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s)
         self._kinds, self._api = kinds, Api(self._store, self._objects, self._access, kinds)

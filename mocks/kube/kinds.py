@@ -92,6 +92,17 @@ _EVENT_FIELDS = tuple(
     for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 )
 
+GATEWAY_GROUP = "gateway.networking.k8s.io"
+
+
+def _gateway(kind: str, plural: str, short_names: tuple[str, ...], *versions: str, namespaced: bool = True,
+             status: bool = True) -> Iterator[Kind]:
+    """Rows of a kind of the Gateway API, one for each version."""
+    for version in versions:
+        yield Kind(GATEWAY_GROUP, version, kind, plural, kind.lower(), short_names, namespaced=namespaced,
+                   status=status, generation=True, custom=True, unconditional_update=False)
+
+
 KINDS: tuple[Kind, ...] = (
     Kind("", "v1", "Namespace", "namespaces", "namespace", ("ns",), namespaced=False, status=True,
          fields=_fields("status.phase")),
@@ -150,6 +161,13 @@ KINDS: tuple[Kind, ...] = (
          custom=True, unconditional_update=False),
     Kind("contour.heptio.com", "v1beta1", "TLSCertificateDelegation", "tlscertificatedelegations",
          "tlscertificatedelegation", generation=True, custom=True, unconditional_update=False),
+    *_gateway("GatewayClass", "gatewayclasses", ("gc",), "v1", "v1beta1", namespaced=False),
+    *_gateway("Gateway", "gateways", ("gtw",), "v1", "v1beta1"),
+    *_gateway("HTTPRoute", "httproutes", (), "v1", "v1beta1"),
+    *_gateway("TLSRoute", "tlsroutes", (), "v1", "v1alpha3", "v1alpha2"),
+    *_gateway("TCPRoute", "tcproutes", (), "v1", "v1alpha2"),
+    *_gateway("ReferenceGrant", "referencegrants", ("refgrant",), "v1", "v1beta1", status=False),
+    *_gateway("BackendTLSPolicy", "backendtlspolicies", ("btlspolicy",), "v1", "v1alpha3"),
     Kind("network.openshift.io", "v1", "HostSubnet", "hostsubnets", "hostsubnet", namespaced=False,
          generation=True, custom=True, unconditional_update=False),
     Kind("network.openshift.io", "v1", "ClusterNetwork", "clusternetworks", "clusternetwork",
@@ -190,6 +208,19 @@ OPENSHIFT_GROUPS = frozenset({
 SLICE_GROUPS = frozenset({"discovery.k8s.io"})
 
 
+GATEWAY_APIS: Mapping[str, Mapping[str, str]] = {
+    "none": {},
+    "v0.8": {"GatewayClass": "v1beta1", "Gateway": "v1beta1", "HTTPRoute": "v1beta1",
+             "ReferenceGrant": "v1beta1"},
+    "v1.4": {"GatewayClass": "v1", "Gateway": "v1", "HTTPRoute": "v1", "ReferenceGrant": "v1beta1",
+             "TLSRoute": "v1alpha3", "TCPRoute": "v1alpha2", "BackendTLSPolicy": "v1"},
+    "v1.6": {"GatewayClass": "v1", "Gateway": "v1", "HTTPRoute": "v1", "ReferenceGrant": "v1",
+             "TLSRoute": "v1", "TCPRoute": "v1", "BackendTLSPolicy": "v1"},
+}  # fmt: skip
+"""Releases of the Gateway API, each with the newest version of its kinds, the only one that is served; v1.4
+is its experimental channel. Source: kubernetes-sigs/gateway-api, config/crd of these releases."""
+
+
 class UnknownKind(LookupError):
     """No row of the table has this kind."""
 
@@ -208,16 +239,16 @@ INGRESS_APIS = ("networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions
 
 def served_kinds(
     *, openshift: bool, slices: bool, network_api: str = "group", route_api: str = "group",
-    ingress_api: str = INGRESS_APIS[0],
+    ingress_api: str = INGRESS_APIS[0], gateway_api: str = "none",
 ) -> tuple[Kind, ...]:
     """Rows served over HTTP by a cluster with or without OpenShift's and the slices' API groups.
 
     Raises: ValueError: network_api is none of NETWORK_APIS, route_api none of ROUTE_APIS, ingress_api none
-    of INGRESS_APIS.
+    of INGRESS_APIS, gateway_api none of GATEWAY_APIS.
     """
     for name, given, known in (
         ("network_api", network_api, NETWORK_APIS), ("route_api", route_api, ROUTE_APIS),
-        ("ingress_api", ingress_api, INGRESS_APIS),
+        ("ingress_api", ingress_api, INGRESS_APIS), ("gateway_api", gateway_api, tuple(GATEWAY_APIS)),
     ):
         if given not in known:
             raise ValueError(f"{name} is {given!r}, not one of {', '.join(known)}")
@@ -232,6 +263,8 @@ def served_kinds(
             return openshift and (route_api if kind.kind == "Route" else network_api) == "oapi"
         if kind.kind in ("Ingress", "IngressClass"):
             return kind.api_version == ingress_api
+        if kind.group == GATEWAY_GROUP:
+            return GATEWAY_APIS[gateway_api].get(kind.kind) == kind.version
         return kind.group not in absent
 
     return tuple(filter(is_served, KINDS))

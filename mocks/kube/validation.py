@@ -8,6 +8,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from . import gateway_api
 from .causes import (
     Cause,
     dns_1035_rules,
@@ -55,7 +56,7 @@ def faults(kind: Kind, data: Mapping, current: Mapping | None, others: Iterable[
             return list(_event(data, strict=bool(kind.group)))
         case "Lease":
             return list(_lease(data))
-    return []
+    return list(gateway_api.faults(kind.kind, data, current)) if kind.group == gateway_api.GROUP else []
 
 
 # -- Services
