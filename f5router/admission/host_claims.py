@@ -24,6 +24,7 @@ from f5router.model.cluster import Key, Origin, PathMatch, Route
 from f5router.model.findings import CLAIMED
 
 WON = ("", None)
+_PORTS = (80, 443)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class _Place:
 
     def __init__(self) -> None:
         self.owner: Route | None = None
-        self._paths: dict[tuple[str, bool], Route] = {}
+        self._paths: dict[tuple[str, bool, int], Route] = {}
         self._passthrough: Route | None = None
         self._secure: Route | None = None
 
@@ -89,7 +90,7 @@ class _Place:
 
     def rival(self, route: Route) -> Route | None:
         """Return the holder that excludes a Route: a holder of the path, or passthrough beside other TLS."""
-        if (holder := self._paths.get(_path(route))) is not None:
+        if (holder := next(filter(None, map(self._paths.get, _paths(route))), None)) is not None:
             return holder
         kind = terminates(route)
         return (self._secure if kind == "passthrough" else self._passthrough) if kind else None
@@ -97,7 +98,7 @@ class _Place:
     def hold(self, route: Route) -> None:
         kind = terminates(route)
         self.owner = self.owner or route
-        self._paths[_path(route)] = route
+        self._paths.update(dict.fromkeys(_paths(route), route))
         if kind:
             self._secure = self._secure or route
         if kind == "passthrough":
@@ -149,10 +150,11 @@ class _Subdomain:
             self._holders.setdefault(route.claim_namespace, route)
 
 
-def _path(route: Route) -> tuple[str, bool]:
-    """Return the path that a Route claims: a prefix, or the single path that it stands for."""
+def _paths(route: Route) -> Iterator[tuple[str, bool, int]]:
+    """Yield the path that a Route claims, a prefix or the single one that it stands for, on each port."""
     exact = route.path_match is PathMatch.EXACT
-    return (route.path or "/" if exact else route.path), exact
+    for port in (route.port,) if route.port else _PORTS:
+        yield (route.path or "/" if exact else route.path), exact, port
 
 
 def _elsewhere(host: str, route: Route, holder: Route) -> str:

@@ -120,7 +120,7 @@ def _combinations(tls: RouteTLS) -> Iterator[str]:
 def _service_problems(route: Route) -> Iterator[str]:
     if route.service_kind not in ("", "Service"):
         yield f"spec.to.kind: {quote(route.service_kind)} is not supported, only Service"
-    if not _SERVICE.fullmatch(route.service):
+    if not _SERVICE.fullmatch(route.service) and (route.service or not route.options.reply):
         yield f"spec.to.name: {quote(route.service)} is not the name of a Service"
     yield from _alternate_problems(route)
     yield from _port_problems("spec.port.targetPort", route.target_port)

@@ -24,6 +24,7 @@ from f5router.app.wiring import (
     build_cleanup,
     build_cluster,
     build_device,
+    build_gateways,
     build_ingress_routes,
     build_load_balancers,
     build_statuses,
@@ -71,6 +72,8 @@ def build_controller(
         hostnames={name: each.canonical_hostname for name, each in config.route_statuses.items()})
     ingress_routes = build_ingress_routes(
         config, connection, cluster, reconciler, events, reports, stack, timing=timing)
+    gateways = build_gateways(
+        config, connection, cluster, reconciler, events, reports, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
     servers = ServerWatch(device, config.virtual_servers, clock=clock)
@@ -85,7 +88,7 @@ def build_controller(
         build_monitor(config, cluster, reconciler, statuses, events, settling, servers, incidents,
                       ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
         StatusReporter(cluster, reconciler, statuses, events, reports, clean=config.cleans,
-                       ingresses=ingresses, ingress_routes=ingress_routes),
+                       ingresses=ingresses, ingress_routes=ingress_routes, gateways=gateways),
         settling,
         campaign=campaign, timing=timing, clock=clock)
     cleanup = build_cleanup(config, connection, statuses)

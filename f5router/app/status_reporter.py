@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from f5router.admission import condition
 from f5router.admission.condition import Verdict
 from f5router.admission.host_claims import ClaimLog
+from f5router.app.gateway_reporter import GatewayReporter
 from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter
 from f5router.app.reports import ADMISSION, NOTICES, Reports, log_problem
 from f5router.app.shared_connections import SharedConnections
@@ -13,10 +14,11 @@ from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.front_end_statuses import FrontEndStatuses
-from f5router.kube.watch.sources import INGRESS_ROUTES, Source
+from f5router.kube.watch.sources import GATEWAYS, INGRESS_ROUTES, Source
 from f5router.logs.log_output import PersistentLog
 from f5router.model import hostnames, names
 from f5router.model.cluster import Key, Route
+from f5router.model.gateway import GATEWAY, HTTP_ROUTE
 from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
@@ -103,6 +105,8 @@ class ClaimReporter:
             self._events.warn(holder, CONTESTED, text)
             return
         source = self._ingress_source() if kind == INGRESS else INGRESS_ROUTES
+        if kind in (HTTP_ROUTE, GATEWAY):  # a Gateway claims the Hosts of its HTTPRoutes
+            kind, source = GATEWAY, GATEWAYS
         self._events.warn_about(Involved(source.api_version, kind, key, holder.uid), CONTESTED, text)
 
 
@@ -141,14 +145,15 @@ class StatusReporter:
                  events: EventWriter, reports: Reports, *, clean: bool,
                  ingresses: IngressReporter | None = None,
                  ingress_routes: IngressRouteReporter | None = None,
+                 gateways: GatewayReporter | None = None,
                  clock: Callable[[], float] = time.monotonic):
         """Arguments:
         reports: those of all reporters.
         clean: remove the entry of a Route that leaves: it may still exist.
-        ingresses, ingress_routes: None if there are none to report.
+        ingresses, ingress_routes, gateways: None if there are none to report.
         """
-        self._ingresses, self._ingress_routes = ingresses, ingress_routes
-        self._others = [each for each in (ingresses, ingress_routes) if each is not None]
+        self._ingresses, self._ingress_routes, self._gateways = ingresses, ingress_routes, gateways
+        self._others = [each for each in (ingresses, ingress_routes, gateways) if each is not None]
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self.statuses, self.events, self._reports = statuses, events, reports
         self._clean = clean
@@ -204,13 +209,15 @@ class StatusReporter:
         if self._ingress_routes is not None:
             self._ingress_routes.finish()
         written = self.statuses.flush(timeout_s)
-        return written and (self._ingress_routes is None or self._ingress_routes.statuses.flush(timeout_s))
+        return written and all(other.statuses.flush(timeout_s)
+                               for other in (self._ingress_routes, self._gateways) if other is not None)
 
     def flush_all(self, timeout_s: float, *, events_s: float) -> str:
         """Wait for statuses and Events; returns why not every status could be written, "" if all were."""
         written = self.statuses.flush(timeout_s, unless_forbidden=True)
-        if self._ingresses is not None:
-            self._ingresses.statuses.flush(timeout_s, unless_forbidden=True)
+        for other in (self._ingresses, self._gateways):
+            if other is not None:
+                other.statuses.flush(timeout_s, unless_forbidden=True)
         refusal = "" if written else self.statuses.refusal()
         what = "Route"
         if written and self._ingress_routes is not None:

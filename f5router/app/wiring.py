@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from f5router.app import file_watch
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.file_watch import SharedFiles
+from f5router.app.gateway_reporter import GatewayReporter, GatewayStatuses
 from f5router.app.ingress_reporter import IngressRouteReporter, load_balancer_status
 from f5router.app.reports import Reports
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
@@ -31,13 +33,22 @@ from f5router.kube.status.events import EventWriter
 from f5router.kube.status.front_end_statuses import FrontEndCleanup, FrontEndStatuses
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.watch.sources import INGRESS_ROUTES, INGRESSES
+from f5router.kube.watch.sources import (
+    GATEWAY_CLASSES,
+    GATEWAYS,
+    HTTP_ROUTES,
+    INGRESS_ROUTES,
+    INGRESSES,
+    Source,
+)
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, Standby
+from f5router.model.gateway import GATEWAY, GATEWAY_CLASS, HTTP_ROUTE
 from f5router.model.known_status import KnownStatus
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
 from f5router.reconcile.reconciler import Reconciler
+from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE
 
 if TYPE_CHECKING:
@@ -218,6 +229,24 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
     stack.callback(writer.stop)
     return IngressRouteReporter(source, reconciler.engine, writer, events, reports,
                                 later=reconciler.background.add, selects=cluster.selects)
+
+
+def build_gateways(config: Config, connection: Connection, cluster: ClusterWatcher, reconciler: Reconciler,
+                   events: EventWriter, reports: Reports, stack: ExitStack, *,
+                   timing: Timing = DEFAULT) -> GatewayReporter | None:
+    """Build what reports on Gateways and HTTPRoutes; None if they are not served. The stack stops it."""
+    if not isinstance(source := cluster.objects(GATEWAY), Gateways):
+        return None
+
+    def writer(kind: str, served: Source) -> ObjectStatusWriter:
+        return ObjectStatusWriter(
+            connection, served, kind, config.status, partial(cluster.known_status, served.field),
+            timing=timing.statuses, subresource="/status", served=partial(cluster.source_of, served))
+
+    statuses = GatewayStatuses(writer(GATEWAY_CLASS, GATEWAY_CLASSES), writer(GATEWAY, GATEWAYS),
+                               writer(HTTP_ROUTE, HTTP_ROUTES))
+    stack.callback(statuses.stop)
+    return GatewayReporter(source, cluster, reconciler.engine, reconciler.device, statuses, events, reports)
 
 
 def build_cleanup(config: Config, connection: Connection, statuses: FrontEndStatuses) -> FrontEndCleanup:

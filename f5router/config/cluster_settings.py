@@ -4,24 +4,31 @@ Names and defaults of the flags are those of Kubernetes' own components (kube-co
 the command line), and so is the condition on their durations (client-go, tools/leaderelection).
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from f5router.config import parsers
 from f5router.config.option import object_name
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import ElectionTiming, LeaseSettings
+from f5router.model.gateway import GATEWAY
 from f5router.model.selection import Selection
+from f5router.model.virtual_server import FrontEnd
 from f5router.sources.settings import (
     INGRESS,
     INGRESS_ROUTE,
     ROUTE,
     ClassSettings,
+    GatewaySettings,
     IngressPolicy,
     IngressRoutePolicy,
+    ServedPorts,
     SourceSettings,
 )
 
 _SOURCES, _FIELDS = "sources", "fields"
-_KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE}
+_KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE, "gateway": GATEWAY}
 
 
 def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
@@ -51,7 +58,18 @@ def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> Sour
     """Return the settings of the kinds. Args: see load()."""
     classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
     return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership),
-                          ingress(reader))
+                          ingress(reader), GatewaySettings(reader.value("gateway-controller")))
+
+
+def with_front_ends(settings: SourceSettings, front_ends: Iterable[FrontEnd]) -> SourceSettings:
+    """Return the settings with the front end that a Gateway can have: the router's own."""
+    front_end = next(iter(front_ends), None)
+    if front_end is None:
+        return settings
+    ports = (("HTTP", front_end.http_port if front_end.http else 0),
+             ("HTTPS", front_end.https_port if front_end.https else 0))
+    served = ServedPorts(front_end.addresses, tuple((name, port) for name, port in ports if port))
+    return replace(settings, gateways=replace(settings.gateways, served=served))
 
 
 def ingress(reader: Reader) -> IngressPolicy:

@@ -31,6 +31,7 @@ from f5router.kube.settings import KubeSettings, LeaseSettings, SecretLimits, St
 from f5router.model import route_options
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
+from f5router.model.gateway import GATEWAY
 from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.selection import Selection
 from f5router.model.virtual_server import FrontEnd, FrontEndServer, listeners
@@ -163,8 +164,8 @@ class Config(device.PodNetwork):
 
     @property
     def closes_hosts(self) -> bool:
-        """True if an Ingress may get the requests for hosts that nobody claims."""
-        return bool(self.watch.sources.ingresses.default_backend_namespaces)
+        """True if an Ingress or a Gateway may get the requests for hosts that nobody claims."""
+        return GATEWAY in (of := self.watch.sources).kinds or bool(of.ingresses.default_backend_namespaces)
 
     @property
     def partition(self) -> str:
@@ -338,9 +339,10 @@ def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
            policy: admission.AdmissionPolicy, front_ends: FrontEnds) -> WatchSettings:
     """Return the settings of the watches: Nodes only if the way to the pods needs them."""
     vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
+    sources = cluster_settings.load_sources(reader, ownership=policy.ownership)
     return WatchSettings(
         front_ends=front_ends.selections, selection=selection,
-        sources=cluster_settings.load_sources(reader, ownership=policy.ownership),
+        sources=cluster_settings.with_front_ends(sources, front_ends.own),
         nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
         use_endpoints=reader.value("watch-endpoints"), secrets=policy.external,

@@ -14,9 +14,11 @@ def default_backend_namespaces(text: str) -> frozenset[str]:
 
 OPTIONS = (
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
-           "Kinds to serve: Routes, Ingresses and Contour's IngressRoutes. A kind whose CRD is missing is "
-           "picked up once it is installed.",
-           "KIND,...", parsers.several("routes", "ingress", "ingressroutes")),
+           "Kinds to serve: Routes, Ingresses, Contour's IngressRoutes, and Gateways of the Gateway API with "
+           "their HTTPRoutes. A kind whose CRD is missing is picked up once it is installed.",
+           "KIND,...", parsers.several("routes", "ingress", "ingressroutes", "gateway")),
+    Option("gateway-controller", "ROUTER_GATEWAY_CONTROLLER", settings.GATEWAY_CONTROLLER, SELECTION,
+           "Controller of the GatewayClasses whose Gateways are served.", "NAME", settings.parse_controller),
     Option("ingress-class", "ROUTER_INGRESS_CLASS", settings.INGRESS_CLASS, SELECTION,
            "Class of the Ingresses to serve, if their annotation kubernetes.io/ingress.class names a class.",
            "NAME", settings.parse_class),

@@ -14,7 +14,7 @@ from typing import Protocol
 from f5router.admission.route_options import HAPROXY, HEADERS_FIELD
 from f5router.desired import irules
 from f5router.desired.irules.groups import own_irule
-from f5router.model import http_edge, names, route_options
+from f5router.model import http_edge, names, route_options, tmos
 from f5router.model.cluster import Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.front_end_names import FrontEndPlace, own_path
@@ -132,6 +132,12 @@ def headers_irule(config: HeaderSettings, virtual: str, *, sets_variables: bool)
         Attachment(virtual, "rules", path, IRule.KIND,
                    extra_dependencies=frozenset({tls} if config.https_virtual else ())),
     ]
+
+
+def reply_fault(options: RouteOptions, facts: DeviceFacts) -> str:
+    """Return why the BIG-IP cannot answer in the place of pods; "" if it can, or need not."""
+    needed = options.reply and facts.version < tmos.SET_VARIABLE_SINCE
+    return "spec: answers of the BIG-IP itself need TMOS 12.1" if needed else ""
 
 
 def header_warnings(options: RouteOptions, config: HeaderSettings) -> list[str]:

@@ -199,7 +199,7 @@ class _HostBuilder:
     def _insecure(self, evaluated: EvaluatedRoute, forward: Forward, tls: str, *,
                   after: frozenset[Ref]) -> set[Ref]:
         if evaluated.insecure == "None":
-            answers = self.config.http_virtual and not evaluated.route.exclusive
+            answers = self.config.http_virtual and not (evaluated.route.exclusive or evaluated.route.port)
             return self._keep_silent(evaluated) if answers else set()
         if self.config.http_virtual is None:
             self._warn(evaluated.route, OPTION_WITHOUT_EFFECT,
@@ -280,8 +280,8 @@ class _HostBuilder:
         host = rules.match_host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
         route, refs = evaluated.route, set()
-        band = names.DEFAULT_BAND if route.default_backend else names.priority_band(
-            route.path, labels=labels, exact=route.path_match is PathMatch.EXACT)
+        band = names.priority_band(route.path, labels=labels, exact=route.path_match is PathMatch.EXACT,
+                                   default=route.default_backend)
         for number, path_is in enumerate(rules.match_path(route.path, route.path_match)):
             refs.add(self.add(Rule(
                 self._full(policy), names.rule(evaluated.route.key, number), band, path_is | host, action,
@@ -317,6 +317,8 @@ class _HostBuilder:
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
         tls = ""
+        if not evaluated.route.service:  # the reply among its options is all that it has
+            return tls, baseline.nowhere(self.config.folder, self.facts)
         if evaluated.asks_over_tls:
             if route_tls.depends_on_service(evaluated, self.config):
                 evaluated = replace(evaluated, route=pools.with_one_service(evaluated.route))
@@ -365,7 +367,8 @@ class _HostBuilder:
 
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""
-        if fault := protection.blank_rule(evaluated, self.config.https_virtual, self.config.http_virtual):
+        if fault := (protection.blank_rule(evaluated, self.config.https_virtual, self.config.http_virtual)
+                     or edge.reply_fault(evaluated.route.options, self.facts)):
             return fault
         lowest = evaluated.route.minimum_tls
         if not lowest or evaluated.termination not in ("edge", "reencrypt"):

@@ -20,6 +20,7 @@ from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route
 from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
+from f5router.model.gateway import Gateway, GatewayClass, HTTPRoute
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.known_status import KnownStatus
 from f5router.model.selection import NamespaceFilter
@@ -63,9 +64,8 @@ class ClusterWatcher:
         self._slices = kind_states.slices(settings)
         self._kinds = KindStates(
             kind_states.sources(settings),
-            dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES,
-                         *(source for kind in settings.sources.kinds if kind != ROUTE
-                           for source in SERVED[kind])})
+            dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES, *(
+                source for kind in settings.sources.kinds if kind != ROUTE for source in SERVED[kind])})
         self.record_look = self._kinds.record_look
         self._first = Delta()  # changes until synced(), which are not drained yet
         self._namespace = settings.selection.namespace
@@ -74,7 +74,7 @@ class ClusterWatcher:
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
             timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
         self.look_at_secret = self._secrets.look if self._secrets else lambda: None
-        self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
+        self._secrets_timer = threading.Timer(pace.start_s, self._begin, (), {"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}
         self.on_relisted: Callable[[], None] = lambda: None
@@ -157,10 +157,7 @@ class ClusterWatcher:
         return True
 
     def problems(self) -> tuple[str, ...]:
-        """Return a message for each kind that is forbidden or not served.
-
-        An API server that does not answer is no such problem: known objects stay.
-        """
+        """Return a message for each kind that is forbidden or not served; silence is no such problem."""
         return self._kinds.problems()
 
     def nodes_problem(self) -> str:
@@ -197,10 +194,7 @@ class ClusterWatcher:
         self._check_relisted()
 
     def relisted(self) -> bool:
-        """True if lists of all these are complete that began after the last `relist`.
-
-        The next drain returns their changes.
-        """
+        """True if lists of all these that began after the last `relist` are in the next drain."""
         return all(reflector.relisted for reflector in self._relisting())
 
     def _check_relisted(self) -> None:
@@ -233,17 +227,11 @@ class ClusterWatcher:
         chosen = self._chosen()
         if self._secrets is not None:
             self._follow_secrets(self._secrets, chosen)
-        unread = not all(self._kinds.is_known(source) for source in POD_NETWORKS if source in self._readers)
+        networks = {*POD_NETWORKS} & self._readers.keys()
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
-                       networks_unread=unread, undecided=self._undecided(),
-                       sources_unread=self._kinds.unread(self._settings.sources.kinds))
-
-    def _undecided(self) -> frozenset[tuple[str, Key]]:
-        """Return the objects of kinds that are known, while a kind that decides about them is not."""
-        return frozenset(
-            (kind, key) for kind in self._translator.sources
-            if not all(self._kinds.is_known(source) for source in SERVED[kind][1:])
-            for key in self._translator.sources[kind].undecided())
+                       networks_unread=not all(map(self._kinds.is_known, networks)),
+                       sources_unread=self._kinds.unread(self._settings.sources.kinds),
+                       undecided=kind_states.undecided(self._translator.sources, self._kinds))
 
     def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
         """Follow the Secrets of changed Routes; Secrets of spec.tls.externalCertificate only if allowed.
@@ -277,7 +265,6 @@ class ClusterWatcher:
         return self._front_ends.apply(objects, self._filter.apply(delta) if selects else delta)
 
     def watch_counts(self) -> Mapping[tuple[str, str], int]:
-        """See WatchCounts."""
         return self._connection.watch_counts.counts()
 
     def reads(self) -> list[KindRead]:
@@ -308,7 +295,7 @@ class ClusterWatcher:
 
     def ingress_source(self) -> Source:
         """Return the API that serves Ingresses, as far as it is known."""
-        return self._readers[INGRESSES].source if INGRESSES in self._readers else INGRESSES
+        return self.source_of(INGRESSES)
 
     def objects(self, kind: str) -> ObjectSource | None:
         """Return the converter of a kind to Routes; None for an unserved kind. For the draining thread."""
@@ -332,6 +319,17 @@ class ClusterWatcher:
         current, description = obj.status
         return KnownStatus.read(obj.uid, obj.resource_version,
                                 {"currentStatus": current, "description": description})
+
+    def known_status(self, field: str, key: Key) -> KnownStatus | None:
+        """Return the status of an object of the Gateway API as read last. Args: field: of the Store."""
+        obj = self._store.get(field, key)
+        if not isinstance(obj, GatewayClass | Gateway | HTTPRoute):
+            return None
+        return KnownStatus.read(obj.uid, obj.resource_version, obj.status)
+
+    def source_of(self, source: Source) -> Source:
+        """Return the API that serves a kind, as far as it is known."""
+        return self._readers[source].source if source in self._readers else source
 
     def route_source(self) -> Source:
         """Return the API that serves Routes, as far as it is known."""

@@ -107,7 +107,7 @@ class Origin:
     """
 
     kind: str
-    """Ingress or IngressRoute."""
+    """Ingress, IngressRoute, HTTPRoute or Gateway."""
     key: Key
     field: str = ""
     """Part of the object, such as spec.rules[0].http.paths[1]."""
@@ -166,6 +166,9 @@ class Route:
     serve."""
     origin: Origin | None = None
     """None for a Route of the cluster."""
+    port: int = 0
+    """80 or 443 for a virtual Route of requests that come without or with TLS alone: those of the other kind
+    are another Route's. 0 for both, as its TLS says."""
     default_backend: bool = False
     """True for a virtual Route that gets the requests for hosts which nobody claims; its host is
     hostnames.ANY."""

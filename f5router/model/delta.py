@@ -16,6 +16,13 @@ from f5router.model.cluster import (
     Secret,
     Service,
 )
+from f5router.model.gateway import (
+    Gateway,
+    GatewayClass,
+    HTTPRoute,
+    LabelledNamespace,
+    ReferenceGrant,
+)
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 
 
@@ -41,6 +48,11 @@ class Delta:
     ingress_classes: "Mapping[Key, IngressClass | None]" = field(default_factory=dict)
     ingress_routes: "Mapping[Key, IngressRoute | None]" = field(default_factory=dict)
     delegations: "Mapping[Key, CertificateDelegation | None]" = field(default_factory=dict)
+    gateway_classes: "Mapping[Key, GatewayClass | None]" = field(default_factory=dict)
+    gateways: "Mapping[Key, Gateway | None]" = field(default_factory=dict)
+    http_routes: "Mapping[Key, HTTPRoute | None]" = field(default_factory=dict)
+    grants: "Mapping[Key, ReferenceGrant | None]" = field(default_factory=dict)
+    labelled_namespaces: "Mapping[Key, LabelledNamespace | None]" = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
     """True if every Node is known; otherwise records of deleted Nodes cannot be distinguished from others."""
     networks_unread: bool = field(default=False, compare=False)
@@ -56,6 +68,12 @@ class Delta:
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in _KINDS)
+
+    @property
+    def concerns_gateways(self) -> bool:
+        """True if a status of the Gateway API may change although no Route does."""
+        return bool(self.gateway_classes or self.gateways or self.http_routes or self.grants
+                    or self.labelled_namespaces or self.services or self.secrets)
 
     def size(self) -> int:
         """Return the number of changed objects."""

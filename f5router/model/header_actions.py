@@ -1,7 +1,8 @@
 """Actions on headers of requests and responses: what may be asked for, and its form in a record.
 
-The form is words with a dot between them: "set" and "delete" with the header's name, behind "set" the pieces
-of its value. Every text is in hexadecimal digits, so that nothing in it has a meaning to tmsh or Tcl.
+The form is words with a dot between them: "set", "add" and "delete" with the header's name, behind the first
+two the pieces of its value. Every text is in hexadecimal digits, so that nothing in it has a meaning to tmsh
+or Tcl.
 Sources: openshift/library-go, pkg/route/validation/validation.go (names, values, lengths); openshift/router,
 pkg/cmd/infra/router/template.go (ROUTER_HTTP_REQUEST_HEADERS); HAProxy, configuration manual, "Custom log
 format" (flags) and req.hdr.
@@ -45,6 +46,13 @@ def encode_set(name: str, value: str, *, side: str) -> str:
     if not 0 < size <= MOST_VALUE:
         raise ValueError(f"the value of {quote(name)} has {size} bytes but must have 1 to {MOST_VALUE}")
     return ".".join(["set", name.encode().hex(), *_pieces(name, value, side)])
+
+
+def encode_add(name: str, value: str, *, side: str) -> str:
+    """Encode the action that adds a header to those of its name. Args, raises: as of encode_set."""
+    if name.lower() == "lws":
+        raise ValueError(f"{quote(name)} cannot be added")  # "HTTP::header insert" takes it for an option
+    return f"add{encode_set(name, value, side=side).removeprefix('set')}"
 
 
 def encode_delete(name: str) -> str:

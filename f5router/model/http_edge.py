@@ -175,9 +175,30 @@ def encode_options(options: RouteOptions, *, secure: bool, forwarded: str, path:
         words += ["rest"] if rewrite.keeps_rest else []
         words += ["slash"] if rewrite.drops_slash else []
         parts.append(".".join(words))
+    if options.reply:
+        parts.append(options.reply)
     return "/".join(parts)
 
 
 def options_record_name(data: str) -> str:
     """Return the name of the record with these data."""
     return objects.digest(data, 32)
+
+
+SHARE = 1_000_000
+"""All requests, as a share in a reply."""
+
+
+def encode_answer(status: int, share: float = 1.0) -> str:
+    """Return the reply that is an answer of the BIG-IP to a share of the requests, of 0 to 1."""
+    return f"answer.{status}.{max(1, round(share * SHARE))}"
+
+
+def encode_redirect(status: int, scheme: str, host: str, port: int) -> str:
+    """Return the reply that is a redirect with path and query of the request.
+
+    Args: host: "" for that of the request; port: 0 for the usual one of the scheme.
+    """
+    authority = f"{host}:{port}" if port and host else host
+    suffix = f":{port}" if port and not host else ""
+    return ".".join(("redirect", str(status), scheme, authority.encode().hex(), suffix.encode().hex()))

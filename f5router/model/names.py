@@ -131,7 +131,7 @@ def route(key: Key) -> str:
     return shorten(f"openshift_route_{key.namespace}_{key.name}")
 
 
-VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-"}
+VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-", "HTTPRoute": "-h-", "Gateway": "-g-"}
 """By kind: beginning of the name of a virtual Route. No object of the cluster has such a name: no DNS label
 begins with "-". It stands first, where `shorten` leaves it."""
 
@@ -356,11 +356,11 @@ LAST_ORDINAL = 2**31 - 1
 CLOSING_BAND = _WILDCARDS + hostnames.MOST_LABELS * (MAX_PATH + 1)
 """The band of Rules that keep what no Route of a Host serves from the default backend."""
 
-DEFAULT_BAND = CLOSING_BAND + 1
-"""The last band: that of the default backend."""
+DEFAULT_BAND = CLOSING_BAND + 1 + MAX_PATH
+"""The last band: that of the default backend; its paths have those before."""
 
 
-def priority_band(path: str, *, labels: int = 0, exact: bool = False) -> int:
+def priority_band(path: str, *, labels: int = 0, exact: bool = False, default: bool = False) -> int:
     """Return the band of a Route: exact hosts first, then longer domains, then longer paths.
 
     Two Routes that can both match one request differ in it. An exact path has the band of those that are
@@ -371,21 +371,21 @@ def priority_band(path: str, *, labels: int = 0, exact: bool = False) -> int:
     Args:
         exact: True if the path stands for itself alone; it is shorter than MAX_PATH then.
         labels: number of labels in a wildcard's domain, at most hostnames.MOST_LABELS; 0 for an exact host.
+        default: True for all hosts that nobody claims.
     """
     length = len(path or "/") + 1 if exact else len(path)
     shorter = MAX_PATH - min(length, MAX_PATH)
     if not labels:
-        return 1 + shorter
+        return (CLOSING_BAND + 1 if default else 1) + shorter
     return _WILDCARDS + (hostnames.MOST_LABELS - labels) * (MAX_PATH + 1) + shorter
 
 
 def band_ordinals(band: int) -> range:
     """Return the ordinals of a band."""
     if band < _WILDCARDS:
-        start, width = band * BAND_WIDTH, BAND_WIDTH
-    else:
-        start, width = _WILDCARDS * BAND_WIDTH + (band - _WILDCARDS) * WILDCARD_WIDTH, WILDCARD_WIDTH
-    return range(start, start + width)
+        return range(band * BAND_WIDTH, (band + 1) * BAND_WIDTH)
+    start = _WILDCARDS * BAND_WIDTH + (band - _WILDCARDS) * WILDCARD_WIDTH
+    return range(start, start + WILDCARD_WIDTH)
 
 
 def band_of(ordinal: int) -> int:

@@ -248,6 +248,9 @@ class RouteOptions:
     """Likewise, of responses."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
+    reply: str = ""
+    """Answer of the BIG-IP in the place of pods, as http_edge encodes it; "" for none. A Route without a
+    Service has nothing else."""
 
     @property
     def rates(self) -> tuple[int, int, int]:

@@ -1,8 +1,8 @@
 """Which front end serves which Routes: a Route that several serve becomes one for each of them.
 
-For a virtual Route the object counts that claims its Host. A source whose objects name their front
-ends gives its Routes the key of one; these stay as they are. The API server applies the selectors of the
-whole router before; nothing is copied where there is one front end alone.
+For a virtual Route the object counts that claims its Host. Gateways have the router's own front end.
+A source whose objects name their front ends gives its Routes the key of one; these stay as they are. The API
+server applies the selectors of the whole router before; nothing is copied where there is one front end alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from f5router.model import label_selector
 from f5router.model.cluster import Key, Route
 from f5router.model.delta import Delta
+from f5router.model.gateway import GATEWAY
 from f5router.model.label_selector import Labels, Requirement
 from f5router.model.small import Groups
-from f5router.sources.settings import INGRESS, INGRESS_ROUTE, KINDS
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, KINDS, origins
 
 _Object = tuple[str, Key]
 """Kind and key."""
@@ -107,7 +108,7 @@ class FrontEndRoutes:
         if is_changed:
             self._put(key, routes[key])
         route, before = self._routes.get(key), self._shown.pop(key, ())
-        after = () if route is None else tuple(
+        after = () if route is None else ("",) if route.subject.kind in origins(GATEWAY) else tuple(
             each.name for each in self._front_ends if each.takes(route.subject.kind, *self._seen(route)))
         if after:
             self._shown[key] = after

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from f5router.model.cluster import is_object_name
+from f5router.model.gateway import GATEWAY, HTTP_ROUTE
 from f5router.model.ingress import IngressRoute
 
 MOST_ROUTES = 10_000
@@ -72,6 +73,34 @@ class ClassSettings:
 
 
 ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
+"""Kinds of objects that are served unless the settings name others; GATEWAY is one more."""
+
+
+def origins(kind: str) -> tuple[str, ...]:
+    """Return the kinds of objects that virtual Routes of a kind stand for."""
+    return (GATEWAY, HTTP_ROUTE) if kind == GATEWAY else (kind,)
+
+
+GATEWAY_CONTROLLER = "f5router.io/gateway"
+"""spec.controllerName of the GatewayClasses of this router."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPorts:
+    """Addresses and ports of the front end that a Gateway may ask for."""
+
+    addresses: tuple[str, ...] = ()
+    """Canonical texts; empty if there is no front end that Gateways can have."""
+    ports: tuple[tuple[str, int], ...] = ()
+    """Protocols with the port of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """Settings of the Gateway API."""
+
+    controller: str = GATEWAY_CONTROLLER
+    served: ServedPorts = ServedPorts()
 
 
 ALL_NAMESPACES = "*"
@@ -101,3 +130,4 @@ class SourceSettings:
     classes: ClassSettings = field(default_factory=ClassSettings)
     ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
     ingresses: IngressPolicy = field(default_factory=IngressPolicy)
+    gateways: GatewaySettings = field(default_factory=GatewaySettings)

@@ -11,7 +11,9 @@ from typing import Protocol
 from f5router.model.cluster import Key, Route, Service
 from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
+from f5router.model.gateway import GATEWAY
 from f5router.model.texts import Problem
+from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.ingresses import Ingresses
 from f5router.sources.settings import (
@@ -80,4 +82,6 @@ def _sources(settings: SourceSettings, services: Mapping[Key, Service],
             services, settings.classes, settings.ingresses, on_failure=on_failure)
     if INGRESS_ROUTE in kinds:
         sources[INGRESS_ROUTE] = IngressRoutes(services, settings.ingress_routes)
+    if GATEWAY in kinds:
+        sources[GATEWAY] = Gateways(services, settings.gateways, on_failure=on_failure)
     return sources

@@ -110,6 +110,7 @@ PLACES: dict[tuple[str, str], Place] = {
     ("high-availability.md", "kubectl get lease f5router"): By("test_two_replicas"),
     ("ingress.md", "apiVersion:"): By("test_example_of_ingress"),
     ("ingress.md", "--f5-vserver-address"): Elsewhere("tests/traffic/test_ingress_conformance.py"),
+    ("gateway-api.md", "apiVersion:"): Elsewhere("tests/traffic/test_gateways.py"),
     ("ingressroute.md", "apiVersion:"): By("test_example_of_ingress_route"),
     ("ingressroute.md", "$ f5router explain ingressroute"): By("test_example_of_ingress_route"),
     ("security.md", "# ls -l /var/tmp"): NotRun("a shell on the BIG-IP"),

@@ -46,13 +46,15 @@ START = "from f5router.cli.main import main; main(prog_name='f5router')"
 class Lab:
     """Both fakes and, as often as wanted, a router on them."""
 
-    def __init__(self, stack: ExitStack, folder: Path, *, partition: str = "/Common", **bigip):
+    def __init__(self, stack: ExitStack, folder: Path, *, partition: str = "/Common",
+                 gateway_api: str = "none", **bigip):
+        """Args: gateway_api: release of the Gateway API that the cluster has; bigip: of the fake BIG-IP."""
         self.stack, self._folder, self.partition = stack, folder, partition
         self._marks = 0
         self._ahead_s = 0.0
         self.timing = QUICK
         self.read_file = config.read_text
-        self.kube = stack.enter_context(FakeKube())
+        self.kube = stack.enter_context(FakeKube(gateway_api=gateway_api))
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
         self._administrator = stack.enter_context(requests.Session())
         self._administrator.trust_env = False

@@ -14,6 +14,9 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.watch import kind_states
 from f5router.kube.watch.kind_states import OPTIONAL
 from f5router.kube.watch.sources import (
+    GATEWAY_CLASSES,
+    GATEWAYS,
+    HTTP_ROUTES,
     INGRESSES,
     NAMESPACES,
     NODES,
@@ -24,14 +27,16 @@ from f5router.kube.watch.sources import (
     choose_served,
 )
 from f5router.model.errors import KubeError, KubeUnauthorized
+from f5router.model.gateway import GATEWAY
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 
 _FOLDER = SHIPPED.rsplit("/", 1)[0]
 SDN, NAMES, NODES_READER = "15-sdn-reader.yaml", "16-namespaces.yaml", "17-nodes-reader.yaml"
-POD_NETWORK_READER = "21-pod-networks.yaml"
+POD_NETWORK_READER, GATEWAY_READER = "21-pod-networks.yaml", "22-gateway-api.yaml"
 STATUS, LEASE = "19-ingressroutes-status.yaml", "replicas/10-lease.yaml"
 
-_FILES = {"namespaces": NAMES, "hostsubnets": SDN, "clusternetworks": SDN, "leases": LEASE}
+_FILES = {"namespaces": NAMES, "hostsubnets": SDN, "clusternetworks": SDN, "leases": LEASE,
+          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "referencegrants"), GATEWAY_READER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,12 @@ def _statuses(config: Config, served: Callable[[Source], Source | None]) -> Iter
     if INGRESS_ROUTE in kinds:
         yield Right("patch", "ingressroutes", "contour.heptio.com", namespace=namespace, file=STATUS,
                     lacks="IngressRoutes show no status", required=False)
+    if GATEWAY in kinds:
+        for source in (GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES):
+            if (api := served(source)) is not None:
+                yield Right("patch", source.resource, _group(api), "status", file=GATEWAY_READER,
+                            namespace=namespace if source.namespaced else "", required=False,
+                            lacks=f"{source.resource} show no status")
     for verb in ("create", "patch"):
         yield Right(verb, "events", namespace=namespace, lacks="teams see no Events", required=False)
 

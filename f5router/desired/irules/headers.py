@@ -42,7 +42,11 @@ APPLY = """foreach f5r_words $f5r_actions {
                 }
                 # A line that is folded is read with its line break.
                 regsub -all {[[:cntrl:]]+} $f5r_value " " f5r_value
-                @REMOVE@
+                if { [lindex $f5r_words 0] eq "add" } {
+                    HTTP::header insert $f5r_header $f5r_value
+                } else {
+                    @REMOVE@
+                }
                 if { [lindex $f5r_words 0] eq "set" } {
                     # "insert" would take a header named lws for an option.
                     HTTP::header replace $f5r_header $f5r_value
@@ -62,7 +66,7 @@ def hsts_commands(text: str) -> str:
     return _HSTS.replace("@TEXT@", text.encode().hex()) if text else ""
 
 
-ACTION = re.compile(r"(?:set|delete)[.][0-9a-f]+(?:[.][thd]_[0-9a-f]*(?:_[a-z0-9]+)*)*")
+ACTION = re.compile(r"(?:set|add|delete)[.][0-9a-f]+(?:[.][thd]_[0-9a-f]*(?:_[a-z0-9]+)*)*")
 """An action as header_actions encodes it."""
 
 PIECE = re.compile(r"t_(?:[0-9a-f]{2})+|(?:ci|fi|cp|fp|Ts|rt|pid|H)(?:_[xq])?")

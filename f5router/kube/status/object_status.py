@@ -31,7 +31,12 @@ class DesiredFields:
     """Fields of the status that an object should have."""
 
     uid: str
-    status: JSON
+    status: JSON | Callable[[JSON], JSON]
+    """The fields, or a function that makes them of the status as it is: others write to the same lists."""
+
+    def fields(self, known: JSON) -> JSON:
+        """Return the fields. Args: known: the status as it is."""
+        return self.status(known) if callable(self.status) else self.status
 
 
 class ObjectStatusWriter:
@@ -59,7 +64,7 @@ class ObjectStatusWriter:
         self.counts = Counter(dict.fromkeys(RESULTS, 0))
         """Attempts to write, by result."""
 
-    def submit(self, key: Key, uid: str, status: JSON) -> None:
+    def submit(self, key: Key, uid: str, status: JSON | Callable[[JSON], JSON]) -> None:
         """Request fields of a status; the newest request for an object wins.
 
         Args: uid: of the object that was evaluated: another one of the same name is left alone.
@@ -95,44 +100,47 @@ class ObjectStatusWriter:
         if self._thread.is_alive():
             self._thread.join(JOIN_S)
 
-    def _differs(self, key: Key, desired: DesiredFields) -> bool:
-        """True if an object is known, and its status differs, as the watch or a later reply shows it."""
+    def _newest(self, key: Key, desired: DesiredFields) -> KnownStatus | None:
+        """Return the status of an object, as the watch or a later reply shows it; None if it is gone."""
         if (known := self._known(key)) is None or known.uid != desired.uid:
-            return False
+            return None
         with self._lock:
             written = self._written.get(key)
             if written is not None and written.uid == known.uid and known.version < written.version:
-                known = written
-            elif written is not None:
-                del self._written[key]
-        return any(known.status.get(name) != value for name, value in desired.status.items())
+                return written
+            self._written.pop(key, None)
+        return known
 
     def _work(self) -> None:
         status_request.work(self._queue, self._retries, self._attempt, self._count)
 
     def _attempt(self, item: WorkItem[Key]) -> None:
         """Write one status, if it differs. Raises: KubeError."""
-        if self._differs(item.key, item.value) and self._queue.spend():
-            self._write(item.key, item.value)
-            self._count("written")
-            self._retries.answered(written=True)
+        if (known := self._newest(item.key, item.value)) is not None:
+            wanted = item.value.fields(known.status)
+            differs = any(known.status.get(name) != value for name, value in wanted.items())
+            if differs and self._queue.spend():
+                version = str(known.version) if callable(item.value.status) and known.version else ""
+                self._write(item.key, item.value.uid, wanted, version)
+                self._count("written")
+                self._retries.answered(written=True)
         self._retries.discard(item.value.uid)
 
-    def _write(self, key: Key, desired: DesiredFields) -> None:
-        """Patch the status, with the uid as a condition. Raises: KubeError."""
-        reply = self._patch(key, desired)
-        if not self._subresource and _lacks(reply, desired.status):
+    def _write(self, key: Key, uid: str, wanted: JSON, version: str) -> None:
+        """Patch the status, with the uid, and a version if given, as conditions. Raises: KubeError."""
+        reply = self._patch(key, uid, wanted, version)
+        if not self._subresource and _lacks(reply, wanted):
             self._subresource = "/status"
-            reply = self._patch(key, desired)
-        version = fields.resource_version(reply)
+            reply = self._patch(key, uid, wanted, version)
+        newest = fields.resource_version(reply)
         with self._lock:
-            if version.isdecimal():
-                self._written[key] = KnownStatus(desired.uid, int(version), _status(reply))
+            if newest.isdecimal():
+                self._written[key] = KnownStatus(uid, int(newest), _status(reply))
 
-    def _patch(self, key: Key, desired: DesiredFields) -> object:
+    def _patch(self, key: Key, uid: str, wanted: JSON, version: str) -> object:
         path = f"{self._source().path(key.namespace)}/{quote(key.name, safe='')}{self._subresource}"
-        body = {"metadata": {"uid": desired.uid}, "status": desired.status}
-        return self._connection.request("PATCH", path, body=body,
+        metadata = {"uid": uid} | ({"resourceVersion": version} if version else {})
+        return self._connection.request("PATCH", path, body={"metadata": metadata, "status": wanted},
                                         content_type="application/merge-patch+json")
 
     def _count(self, result: str) -> None:

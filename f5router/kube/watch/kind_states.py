@@ -4,7 +4,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from f5router.kube.settings import WatchSettings
 from f5router.kube.watch.sources import (
@@ -27,9 +27,11 @@ from f5router.kube.watch.sources import (
     SLICES,
     Source,
 )
+from f5router.model.cluster import Key
 from f5router.model.findings import KIND_NOT_READABLE
 from f5router.model.selection import EVERYTHING
-from f5router.sources.settings import ROUTE
+from f5router.sources.settings import ROUTE, origins
+from f5router.sources.translator import ObjectSource
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +138,8 @@ class KindStates:
     def unread(self, kinds: Iterable[str]) -> frozenset[str]:
         """Return those of the kinds of objects to serve that are not known."""
         return frozenset(
-            kind for kind in kinds if not self.is_known(SERVED[kind][0], may_vanish=kind != ROUTE))
+            origin for kind in kinds
+            if not self.is_known(SERVED[kind][0], may_vanish=kind != ROUTE) for origin in origins(kind))
 
     def is_known(self, source: Source, *, may_vanish: bool = True) -> bool:
         """True if all objects of a kind are known: it was listed, or there can be none.
@@ -194,6 +197,14 @@ class KindStates:
                 return self._absent_at
             return min((at for source, at in self._refused_at.items() if source in self._awaited),
                        default=math.inf)
+
+
+def undecided(translated: Mapping[str, ObjectSource], kinds: KindStates) -> frozenset[tuple[str, Key]]:
+    """Return the objects of kinds that are known, while a kind that decides about them is not."""
+    return frozenset(
+        (origin, key) for kind, source in translated.items()
+        if not all(kinds.is_known(other) for other in SERVED[kind][1:])
+        for key in source.undecided() for origin in origins(kind))
 
 
 def _log_problem(source: Source, known: str, problem: str) -> None:

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from f5router.kube.api import decode, decode_contour, decode_ingress, fields
+from f5router.kube.api import decode, decode_contour, decode_gateway, decode_ingress, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.store import Value
+from f5router.model import gateway
 from f5router.model.errors import KubeForbidden, ResourceUnavailable
 from f5router.model.json_types import JSON
 
@@ -70,9 +71,28 @@ INGRESS_ROUTES = Source("ingressroutes", "/apis/contour.heptio.com/v1beta1", "in
                         lambda obj: (decode_contour.ingress_route(obj),))
 DELEGATIONS = Source("tlscertificatedelegations", "/apis/contour.heptio.com/v1beta1", "delegations",
                      lambda obj: (decode_contour.delegation(obj),))
+
+
+def _of_gateway_api(resource: str, field: str, read: Callable[[JSON], Any], *versions: str,
+                    namespaced: bool = True) -> Source:
+    """Return a kind of the Gateway API in the first of these versions that is served."""
+    version, *older = versions
+    return Source(resource, f"/apis/{gateway.GROUP}/{version}", field, lambda obj: (read(obj),), namespaced,
+                  fallback=_of_gateway_api(resource, field, read, *older, namespaced=namespaced)
+                  if older else None)
+
+
+GATEWAY_CLASSES = _of_gateway_api("gatewayclasses", "gateway_classes", decode_gateway.gateway_class,
+                                  "v1", "v1beta1", namespaced=False)
+GATEWAYS = _of_gateway_api("gateways", "gateways", decode_gateway.gateway, "v1", "v1beta1")
+HTTP_ROUTES = _of_gateway_api("httproutes", "http_routes", decode_gateway.http_route, "v1", "v1beta1")
+GRANTS = _of_gateway_api("referencegrants", "grants", decode_gateway.reference_grant, "v1", "v1beta1")
+LABELLED_NAMESPACES = Source("namespaces", "/api/v1", "labelled_namespaces",
+                             lambda obj: (decode_gateway.labelled_namespace(obj),), namespaced=False)
 SERVED = {"Route": (ROUTES,), "Ingress": (INGRESSES, INGRESS_CLASSES),
-          "IngressRoute": (INGRESS_ROUTES, DELEGATIONS)}
-"""By kind of object that is served: the kinds that must be read for it."""
+          "IngressRoute": (INGRESS_ROUTES, DELEGATIONS),
+          gateway.GATEWAY: (HTTP_ROUTES, GATEWAYS, GATEWAY_CLASSES, GRANTS, LABELLED_NAMESPACES)}
+"""By kind of object that is served: the kinds that must be read for it, its own first."""
 SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
 SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)

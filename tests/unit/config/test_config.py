@@ -119,6 +119,8 @@ PRECEDENCE = [
     ("sources", "watch.sources.kinds", ("Route", "Ingress", "IngressRoute"), "routes", ("Route",), "ingress",
      ("Ingress",)),
     ("ingress-class", "watch.sources.classes.name", "f5router", "a", "a", "b.c", "b.c"),
+    ("gateway-controller", "watch.sources.gateways.controller", "f5router.io/gateway", "a.b/c", "a.b/c",
+     "d.e/f", "d.e/f"),
     ("ingress-controller", "watch.sources.classes.controller", "f5router.io/ingress", "a.b/c", "a.b/c",
      "d.e/f", "d.e/f"),
     ("ignore-annotations", "watch.sources.ingresses.ignored_annotations", frozenset(),

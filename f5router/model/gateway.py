@@ -1,0 +1,256 @@
+"""Objects of the Gateway API, decoded: fields as written, nothing validated or defaulted.
+
+Source: gateway-api.sigs.k8s.io, API specification; kubernetes-sigs/gateway-api v1.4.1, apis/v1/*_types.go and
+apis/v1beta1/referencegrant_types.go. Older versions of a kind are decoded into the same values.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from f5router.model.cluster import Key
+from f5router.model.json_types import JSON
+
+GROUP = "gateway.networking.k8s.io"
+GATEWAY, HTTP_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "GatewayClass"
+SERVICE, SECRET = "Service", "Secret"
+
+
+class ObjectRef(NamedTuple):
+    """A reference to an object, with the defaults of its field."""
+
+    group: str
+    kind: str
+    name: str
+    namespace: str = ""
+    """"" for the namespace of the object that refers to it."""
+
+    def key(self, namespace: str) -> Key:
+        """Return the object. Args: namespace: that of the object that refers to it."""
+        return Key(self.namespace or namespace, self.name)
+
+
+class ParentRef(NamedTuple):
+    """An entry of spec.parentRefs."""
+
+    ref: ObjectRef
+    section: str = ""
+    """sectionName; "" for all listeners."""
+    port: int = 0
+    """0 for all ports."""
+    written: tuple[tuple[str, str | int], ...] = ()
+    """Its fields as written, which its status repeats."""
+
+
+class HeaderModifier(NamedTuple):
+    """requestHeaderModifier; names and values of headers."""
+
+    set: tuple[tuple[str, str], ...] = ()
+    add: tuple[tuple[str, str], ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class RequestRedirect(NamedTuple):
+    """requestRedirect without the replacement of paths; "" and 0 for what is not given."""
+
+    scheme: str = ""
+    hostname: str = ""
+    port: int = 0
+    status: int = 0
+
+
+class Filter(NamedTuple):
+    """An entry of filters."""
+
+    type: str
+    headers: HeaderModifier | None = None
+    redirect: RequestRedirect | None = None
+    unsupported: str = ""
+    """Field below it that the values here cannot hold; "" without one."""
+
+
+class BackendRef(NamedTuple):
+    """An entry of backendRefs."""
+
+    ref: ObjectRef
+    port: int = 0
+    """0 without one."""
+    weight: int = 1
+    has_filters: bool = False
+
+
+class ValueMatch(NamedTuple):
+    """An entry of headers or queryParams of a match."""
+
+    type: str
+    """Exact or RegularExpression."""
+    name: str
+    value: str
+
+
+class HTTPMatch(NamedTuple):
+    """An entry of matches."""
+
+    path_type: str = "PathPrefix"
+    path: str = "/"
+    method: str = ""
+    headers: tuple[ValueMatch, ...] = ()
+    query: tuple[ValueMatch, ...] = ()
+
+
+class HTTPRule(NamedTuple):
+    """An entry of spec.rules."""
+
+    matches: tuple[HTTPMatch, ...] = (HTTPMatch(),)
+    filters: tuple[Filter, ...] = ()
+    backends: tuple[BackendRef, ...] = ()
+    others: tuple[str, ...] = ()
+    """Further fields that change what is served, such as timeouts."""
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRoute:
+    """An HTTPRoute."""
+
+    key: Key
+    uid: str = ""
+    created: str = ""
+    """creationTimestamp, RFC 3339 in UTC: sorts as text."""
+    generation: int = 0
+    parents: tuple[ParentRef, ...] = ()
+    hostnames: tuple[str, ...] = ()
+    rules: tuple[HTTPRule, ...] = ()
+    problem: str = ""
+    """Why it cannot be decoded: a field of the wrong type, or more of something than is possible; "" if it
+    can."""
+    resource_version: str = field(default="", compare=False, repr=False)
+    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
+
+    @property
+    def age(self) -> tuple[str, str, str]:
+        """Smaller is older: by creation, then by namespace and name. Source: HTTPRouteRule.Matches."""
+        return (self.created, self.key.namespace, self.key.name)
+
+
+class Requirement(NamedTuple):
+    """An entry of matchExpressions of a label selector."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(NamedTuple):
+    """Requirements that must all be fulfilled; matchLabels are among them."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+
+class KindRef(NamedTuple):
+    """An entry of allowedRoutes.kinds."""
+
+    group: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayListener:
+    """An entry of spec.listeners of a Gateway."""
+
+    name: str
+    port: int
+    protocol: str
+    hostname: str = ""
+    """"" for all hosts."""
+    tls_mode: str = ""
+    """Terminate or Passthrough; "" without the object tls."""
+    certificates: tuple[ObjectRef, ...] = ()
+    options: tuple[str, ...] = ()
+    """Keys of tls.options."""
+    namespaces: str = "Same"
+    """allowedRoutes.namespaces.from: Same, All or Selector."""
+    selector: LabelSelector | None = None
+    kinds: tuple[KindRef, ...] = ()
+    """Empty: all that suit the protocol."""
+
+
+class GatewayAddress(NamedTuple):
+    """An entry of spec.addresses."""
+
+    type: str
+    value: str = ""
+    """"" for any address of the type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A Gateway."""
+
+    key: Key
+    uid: str = ""
+    created: str = ""
+    generation: int = 0
+    class_name: str = ""
+    listeners: tuple[GatewayListener, ...] = ()
+    addresses: tuple[GatewayAddress, ...] = ()
+    parameters: bool = False
+    """True if it has infrastructure.parametersRef."""
+    unsupported: str = ""
+    """Field that changes what is served and has no effect here; "" without one."""
+    problem: str = ""
+    """As of an HTTPRoute."""
+    resource_version: str = field(default="", compare=False, repr=False)
+    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
+
+    @property
+    def age(self) -> tuple[str, str, str]:
+        """Smaller is older."""
+        return (self.created, self.key.namespace, self.key.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayClass:
+    """A GatewayClass."""
+
+    key: Key
+    uid: str = ""
+    generation: int = 0
+    controller: str = ""
+    parameters: bool = False
+    """True if it has a parametersRef."""
+    resource_version: str = field(default="", compare=False, repr=False)
+    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
+
+
+class GrantFrom(NamedTuple):
+    """Objects that may refer."""
+
+    group: str
+    kind: str
+    namespace: str
+
+
+class GrantTo(NamedTuple):
+    """Objects that may be referred to."""
+
+    group: str
+    kind: str
+    name: str = ""
+    """"" for all of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceGrant:
+    """A ReferenceGrant: what of its namespace objects of others may refer to."""
+
+    key: Key
+    sources: tuple[GrantFrom, ...] = ()
+    targets: tuple[GrantTo, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledNamespace:
+    """A namespace with its labels."""
+
+    key: Key
+    labels: tuple[tuple[str, str], ...] = ()
+    """Sorted."""

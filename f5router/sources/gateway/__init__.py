@@ -1,0 +1,1 @@
+"""The Gateway API: listeners, attachment, precedence and conditions as values, and the virtual Routes."""

@@ -1,0 +1,166 @@
+"""Listeners of a Gateway by themselves: what they accept, and why one cannot be served.
+
+Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: Listener, "Distinct Listeners",
+ListenerConditionType and its reasons. All members of a conflict lose.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from f5router.model.cluster import TLS_SECRET
+from f5router.model.gateway import (
+    GATEWAY,
+    GROUP,
+    HTTP_ROUTE,
+    SECRET,
+    Gateway,
+    GatewayListener,
+    KindRef,
+    ObjectRef,
+)
+from f5router.model.hostnames import quote
+from f5router.sources.gateway import conditions, hosts
+from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
+from f5router.sources.gateway.references import GatewayView, permits
+from f5router.sources.settings import ServedPorts
+
+HTTP, HTTPS = "HTTP", "HTTPS"
+_TCP = ("HTTP", "HTTPS", "TLS", "TCP")
+_ROUTES = KindRef(GROUP, HTTP_ROUTE)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedListener:
+    """A listener with what is known of it without routes."""
+
+    number: int
+    listener: GatewayListener
+    kinds: tuple[KindRef, ...]
+    """supportedKinds."""
+    conditions: Conditions
+    """Accepted, Conflicted and ResolvedRefs."""
+
+    @property
+    def is_valid(self) -> bool:
+        """True if nothing keeps it from being served."""
+        of = self.conditions
+        return of[conditions.ACCEPTED].holds and of[conditions.RESOLVED].holds
+
+    @property
+    def field(self) -> str:
+        """Its place in the Gateway."""
+        return f"spec.listeners[{self.number}]"
+
+
+def check(gateway: Gateway, served: ServedPorts, view: GatewayView) -> tuple[CheckedListener, ...]:
+    """Check the listeners of a Gateway."""
+    conflicts = _conflicts(gateway.listeners)
+    return tuple(_check(gateway, number, listener, conflicts.get(number), served, view)
+                 for number, listener in enumerate(gateway.listeners))
+
+
+def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: StatusCondition | None,
+           served: ServedPorts, view: GatewayView) -> CheckedListener:
+    kinds, unknown = _kinds(listener)
+    accepted = _accepted(listener, conflict, served)
+    resolved = unknown or _certificates(gateway, listener, view) or true(conditions.RESOLVED)
+    conflicted = conflict or StatusCondition(conditions.CONFLICTED, False, conditions.NO_CONFLICTS)
+    return CheckedListener(number, listener, kinds, Conditions.of(accepted, conflicted, resolved))
+
+
+def _kinds(listener: GatewayListener) -> tuple[tuple[KindRef, ...], StatusCondition | None]:
+    """Return the kinds of routes that a listener accepts, and what is wrong with those that it names."""
+    possible = (_ROUTES,) if listener.protocol in (HTTP, HTTPS) else ()
+    if not listener.kinds:
+        return possible, None
+    unknown = next((each for each in listener.kinds if each not in possible), None)
+    return tuple(each for each in possible if each in listener.kinds), unknown and false(
+        conditions.RESOLVED, conditions.INVALID_KINDS,
+        f"allowedRoutes.kinds: {quote(unknown.kind)} of group {quote(unknown.group)} is not supported with "
+        f"protocol {quote(listener.protocol)}")
+
+
+def _accepted(listener: GatewayListener, conflict: StatusCondition | None,
+              served: ServedPorts) -> StatusCondition:
+    ports = dict(served.ports)
+    if conflict is not None:
+        return false(conditions.ACCEPTED, conflict.reason, conflict.message)
+    if listener.protocol not in (HTTP, HTTPS):
+        return false(conditions.ACCEPTED, conditions.UNSUPPORTED_PROTOCOL,
+                     f"protocol {quote(listener.protocol)} is not supported, only HTTP and HTTPS")
+    if served.addresses and ports.get(listener.protocol) != listener.port:
+        known = ports.get(listener.protocol)
+        text = f"the front end serves {listener.protocol} " + (f"on port {known}" if known else "on no port")
+        return false(conditions.ACCEPTED, conditions.PORT_UNAVAILABLE, f"port {listener.port}: {text}")
+    if text := _unsupported(listener):
+        return false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE, text)
+    return true(conditions.ACCEPTED)
+
+
+def _unsupported(listener: GatewayListener) -> str:
+    if listener.protocol == HTTP:
+        return "tls: a listener of protocol HTTP cannot have it" if listener.tls_mode else ""
+    if listener.tls_mode != "Terminate":
+        return f"tls.mode: {quote(listener.tls_mode)} is not supported with protocol HTTPS"
+    if listener.options:
+        return f"tls.options: {quote(listener.options[0])} is not supported"
+    if listener.hostname == hosts.ALL:
+        return ("hostname: a listener of protocol HTTPS needs one on this front end, where the default "
+                "certificate is that of the router")
+    if len(listener.certificates) > 1:
+        return "tls.certificateRefs: only one is supported"
+    return ""
+
+
+def _certificates(gateway: Gateway, listener: GatewayListener, view: GatewayView) -> StatusCondition | None:
+    """Return what is wrong with the certificate of a listener; None for nothing."""
+    if listener.protocol != HTTPS:
+        return None
+    if not listener.certificates:
+        return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, "tls.certificateRefs: it is empty")
+    problems = (_certificate(gateway, f"tls.certificateRefs[{number}]", ref, view)
+             for number, ref in enumerate(listener.certificates))
+    return next(filter(None, problems), None)
+
+
+def _certificate(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView) -> StatusCondition | None:
+    if ref[:2] != ("", SECRET):
+        return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE,
+                     f"{field}: {quote(ref.kind)} of group {quote(ref.group)} is not supported, only Secrets")
+    key = ref.key(gateway.key.namespace)
+    if not permits(view, gateway.key, GATEWAY, ref):
+        return false(conditions.RESOLVED, conditions.NOT_PERMITTED,
+                     f"{field}: no ReferenceGrant in namespace {key.namespace} permits Gateways of namespace "
+                     f"{gateway.key.namespace} to refer to Secret {quote(key.name)}")
+    secret = view.secret(key)
+    if secret is None or (secret.not_loaded and not secret.problem):
+        return StatusCondition(conditions.RESOLVED, None, conditions.PENDING,
+                         f"{field}: the Secret is not read yet")
+    if secret.problem or secret.type != TLS_SECRET:
+        text = secret.problem or f"Secret {quote(key.name)} is not of type {TLS_SECRET}"
+        return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, f"{field}: {text}")
+    return None
+
+
+def _conflicts(listeners: Iterable[GatewayListener]) -> Mapping[int, StatusCondition]:
+    """Return the listeners that cannot be told from others of the same port, by their number."""
+    conflicts: dict[int, StatusCondition] = {}
+    numbered = [(number, each) for number, each in enumerate(listeners) if each.protocol in _TCP]
+    for number, listener in numbered:
+        for other_number, other in numbered:
+            if number != other_number and listener.port == other.port and (
+                    conflict := _conflict(listener, other)):
+                conflicts.setdefault(number, conflict)
+    return conflicts
+
+
+def _conflict(listener: GatewayListener, other: GatewayListener) -> StatusCondition | None:
+    secure = {"HTTPS", "TLS"}
+    protocols = {listener.protocol, other.protocol}
+    if "TCP" in protocols or (len(protocols) > 1 and protocols != secure):
+        return StatusCondition(conditions.CONFLICTED, True, conditions.PROTOCOL_CONFLICT,
+                         f"listener {quote(other.name)} has the same port with protocol {other.protocol}")
+    if listener.hostname == other.hostname:
+        return StatusCondition(conditions.CONFLICTED, True, conditions.HOSTNAME_CONFLICT,
+                         f"listener {quote(other.name)} has the same port and hostname")
+    return None

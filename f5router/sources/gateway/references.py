@@ -1,0 +1,69 @@
+"""References that are permitted: by ReferenceGrants, and by the namespaces that a listener allows.
+
+Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1beta1/referencegrant_types.go (grants are in the namespace
+of the target, and add up); apis/v1/gateway_types.go, AllowedRoutes; k8s.io/apimachinery, pkg/labels.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from f5router.model.cluster import Key, Secret, Service
+from f5router.model.gateway import GROUP, GatewayListener, ObjectRef, ReferenceGrant, Requirement
+
+
+class GatewayView(Protocol):
+    """The part of the cluster that Gateways and their routes refer to."""
+
+    def grants(self, namespace: str) -> Iterable[ReferenceGrant]:
+        """Return the ReferenceGrants of a namespace."""
+
+    def labels(self, namespace: str) -> Mapping[str, str]:
+        """Return the labels of a namespace."""
+
+    def service(self, key: Key) -> Service | None: ...
+
+    def secret(self, key: Key) -> Secret | None:
+        """Return a Secret; None if its content is not known yet."""
+
+
+def permits(view: GatewayView, source: Key, kind: str, target: ObjectRef) -> bool:
+    """True if an object of the Gateway API may refer to a target; within a namespace it always may.
+
+    Args: source: the object that refers; kind: its kind, of the group of the Gateway API.
+    """
+    key = target.key(source.namespace)
+    if key.namespace == source.namespace:
+        return True
+    return any(
+        any((each.group, each.kind, each.namespace) == (GROUP, kind, source.namespace)
+            for each in grant.sources)
+        and any((each.group, each.kind) == target[:2] and each.name in ("", key.name)
+                for each in grant.targets)
+        for grant in view.grants(key.namespace))
+
+
+def allows_namespace(view: GatewayView, listener: GatewayListener, gateway: Key, namespace: str) -> bool:
+    """True if a listener allows routes of a namespace."""
+    if listener.namespaces == "All":
+        return True
+    if listener.namespaces == "Same":
+        return namespace == gateway.namespace
+    if listener.namespaces != "Selector" or listener.selector is None:
+        return False
+    labels = view.labels(namespace)
+    return all(_fulfils(labels, each) for each in listener.selector.requirements)
+
+
+def _fulfils(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    """True if labels fulfil a requirement; an unknown operator is never fulfilled."""
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    return False

@@ -1,0 +1,114 @@
+"""Statuses of evaluated objects, with what the BIG-IP has of them.
+
+Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewayConditionProgrammed and
+ListenerConditionProgrammed are true when the data plane has the configuration.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from f5router.model.cluster import Key
+from f5router.model.findings import EXTERNAL
+from f5router.model.findings import INVALID as REFUSED
+from f5router.model.gateway import GatewayClass, HTTPRoute
+from f5router.model.texts import Problem
+from f5router.sources.gateway import conditions
+from f5router.sources.gateway.attachment import RouteAttachment
+from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
+from f5router.sources.gateway.evaluation import EvaluatedGateway
+from f5router.sources.gateway.listeners import HTTPS, CheckedListener
+from f5router.sources.gateway.statuses import ClassStatus, GatewayStatus, HTTPRouteStatus, ListenerStatus
+
+
+class Programming(Protocol):
+    """The part of the BIG-IP that statuses show."""
+
+    def lacks(self, protocol: str) -> bool:
+        """True if the virtual server of a protocol is not there."""
+
+    def is_served(self, route: Key) -> bool | None:
+        """Return the verdict on a virtual Route; None while there is none."""
+
+    def refusal(self, route: Key) -> Problem | None:
+        """Return why a virtual Route is not served; None if it is, or may be soon."""
+
+
+def class_status(own: GatewayClass) -> ClassStatus:
+    """Return the status of a GatewayClass of this router."""
+    accepted = true(conditions.ACCEPTED) if not own.parameters else false(
+        conditions.ACCEPTED, conditions.INVALID_PARAMETERS,
+        "spec.parametersRef: no kind of parameters is supported")
+    return ClassStatus(own.generation, Conditions.of(accepted))
+
+
+def route_refusals(key: Key, gateway: EvaluatedGateway, device: Programming) -> Problem | None:
+    """Return why the virtual Routes of an HTTPRoute on a Gateway are not served; None if they are."""
+    own = sorted(name for name, route in gateway.routes.items() if route.origin and route.origin.key == key
+                 and route.origin.claimant is not None)
+    return next(filter(None, map(device.refusal, own)), None)
+
+
+def route_status(route: HTTPRoute, attachments: Iterable[tuple[EvaluatedGateway, RouteAttachment]],
+                 controller: str, device: Programming) -> HTTPRouteStatus:
+    """Return the status of an HTTPRoute: that of its references to Gateways of this router."""
+    entries = []
+    for gateway, attachment in attachments:
+        judged = attachment.conditions
+        if judged[conditions.ACCEPTED].holds and (refusal := route_refusals(route.key, gateway, device)):
+            judged = judged.and_(false(conditions.ACCEPTED, refusal.reason, refusal.message))
+        entries.append((attachment.parent, judged))
+    return HTTPRouteStatus(route.generation, controller, tuple(entries))
+
+
+def gateway_status(evaluated: EvaluatedGateway, addresses: tuple[str, ...],
+                   device: Programming) -> GatewayStatus:
+    """Return the status of a Gateway of this router. Args: addresses: of the front end."""
+    gateway = evaluated.gateway
+    refused = {key for key in evaluated.attached if route_refusals(key, evaluated, device)}
+    listeners = tuple(
+        ListenerStatus(each.listener.name, each.kinds, evaluated.attached_routes(each.number, refused),
+                       _resolved(each, evaluated, device).and_(_programmed(each, evaluated, device)))
+        for each in evaluated.listeners)
+    programmed = evaluated.unprogrammed or _all_programmed(listeners)
+    return GatewayStatus(
+        gateway.generation, Conditions.of(evaluated.accepted, programmed), listeners,
+        addresses if evaluated.unprogrammed is None else ())
+
+
+def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Programming) -> Conditions:
+    """Return the conditions of a listener, with what the check of its certificate has shown."""
+    route = evaluated.of_listener.get(listener.number)
+    refusal = device.refusal(route) if route is not None and listener.listener.protocol == HTTPS else None
+    if refusal is None or refusal.reason not in (EXTERNAL, REFUSED):
+        return listener.conditions
+    return listener.conditions.and_(
+        false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, refusal.message))
+
+
+def _programmed(listener: CheckedListener, evaluated: EvaluatedGateway,
+                device: Programming) -> StatusCondition:
+    """Return the condition Programmed of a listener."""
+    if not listener.is_valid:
+        named: Mapping[str, StatusCondition] = listener.conditions.by_type
+        bad = next(named[name] for name in (conditions.ACCEPTED, conditions.RESOLVED)
+                   if not named[name].holds)
+        reason = conditions.INVALID if bad.status is False else conditions.PENDING
+        return false(conditions.PROGRAMMED, reason, bad.message)
+    if evaluated.unprogrammed is not None:
+        return false(conditions.PROGRAMMED, conditions.INVALID, evaluated.unprogrammed.message)
+    route = evaluated.of_listener.get(listener.number)
+    if route is not None and (refusal := device.refusal(route)) is not None:
+        return false(conditions.PROGRAMMED, conditions.INVALID, refusal.message)
+    if device.lacks(listener.listener.protocol) or (route is not None and not device.is_served(route)):
+        return false(conditions.PROGRAMMED, conditions.PENDING, "the BIG-IP does not have it yet")
+    return true(conditions.PROGRAMMED)
+
+
+def _all_programmed(listeners: Iterable[ListenerStatus]) -> StatusCondition:
+    """Return the condition Programmed of a Gateway: one listener is enough if others are invalid."""
+    of = {each.name: each.conditions[conditions.PROGRAMMED] for each in listeners}
+    waiting = next((each for each in of.values() if each.reason == conditions.PENDING), None)
+    if waiting is None and any(each.holds for each in of.values()):
+        return true(conditions.PROGRAMMED)
+    bad = waiting or next(iter(of.values()))
+    return false(conditions.PROGRAMMED, bad.reason, bad.message)

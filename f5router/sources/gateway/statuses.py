@@ -1,0 +1,105 @@
+"""Statuses of GatewayClasses, Gateways and HTTPRoutes in JSON, merged into those that the objects have.
+
+Entries of other controllers in status.parents stay, and ours that no reference asks for go. Source:
+kubernetes-sigs/gateway-api v1.4.1, apis/v1/shared_types.go: HTTPRouteStatus, RouteParentStatus (at most 32).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from f5router.model.gateway import KindRef, ParentRef
+from f5router.model.json_types import JSON
+from f5router.sources.gateway.conditions import Conditions, render
+
+MOST_PARENTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerStatus:
+    """Status of a listener."""
+
+    name: str
+    kinds: tuple[KindRef, ...]
+    attached_routes: int
+    conditions: Conditions
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayStatus:
+    """Status of a Gateway."""
+
+    generation: int
+    conditions: Conditions
+    listeners: tuple[ListenerStatus, ...] = ()
+    addresses: tuple[str, ...] = ()
+
+    def merged(self, known: JSON, now: str) -> JSON:
+        """Return the status in JSON. Args: known: as it is; now: the time, RFC 3339."""
+        before = _by_name(known.get("listeners"))
+        return {
+            "conditions": render(self.conditions, self.generation, known.get("conditions"), now),
+            "addresses": [{"type": "IPAddress", "value": address} for address in self.addresses],
+            "listeners": [{
+                "name": each.name,
+                "supportedKinds": [{"group": kind.group, "kind": kind.kind} for kind in each.kinds],
+                "attachedRoutes": each.attached_routes,
+                "conditions": render(each.conditions, self.generation,
+                                     before.get(each.name, {}).get("conditions"), now),
+            } for each in self.listeners],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ClassStatus:
+    """Status of a GatewayClass."""
+
+    generation: int
+    conditions: Conditions
+
+    def merged(self, known: JSON, now: str) -> JSON:
+        """Return the status in JSON. Args: as of GatewayStatus."""
+        return {"conditions": render(self.conditions, self.generation, known.get("conditions"), now)}
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRouteStatus:
+    """Status of an HTTPRoute: its entries in status.parents that are ours."""
+
+    generation: int
+    controller: str
+    parents: tuple[tuple[ParentRef, Conditions], ...] = ()
+
+    def merged(self, known: JSON, now: str) -> JSON:
+        """Return the status in JSON. Args: as of GatewayStatus."""
+        entries = _objects(known.get("parents"))
+        others = [each for each in entries if each.get("controllerName") != self.controller]
+        before = {_place(each.get("parentRef")): each for each in entries
+                  if each.get("controllerName") == self.controller}
+        ours: list[JSON] = [{
+            "parentRef": dict(parent.written),
+            "controllerName": self.controller,
+            "conditions": render(conditions, self.generation,
+                                 before.get(_place(dict(parent.written)), {}).get("conditions"), now),
+        } for parent, conditions in self.parents]
+        return {"parents": [*others, *ours][:MOST_PARENTS]}
+
+    def differs_from(self, known: JSON) -> bool:
+        """True if there is anything of ours to write, or to remove."""
+        return bool(self.parents) or any(
+            each.get("controllerName") == self.controller for each in _objects(known.get("parents")))
+
+
+Status = GatewayStatus | ClassStatus | HTTPRouteStatus
+
+
+def _objects(value: object) -> Sequence[JSON]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _by_name(value: object) -> Mapping[str, JSON]:
+    return {str(each.get("name")): each for each in _objects(value)}
+
+
+def _place(parent: object) -> tuple[tuple[str, str], ...]:
+    items: Iterable[tuple[str, object]] = parent.items() if isinstance(parent, dict) else ()
+    return tuple(sorted((name, str(value)) for name, value in items))

@@ -1,0 +1,129 @@
+"""The cluster of the conformance suite: its namespaces and Services, and what its tests look at."""
+
+import base64
+from contextlib import ExitStack
+from pathlib import Path
+
+from mocks.kube import FakeKube
+from tests import gateways, manifests
+from tests.builders import identity
+from tests.gateways import EVERYWHERE, gateway, listener
+from tests.traffic import clients
+from tests.traffic.conftest import Site
+from tests.waiting import until
+
+INFRA, APP, WEB = (f"gateway-conformance-{name}" for name in ("infra", "app-backend", "web-backend"))
+LABELS = {INFRA: "infra", APP: "backend", WEB: "backend"}
+PORT = 8080
+FLAGS = {"f5_vserver_address": "203.0.113.10", "sources": "routes,gateway"}
+SERVICES = {INFRA: ("infra-backend-v1", "infra-backend-v2", "infra-backend-v3"),
+            APP: ("app-backend-v1", "app-backend-v2"), WEB: ("web-backend",)}
+CERTIFICATE = identity("example.org")
+NAMES = {"same-namespace": listener(), "all-namespaces": listener(namespaces=EVERYWHERE),
+         "backend-namespaces": listener(namespaces={
+             "from": "Selector", "selector": {"matchLabels": {"gateway-conformance": "backend"}}})}
+
+
+def base(name: str) -> dict:
+    """One of the Gateways that the suite has for all tests."""
+    return gateway(name, NAMES[name], namespace=INFRA)
+
+
+class Conformance:
+    """A running router, pods, and statuses as the suite reads them."""
+
+    def __init__(self, stack: ExitStack, folder: Path):
+        self.site = Site(stack, folder, address="", gateway_api="v1.6")
+        for number, (namespace, services) in enumerate(SERVICES.items(), 1):
+            self.site.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+                "name": namespace, "labels": {"gateway-conformance": LABELS[namespace]}}})
+            for count, service in enumerate(services, 1):
+                self.site.serve(service, f"10.{number}.{count}.1", f"10.{number}.{count}.2",
+                                namespace=namespace)
+        self._running = self.site.run(**FLAGS)
+
+    @property
+    def kube(self) -> FakeKube:
+        return self.site.kube
+
+    def stop(self) -> None:
+        self._running.stop()
+
+    def clear(self) -> None:
+        """Delete all objects of the Gateway API, and Secrets."""
+        for kind in ("HTTPRoute", "Gateway", "ReferenceGrant", "GatewayClass", "Secret"):
+            for obj in self.kube.list(kind):
+                metadata = obj["metadata"]
+                self.kube.delete(kind, metadata.get("namespace"), metadata["name"])
+
+    def apply(self, *objects: dict) -> None:
+        self.site.apply(*objects)
+
+    def secret(self, name: str, namespace: str = INFRA, *,
+               certificate: str = CERTIFICATE.certificate) -> None:
+        data = {"tls.crt": certificate, "tls.key": CERTIFICATE.key}
+        self.apply({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+                    "metadata": {"namespace": namespace, "name": name},
+                    "data": {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}})
+
+    def _status(self, kind: str, name: str, namespace: str) -> tuple[int, dict]:
+        obj = self.kube.get(kind, namespace, name) or {"metadata": {}}
+        return obj["metadata"].get("generation", 0), obj.get("status") or {}
+
+    def wait_gateway(self, name: str, wanted: dict, *, namespace: str = INFRA, **listeners: dict) -> dict:
+        """Wait for conditions of a Gateway and of its listeners, of its generation; returns its status."""
+        def holds() -> bool:
+            generation, status = self._status("Gateway", name, namespace)
+            named = {each["name"]: each for each in status.get("listeners", ())}
+            return (_has(status.get("conditions"), wanted, generation)
+                    and all(_has(named.get(each, {}).get("conditions"), more, generation)
+                            for each, more in listeners.items()))
+        until(holds)
+        return self._status("Gateway", name, namespace)[1]
+
+    def wait_route(self, name: str, wanted: dict, *, namespace: str = INFRA) -> dict:
+        """Wait for conditions in the only entry of an HTTPRoute; returns that entry."""
+        def holds() -> bool:
+            generation, status = self._status("HTTPRoute", name, namespace)
+            parents = status.get("parents", ())
+            return len(parents) == 1 and _has(parents[0]["conditions"], wanted, generation)
+        until(holds)
+        return self._status("HTTPRoute", name, namespace)[1]["parents"][0]
+
+    def attached(self, name: str, namespace: str = INFRA) -> dict[str, int]:
+        """attachedRoutes by listener."""
+        return {each["name"]: each["attachedRoutes"]
+                for each in self._status("Gateway", name, namespace)[1].get("listeners", ())}
+
+    def wait_attached(self, name: str, **counts: int) -> None:
+        until(lambda: self.attached(name) == counts)
+
+    def ask(self, path: str = "/", host: str = "example.com", **how) -> clients.Seen:
+        return clients.plain(self.site.http, host, path, **how)
+
+    def wait_answer(self, path: str, answer: int | str, host: str = "example.com") -> None:
+        """Wait for a status, or for a pod of a Service."""
+        def holds() -> bool:
+            seen = self.ask(path, host)
+            return seen.status == answer or seen.pod.get("pod", "").rpartition("-")[0] == answer
+        until(holds)
+
+
+def route(name: str, *rules: dict, **more) -> dict:
+    """An HTTPRoute in the namespace of the suite's Gateways."""
+    more.setdefault("parents", (gateways.parent("same-namespace"),))
+    return gateways.http_route(name, *rules, **{"namespace": INFRA, **more})
+
+
+def service(namespace: str, name: str, pods: tuple[str, ...], **spec) -> list[dict]:
+    """A Service with its EndpointSlice."""
+    of, endpoints = manifests.service(namespace, name, pods=pods)
+    of["spec"] |= spec
+    return [of, endpoints]
+
+
+def _has(conditions: list[dict] | None, wanted: dict, generation: int) -> bool:
+    """True if conditions are among those wanted, and all of them are of the generation."""
+    known = conditions or []
+    return (gateways.conditions(known).items() >= wanted.items()
+            and all(each.get("observedGeneration") == generation for each in known))

@@ -1,0 +1,83 @@
+"""The core tests of the official conformance suite by their short names, and a report in its form.
+
+Source: kubernetes-sigs/gateway-api v1.6.1, conformance/tests (ShortName, Features) and
+conformance/apis/v1/conformancereport.go.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+VERSION = "v1.6.1"
+
+GATEWAY = (
+    "GatewayClassObservedGenerationBump", "GatewayInvalidParametersRef", "GatewayInvalidRouteKind",
+    "GatewayInvalidTLSConfiguration", "GatewayListenerUnsupportedProtocol", "GatewayModifyListeners",
+    "GatewayObservedGenerationBump", "GatewaySecretInvalidReferenceGrant",
+    "GatewaySecretMissingReferenceGrant", "GatewaySecretReferenceGrantAllInNamespace",
+    "GatewaySecretReferenceGrantSpecific", "GatewayWithAttachedRoutes",
+)
+HTTP_ROUTE = (
+    "HTTPRouteCrossNamespace", "HTTPRouteDisallowedKind", "HTTPRouteExactPathMatching",
+    "HTTPRouteHTTPSListener", "HTTPRouteHeaderMatching", "HTTPRouteHostnameIntersection",
+    "HTTPRouteInvalidBackendRefUnknownKind", "HTTPRouteInvalidCrossNamespaceBackendRef",
+    "HTTPRouteInvalidCrossNamespaceParentRef", "HTTPRouteInvalidNonExistentBackendRef",
+    "HTTPRouteInvalidParentRefNotMatchingSectionName", "HTTPRouteInvalidReferenceGrant",
+    "HTTPRouteListenerHostnameMatching", "HTTPRouteMatching", "HTTPRouteMatchingAcrossRoutes",
+    "HTTPRouteMultipleGateways", "HTTPRouteNoBackendRefs", "HTTPRouteObservedGenerationBump",
+    "HTTPRoutePartiallyInvalidViaInvalidReferenceGrant", "HTTPRoutePathMatchOrder",
+    "HTTPRouteRedirectHostAndStatus", "HTTPRouteReferenceGrant", "HTTPRouteRequestHeaderModifier",
+    "HTTPRouteServiceTypes", "HTTPRouteSimpleSameNamespace", "HTTPRouteWeight",
+)
+TLS_ROUTE = (
+    "TLSRouteHostnameIntersection", "TLSRouteInvalidBackendRefNonexistent",
+    "TLSRouteInvalidBackendRefUnknownKind", "TLSRouteInvalidNoMatchingListener",
+    "TLSRouteInvalidNoMatchingListenerHostname", "TLSRouteInvalidReferenceGrant",
+    "TLSRouteListenerPassthroughSupportedKinds", "TLSRouteListenerTerminateNotSupported",
+    "TLSRouteSimpleSameNamespace",
+)
+PROFILES: Mapping[str, tuple[str, ...]] = {
+    "GATEWAY-HTTP": (*GATEWAY, *HTTP_ROUTE), "GATEWAY-TLS": (*GATEWAY, *TLS_ROUTE)}
+"""Core tests of each profile."""
+
+
+def core(short_name: str) -> Callable[[Callable], Callable]:
+    """Name the test of the suite that a test here stands for."""
+    assert short_name in {name for names in PROFILES.values() for name in names}, short_name
+
+    def named(test: Callable) -> Callable:
+        test.short_name = short_name  # type: ignore[attr-defined]
+        return test
+
+    return named
+
+
+def report(outcomes: Mapping[str, bool], channel: str) -> dict:
+    """Return a report. Args: outcomes: True for a test that passed; a test that did not run is skipped."""
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "ConformanceReport",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "gatewayAPIVersion": VERSION, "gatewayAPIChannel": channel, "mode": "default",
+        "implementation": {"organization": "f5router", "project": "f5router", "url": "", "version": "",
+                           "contact": []},
+        "profiles": [_profile(name, tests, outcomes) for name, tests in PROFILES.items()],
+    }
+
+
+def _profile(name: str, tests: tuple[str, ...], outcomes: Mapping[str, bool]) -> dict:
+    failed = [test for test in tests if outcomes.get(test) is False]
+    skipped = [test for test in tests if test not in outcomes]
+    passed = len(tests) - len(failed) - len(skipped)
+    core_tests = {
+        "result": "failure" if failed else "partial" if skipped else "success",
+        "statistics": {"Passed": passed, "Failed": len(failed), "Skipped": len(skipped)},
+        **({"skippedTests": skipped} if skipped else {}), **({"failedTests": failed} if failed else {})}
+    return {"name": name, "core": core_tests,
+            "summary": f"{passed} of {len(tests)} core tests, on fakes of both sides, one Gateway at a time."}
+
+
+def write(outcomes: Mapping[str, bool], path: Path) -> None:
+    """Write a report; JSON is YAML, too."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(report(outcomes, "standard"), indent=1) + "\n")

@@ -1,0 +1,97 @@
+"""A source of Gateways with its cluster, as tests change it."""
+
+from typing import Any
+
+from f5router.kube.api import decode, decode_gateway
+from f5router.model.cluster import TLS_SECRET, Key, Route, Secret
+from f5router.model.delta import Delta
+from f5router.model.texts import Problem
+from f5router.sources.gateway import reports
+from f5router.sources.gateway.gateways import Gateways
+from f5router.sources.settings import GatewaySettings, ServedPorts
+from tests import gateways, manifests
+
+ADDRESS = "203.0.113.10"
+SERVED = ServedPorts((ADDRESS,), (("HTTP", 80), ("HTTPS", 443)))
+NOW = "2026-02-01T00:00:00Z"
+_FIELDS = {"GatewayClass": ("gateway_classes", decode_gateway.gateway_class),
+           "Gateway": ("gateways", decode_gateway.gateway),
+           "HTTPRoute": ("http_routes", decode_gateway.http_route),
+           "ReferenceGrant": ("grants", decode_gateway.reference_grant),
+           "Namespace": ("labelled_namespaces", decode_gateway.labelled_namespace)}
+
+
+class GatewaySite:
+    """A source of Gateways of which all virtual Routes are served at once, but those refused."""
+
+    def __init__(self, *objects: dict, served: ServedPorts = SERVED,
+                 services: tuple[str, ...] = ("v1", "v2")):
+        self.services = {Key("infra", name): decode.service(manifests.service("infra", name)[0])
+                         for name in services}
+        self.source = Gateways(self.services, GatewaySettings(served=served))
+        self.routes: dict[Key, Route] = {}
+        self.refused: dict[Key, Problem] = {}
+        self.put(gateways.gateway_class(), *objects)
+
+    def put(self, *objects: dict, gone: tuple[tuple[str, str], ...] = (),
+            secrets: tuple[Secret, ...] = ()) -> dict[Key, Route | None]:
+        """Apply objects; gone: kind and name of those that are deleted, in infra."""
+        fields: dict[str, dict] = {"secrets": {each.key: each for each in secrets}}
+        for obj in objects:
+            field, read = _FIELDS[obj["kind"]]
+            value = read(obj)
+            fields.setdefault(field, {})[value.key] = value
+        for kind, name in gone:
+            fields.setdefault(_FIELDS[kind][0], {})[Key("infra", name)] = None
+        changes = self.source.apply(Delta(**fields))
+        for key, route in changes.items():
+            self.routes.pop(key, None)
+            if route is not None:
+                self.routes[key] = route
+        return changes
+
+    def lacks(self, protocol: str) -> bool:
+        return False
+
+    def is_served(self, route: Key) -> bool | None:
+        return route not in self.refused
+
+    def refusal(self, route: Key) -> Problem | None:
+        return self.refused.get(route)
+
+    def gateway(self, name: str = "web") -> dict[str, Any]:
+        """Status of a Gateway."""
+        evaluated = self.source.evaluated[Key("infra", name)]
+        return dict(reports.gateway_status(evaluated, (ADDRESS,), self).merged({}, NOW))
+
+    def conditions(self, name: str = "web") -> dict[str, tuple[str, str]]:
+        return gateways.conditions(self.gateway(name)["conditions"])
+
+    def listener(self, name: str, gateway: str = "web") -> dict[str, tuple[str, str]]:
+        """Conditions of a listener."""
+        (entry,) = (each for each in self.gateway(gateway)["listeners"] if each["name"] == name)
+        return gateways.conditions(entry["conditions"])
+
+    def parents(self, name: str = "r", namespace: str = "infra",
+                known: dict | None = None) -> list[dict[str, Any]]:
+        """Entries in the status of an HTTPRoute."""
+        key = Key(namespace, name)
+        attached = [(self.source.evaluated[gateway], each) for gateway, each in self.source.attachments(key)]
+        status = reports.route_status(
+            self.source.http_routes[key], attached, gateways.CONTROLLER, self)
+        return list(status.merged(known or {}, NOW)["parents"])
+
+    def route(self, name: str = "r", namespace: str = "infra") -> dict[str, tuple[str, str]]:
+        """Conditions of an HTTPRoute with one parent."""
+        (entry,) = self.parents(name, namespace)
+        return gateways.conditions(entry["conditions"])
+
+    def served(self) -> dict[tuple[str, int, str, str], tuple[str, str]]:
+        """Service and reply by host, port, kind of path and path."""
+        return {(each.host, each.port, str(each.path_match), each.path): (each.service, each.options.reply)
+                for each in self.routes.values()}
+
+
+def certificate(name: str = "tls", namespace: str = "infra", **fields: Any) -> Secret:
+    return Secret(Key(namespace, name), **{
+        "type": TLS_SECRET, "certificate": "C", "private_key": "K", **fields})
