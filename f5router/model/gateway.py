@@ -5,10 +5,13 @@ apis/v1beta1/referencegrant_types.go. Older versions of a kind are decoded into 
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from f5router.model.cluster import Key
 from f5router.model.json_types import JSON
+
+if TYPE_CHECKING:
+    from f5router.model.label_selector import Requirement
 
 GROUP = "gateway.networking.k8s.io"
 GATEWAY, HTTP_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "GatewayClass"
@@ -131,20 +134,6 @@ class HTTPRoute:
         return (self.created, self.key.namespace, self.key.name)
 
 
-class Requirement(NamedTuple):
-    """An entry of matchExpressions of a label selector."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-
-class LabelSelector(NamedTuple):
-    """Requirements that must all be fulfilled; matchLabels are among them."""
-
-    requirements: tuple[Requirement, ...] = ()
-
-
 class KindRef(NamedTuple):
     """An entry of allowedRoutes.kinds."""
 
@@ -168,7 +157,8 @@ class GatewayListener:
     """Keys of tls.options."""
     namespaces: str = "Same"
     """allowedRoutes.namespaces.from: Same, All or Selector."""
-    selector: LabelSelector | None = None
+    selector: "tuple[Requirement, ...] | None" = None
+    """Requirements on the labels of a namespace, all of which must hold."""
     kinds: tuple[KindRef, ...] = ()
     """Empty: all that suit the protocol."""
 

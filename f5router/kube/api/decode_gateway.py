@@ -31,16 +31,15 @@ from f5router.model.gateway import (
     HTTPRule,
     KindRef,
     LabelledNamespace,
-    LabelSelector,
     ObjectRef,
     ParentRef,
     ReferenceGrant,
     RequestRedirect,
-    Requirement,
     ValueMatch,
 )
 from f5router.model.hostnames import quote
 from f5router.model.json_types import JSON
+from f5router.model.label_selector import Requirement
 
 MOST = {"parentRefs": 32, "hostnames": 16, "rules": 16, "matches": 64, "filters": 16, "backendRefs": 16,
         "listeners": 64, "addresses": 16, "certificateRefs": 64, "kinds": 8, "headers": 16,
@@ -177,16 +176,28 @@ def _listener(listener: JSON, at: str) -> GatewayListener:
                     for where, each in _objects(allowed, "kinds", f"{at}.allowedRoutes")))
 
 
-def _selector(selector: JSON, at: str) -> LabelSelector:
+def _selector(selector: JSON, at: str) -> tuple[Requirement, ...]:
     labels = _object(selector, "matchLabels", f"{at}.matchLabels")
-    equal = [Requirement(name, "In", (_text(labels, name, f"{at}.matchLabels"),)) for name in sorted(labels)]
+    equal = [Requirement(name, "in", frozenset({_text(labels, name, f"{at}.matchLabels")}))
+             for name in sorted(labels)]
     expressions = fields.items(selector.get("matchExpressions"))
     if len(equal) + len(expressions) > MOST_REQUIREMENTS:
         raise _FieldProblem(at, f"more than {MOST_REQUIREMENTS} requirements")
-    return LabelSelector((*equal, *(
-        Requirement(_text(each, "key", at), _text(each, "operator", at),
-                    tuple(map(fields.text, fields.items(each.get("values"))[:MOST_REQUIREMENTS])))
-        for each in map(fields.mapping, expressions))))
+    return (*equal, *(_requirement(each, at) for each in map(fields.mapping, expressions)))
+
+
+_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
+"""Operators of model.label_selector."""
+
+
+def _requirement(expression: JSON, at: str) -> Requirement:
+    """Decode an entry of matchExpressions; one with an unknown operator takes nothing."""
+    key, values = _text(expression, "key", at), fields.items(expression.get("values"))
+    if len(values) > MOST_REQUIREMENTS:
+        raise _FieldProblem(at, f"more than {MOST_REQUIREMENTS} values of one requirement")
+    operator = _OPERATORS.get(_text(expression, "operator", at))
+    taken = values if operator else ()
+    return Requirement(key, operator or "in", frozenset(map(fields.text, taken)))
 
 
 # --- Routes ------------------------------------------------------------------------------

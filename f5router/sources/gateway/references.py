@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from f5router.model.cluster import Key, Secret, Service
-from f5router.model.gateway import GROUP, GatewayListener, ObjectRef, ReferenceGrant, Requirement
+from f5router.model.gateway import GROUP, GatewayListener, ObjectRef, ReferenceGrant
 
 
 class GatewayView(Protocol):
@@ -51,19 +51,4 @@ def allows_namespace(view: GatewayView, listener: GatewayListener, gateway: Key,
     if listener.namespaces != "Selector" or listener.selector is None:
         return False
     labels = view.labels(namespace)
-    return all(_fulfils(labels, each) for each in listener.selector.requirements)
-
-
-def _fulfils(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    """True if labels fulfil a requirement; an unknown operator is never fulfilled."""
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-    return False
+    return all(each.takes(labels) for each in listener.selector)
