@@ -18,6 +18,7 @@ from f5router.model.virtual_server import FrontEnd
 from f5router.sources.settings import (
     INGRESS,
     INGRESS_ROUTE,
+    KINDS,
     ROUTE,
     ClassSettings,
     GatewaySettings,
@@ -50,8 +51,9 @@ def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
 
 
 def kinds(text: str) -> tuple[str, ...]:
-    """Return the kinds that --sources names. Raises: ValueError."""
-    return tuple(_KINDS[word] for word in parsers.several(*_KINDS)(text))
+    """Return the kinds that a list names, of those that any front end may serve. Raises: ValueError."""
+    words = [word for word, kind in _KINDS.items() if kind in KINDS]
+    return tuple(_KINDS[word] for word in parsers.several(*words)(text))
 
 
 def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> SourceSettings:
