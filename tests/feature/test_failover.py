@@ -128,10 +128,10 @@ def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
     lab.bigip.set_failover("STANDBY")
     router.reconciler.must_read("of the test")
     pump.attempt(router)
-    assert not router.reporter.statuses.is_requested(*key_and_uid)
+    assert not router.reporter.statuses.of("").is_requested(*key_and_uid)
     lab.bigip.set_failover(unit.ACTIVE)
     lab.converge(router)
-    assert router.reporter.statuses.is_requested(*key_and_uid)
+    assert router.reporter.statuses.of("").is_requested(*key_and_uid)
 
 
 def test_it_is_noticed_while_nothing_happens(lab, running):
