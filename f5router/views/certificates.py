@@ -87,6 +87,7 @@ OPTION_FIELDS = {
     "application root": "app_root", "server SSL profile": "server_profile", "verify pods": "verify_pods",
     "health checks": "health", "forwarded headers": "forwarded", "request headers": "request_actions",
     "response headers": "response_actions", "check interval": "check_interval_ms",
+    "answer of the BIG-IP": "reply",
 }
 """Field of RouteOptions by the name that people see."""
 
@@ -99,6 +100,8 @@ def _text(field: str, value: object) -> str:
         return f"{value // 1000} s" if value % 1000 == 0 else f"{value} ms"
     if field.endswith("_actions") and isinstance(value, tuple):
         return ", ".join(map(_header_action, value))
+    if field == "reply":
+        return str(value).split(".")[1]
     if field == "rewrite":
         return str(getattr(value, "target", ""))
     if field == "health" and isinstance(value, tuple):

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from f5router.admission.condition import Verdict
-from f5router.model import header_actions
+from f5router.model import header_actions, http_edge
 from f5router.model.cluster import Key, Origin
 from f5router.model.errors import Refused
 from f5router.model.findings import Link
@@ -152,10 +152,12 @@ def test_options_have_words_and_no_values_of_headers():
     assert set(certificates.OPTION_FIELDS.values()) == {field.name for field in fields(RouteOptions)}
     action = header_actions.encode_set("X-Token", "hush", side=header_actions.REQUEST)
     chosen = RouteOptions(timeout_ms=5000, check_interval_ms=1500, disable_cookies=True,
-                          sources=("10.0.0.0/8", "::1/128"), request_actions=(action,))
+                          sources=("10.0.0.0/8", "::1/128"), request_actions=(action,),
+                          reply=http_edge.encode_redirect(301, "https", "", 0))
     shown = dict(certificates.options_in_force(replace(route("a"), options=chosen)))
     assert shown == {"timeout": "5 s", "check interval": "1500 ms", "session cookies off": "yes",
-                     "allowed clients": "10.0.0.0/8, ::1/128", "request headers": "set X-Token"}
+                     "allowed clients": "10.0.0.0/8, ::1/128", "request headers": "set X-Token",
+                     "answer of the BIG-IP": "301"}
     assert certificates.options_in_force(route("a")) == ()
 
 
