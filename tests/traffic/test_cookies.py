@@ -1,4 +1,7 @@
-"""Session cookies: a client that brings one comes to the pod that it names, whatever the balance is."""
+"""Session cookies: a client that brings one comes to the pod that it names, whatever the balance is.
+
+Longer than other modules: all tests need these clients, and pods that tell which one answered.
+"""
 
 import hashlib
 import itertools

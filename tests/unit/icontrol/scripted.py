@@ -29,6 +29,7 @@ from f5router.icontrol.settings import ClientSettings
 from tests.waiting import DEADLINE_S
 
 USER, PASSWORD = "router", 'pa"ss<w&örd'
+LOGIN = "/mgmt/shared/authn/login"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ class Answer:
         if isinstance(self.body, bytes):
             return self.body
         return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
+
+
+WRONG_PASSWORD = Answer(401, {"code": 401, "message": "Authentication failed.",
+                              "originalRequestBody": json.dumps({"username": USER, "password": PASSWORD})})
+WRONG_BASIC = Answer(401, "<!DOCTYPE HTML><html><head><title>401 Unauthorized</title>",
+                     {"Content-Type": "text/html; charset=iso-8859-1"})
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class Scripted:
             for method, path, answers in self._rules:
                 if answers and method in ("", request.method) and path in request.path:
                     return _with_kind(answers.pop(0), request)
-            if request.path == "/mgmt/shared/authn/login":
+            if request.path == LOGIN:
                 self._tokens += 1
                 return Answer(body=login(f"TOKEN{self._tokens:021}", self.token_life_s))
         return Answer(body=b"") if request.method == "DELETE" else _with_kind(Answer(), request)

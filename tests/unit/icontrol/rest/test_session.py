@@ -10,9 +10,7 @@ import threading
 import pytest
 
 from f5router.icontrol.rest import session
-from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.credentials import DEFAULT_LIFE_S, token_life_s
-from f5router.icontrol.settings import Login
 from f5router.model.errors import (
     AuthFailed,
     LoginRefused,
@@ -22,19 +20,23 @@ from f5router.model.errors import (
     Unreachable,
     Unsupported,
 )
-from tests.unit.icontrol.scripted import PASSWORD, USER, Answer, connected, login, running, settings_for
+from tests.unit.icontrol.scripted import (
+    LOGIN,
+    PASSWORD,
+    USER,
+    WRONG_BASIC,
+    WRONG_PASSWORD,
+    Answer,
+    connected,
+    login,
+)
 
-LOGIN = "/mgmt/shared/authn/login"
 EXPIRED = Answer(401, {"code": 401, "message": "X-F5-Auth-Token has expired."})
 MISSING = Answer(401, {"code": 401, "message": "X-F5-Auth-Token does not exist."})
 SPORADIC = Answer(401, {"code": 401, "message": "Authorization failed: no user authentication header or "
                         "token detected. Uri:http://localhost:8100/mgmt/tm/ltm/virtual Referrer:10.1.1.1"})
 NO_RIGHT = Answer(401, {"code": 401, "message": "Authorization failed: user=https://localhost/mgmt/shared/"
                         "authz/users/router resource=/mgmt/tm/ltm/pool verb=POST"})
-WRONG_PASSWORD = Answer(401, {"code": 401, "message": "Authentication failed.",
-                              "originalRequestBody": json.dumps({"username": USER, "password": PASSWORD})})
-WRONG_BASIC = Answer(401, "<!DOCTYPE HTML><html><head><title>401 Unauthorized</title>",
-                     {"Content-Type": "text/html; charset=iso-8859-1"})
 NO_LOGIN = Answer(404, {"code": 404, "message": f"http://localhost:8100{LOGIN}", "errorStack": [
     f"com.f5.rest.common.RestWorkerUriNotFoundException: http://localhost:8100{LOGIN}"]})
 STARTING = Answer(404, {"code": 404, "message": f"URI path {LOGIN} not registered.  Please verify URI"})
@@ -378,42 +380,3 @@ def test_close_without_device():
 def test_token_life(item, life_s):
     """By the difference of the device's own two times, if that is possible."""
     assert token_life_s(item) == pytest.approx(life_s)
-
-
-# --- a password that changes -------------------------------------------------------------
-
-
-class Changing:
-    """A login that somebody changes."""
-
-    def __init__(self, password: str):
-        self.password = password
-
-    def get(self, *, now: bool = False) -> Login:
-        return Login(USER, self.password)
-
-
-def passwords(requests, auth: str) -> list[str]:
-    """The password of each request that has one."""
-    if auth == "token":
-        return [json.loads(each.body)["password"] for each in requests if each.path == LOGIN]
-    pairs = [each.headers["Authorization"].removeprefix("Basic ") for each in requests]
-    return [base64.b64decode(pair).decode().partition(":")[2] for pair in pairs]
-
-
-@pytest.mark.parametrize("auth", ["token", "basic"])
-@pytest.mark.parametrize("refused", [2, 3])
-def test_the_device_changes_between_two_tries(auth, refused):
-    """The newest is tried again after the one before was refused, too, but not for ever."""
-    logins = Changing("old")
-    with running() as device, Client(settings_for(device.url, auth=auth), login=logins) as client:
-        client.get("ltm/pool")
-        logins.password = "new"
-        refusal, path = (WRONG_PASSWORD, LOGIN) if auth == "token" else (WRONG_BASIC, "ltm/pool")
-        device.add(*[refusal] * refused, path=path)
-        if refused == 2:
-            client.get("ltm/pool")
-        else:
-            with pytest.raises(LoginRefused):
-                client.get("ltm/pool")
-        assert passwords(device.requests, auth) == ["old", "new", "old", "new"]
