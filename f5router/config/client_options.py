@@ -27,7 +27,8 @@ HTTP_OPTIONS = (
            "Strict-Transport-Security of responses over TLS where neither the Route nor the pod sets it. "
            "Default: none.", "TEXT", route_options.parse_hsts),
     boolean("disable-cookies", "ROUTER_DISABLE_COOKIES", "false", HTTP,
-            "Keep no client with a pod by a session cookie, except for Routes that name one."),
+            "Keep no client with a pod by a session cookie, except for Routes that name one, and "
+            "Ingresses and IngressRoutes that ask for one."),
     boolean("use-proxy-protocol", "ROUTER_USE_PROXY_PROTOCOL", "false", HTTP,
             "Require a header of the PROXY protocol, in which a load balancer in front names the client."),
     Option("unique-id-header-name", "ROUTER_UNIQUE_ID_HEADER_NAME", "", HTTP,

@@ -134,9 +134,20 @@ def persistence_data(options: RouteOptions, *, source: bool, cookies: bool = Tru
     """
     if source:
         return names.SOURCE
-    if options.disable_cookies or not (cookies or options.cookie_name):
+    if options.disable_cookies or not (cookies or options.asks_for_cookie):
         return names.NO_PERSISTENCE
     return f"{names.COOKIE}/{options.cookie_name}/{options.same_site}".rstrip("/")
+
+
+def needs_persistence_record(options: RouteOptions, wanted: str, default: str) -> bool:
+    """True if the pool of a Route needs a record: its clients do not stay as those of other pools do.
+
+    One that switches cookies off has it, and a pool of its own, whatever the router's default is: it sets no
+    cookie while that changes.
+
+    Args: wanted, default: data of records.
+    """
+    return wanted != default or (options.disable_cookies and wanted == names.NO_PERSISTENCE)
 
 
 def persistence_record(config: FrontEndPlace, name: str, wanted: str) -> Record:
@@ -180,7 +191,7 @@ def persistence_warnings(options: RouteOptions, *, source: bool, insecure: str, 
     elif options.disable_cookies:
         asked = [key for key in asked if not key.endswith("disable_cookies")]
         reason = f"with {HAPROXY}disable_cookies"
-    elif not (cookies or options.cookie_name):
+    elif not (cookies or options.asks_for_cookie):
         reason = f"without {ROUTER}cookie_name: the router sets no session cookies"
     else:
         asked = [key for key in asked if insecure == "Allow" and key.endswith("same-site")]

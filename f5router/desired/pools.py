@@ -211,7 +211,8 @@ def of_route(
             *([tls_by_authority(route)] if has_several_names(route) else ())):
         settings = replace(settings, by_service=True)
     ending = pool_options.limits_ending(options)
-    if settings == default and not ending:
+    if settings == default and not ending and (termination == "passthrough" or not (
+            pool_options.needs_persistence_record(options, settings.persistence, default.persistence))):
         return key, default
     return key._replace(route=route.key.name, ending=ending), settings
 

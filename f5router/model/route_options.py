@@ -220,6 +220,8 @@ class RouteOptions:
     """Milliseconds without data on an upgraded or passed-through connection."""
     disable_cookies: bool = False
     """True if no session cookie keeps a client with a pod."""
+    session_cookie: bool = False
+    """True if one does, whatever the router's default is."""
     cookie_name: str = ""
     """Name of the session cookie."""
     same_site: str = ""
@@ -251,6 +253,11 @@ class RouteOptions:
     reply: str = ""
     """Answer of the BIG-IP in the place of pods, as http_edge encodes it; "" for none. A Route without a
     Service has nothing else."""
+
+    @property
+    def asks_for_cookie(self) -> bool:
+        """True if a session cookie is wanted whatever the router's default is."""
+        return self.session_cookie or bool(self.cookie_name)
 
     @property
     def rates(self) -> tuple[int, int, int]:

@@ -257,6 +257,7 @@ def _options(obj: IngressRoute, entry: RouteEntry, ports: list[ServicePort],
         warnings.append(f"{place}: retryPolicy has no effect: a request is sent once")
     return RouteOptions(
         balance=options.balance, disable_cookies=options.disable_cookies,
+        session_cookie=options.session_cookie,
         timeout_ms=_timeout_ms(entry.request_timeout, place, warnings),
         rewrite=_rewrite(entry.prefix_rewrite, place),
         health=(_health(checks[0], place, tls=over_tls),) if checks[0] else (),
@@ -274,7 +275,8 @@ def _balance(obj: IngressRoute, services: tuple[RouteService, ...],
         warnings.append(f"{place}: strategy {quoted(word)} is unknown; RoundRobin applies")
     elif word == "Random":
         warnings.append(f"{place}: strategy Random is not possible on the BIG-IP; RoundRobin applies")
-    return RouteOptions(balance=STRATEGIES.get(word, "roundrobin"), disable_cookies=word != COOKIE), warnings
+    return RouteOptions(balance=STRATEGIES.get(word, "roundrobin"), disable_cookies=word != COOKIE,
+                        session_cookie=word == COOKIE), warnings
 
 
 def _timeout_ms(text: str, place: str, warnings: list[str]) -> int:

@@ -82,6 +82,7 @@ OPTION_FIELDS = {
     "connections per client": "most_connections", "connection rate per client": "connection_rate",
     "request rate per client": "request_rate", "allowed clients": "sources", "timeout": "timeout_ms",
     "tunnel timeout": "tunnel_timeout_ms", "session cookies off": "disable_cookies",
+    "session cookies on": "session_cookie",
     "session cookie": "cookie_name", "SameSite": "same_site", "HSTS": "hsts", "rewrite": "rewrite",
     "redirect to": "redirect_to", "redirect status": "redirect_code",
     "application root": "app_root", "server SSL profile": "server_profile", "verify pods": "verify_pods",

@@ -58,8 +58,6 @@ class Draft:
     """Values by field of RouteOptions."""
     origins: dict[str, str] = field(default_factory=dict)
     """By field: the annotation that it comes from."""
-    sticky: bool = False
-    """True if a cookie keeps a client with a pod."""
     code: int = 0
     """Status of the redirect that the annotations ask for in the place of pods."""
 
@@ -85,6 +83,13 @@ def boolean(text: str) -> bool:
     if word not in _TRUE | _FALSE:
         raise ValueError(text)
     return word in _TRUE
+
+
+def cookie(text: str) -> bool:
+    """Parse the kind of a session, of which only cookies exist. Raises: ValueError."""
+    if text != "cookie":
+        raise ValueError(text)
+    return True
 
 
 def status(text: str) -> int:
@@ -214,13 +219,6 @@ def nginx_verify(draft: Draft, key: str, text: str) -> None:
     """Read the switch for verification of pods, which has no effect without a name to compare with."""
     draft.verify = boolean(text)
     draft.needs_pod_name = True
-
-
-def affinity(draft: Draft, key: str, text: str) -> None:
-    """Read the kind of session; only cookies exist."""
-    if text.strip() != "cookie":
-        raise ValueError(text)
-    draft.sticky = True
 
 
 def entry_points(draft: Draft, key: str, text: str) -> None:

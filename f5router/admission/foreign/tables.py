@@ -48,6 +48,7 @@ _ALLOW, _DENY = Row(readers.allow(), _ADDRESSES), Row(readers.deny(), _ADDRESSES
 _TLS_REDIRECT, _FORCED = Row(readers.redirect(), _BOOLEAN), Row(readers.redirect(forced=True), _BOOLEAN)
 _STATUS_ROW = Row(readers.set_field("redirect_status", readers.status), _STATUS, protects=False)
 _COOKIE = _option("cookie_name", parse_cookie_name, COOKIE_NAME_TEXT)
+_AFFINITY = _option("session_cookie", readers.cookie, "cookie")
 _SAME_SITE = _option("same_site", route_options.parse_same_site, "Lax, Strict or None")
 _APP_ROOT = _option("app_root", parse_app_root, "a path below /")
 _TARGET_ROW = _option("redirect_to", readers.url, _TARGET)
@@ -73,7 +74,7 @@ _NGINX = {
     "backend-protocol": _PODS,
     "proxy-ssl-secret": _AUTHORITY, "proxy-ssl-verify": Row(readers.nginx_verify, "on or off"),
     "proxy-ssl-name": _POD_NAME,
-    "affinity": Row(readers.affinity, "cookie", protects=False),
+    "affinity": _AFFINITY,
     "session-cookie-name": _COOKIE, "session-cookie-samesite": _SAME_SITE,
     "limit-connections": _CONNECTIONS,
 }
@@ -87,7 +88,7 @@ _HAPROXY_INGRESS = {
     "backend-protocol": Row(readers.backend("h1-ssl", "https", plain=("h1", "http"), ignored=("h2", "grpc")),
                             "h1 or h1-ssl"),
     "secure-verify-ca-secret": _AUTHORITY, "secure-verify-hostname": _POD_NAME,
-    "affinity": Row(readers.affinity, "cookie", protects=False),
+    "affinity": _AFFINITY,
     "session-cookie-name": _COOKIE, "session-cookie-same-site": _SAME_SITE,
     "limit-connections": _CONNECTIONS,
     "timeout-server": _TIMEOUT, "timeout-tunnel": _TUNNEL,
@@ -104,7 +105,7 @@ _UNPREFIXED = {  # CIS, NGINX Ingress Controller, Contour, and the first release
     "ssl-redirect": _TLS_REDIRECT, "force-ssl-redirect": _FORCED,
     "allow-http": Row(readers.allow_http(), _BOOLEAN), "ssl-passthrough": _PASSTHROUGH,
     "app-root": _APP_ROOT, "secure-backends": Row(readers.set_field("pods_tls"), _BOOLEAN),
-    "affinity": Row(readers.affinity, "cookie", protects=False), "session-cookie-name": _COOKIE,
+    "affinity": _AFFINITY, "session-cookie-name": _COOKIE,
 }
 _NGINX_INC = {"redirect-to-https": Row(readers.redirect(301, forced=True), _BOOLEAN), "app-root": _APP_ROOT}
 _TRAEFIK = {

@@ -104,7 +104,7 @@ def _drop_unused(result: Translation) -> None:
     """Remove options that only have an effect beside another annotation."""
     draft = result.draft
     for name, key in list(draft.origins.items()):
-        if key.endswith(_ONLY_WITH_AFFINITY) and not draft.sticky:
+        if key.endswith(_ONLY_WITH_AFFINITY) and "session_cookie" not in draft.options:
             del draft.options[name], draft.origins[name]
             result.translated.remove(key)
             result.without_effect.append(key)
@@ -130,7 +130,8 @@ def _check_pods(result: Translation) -> None:
 
 
 _TERMINATIONS = {option.field: option.terminations for option in route_options.OPTIONS} | {
-    "redirect_to": route_options.HTTP, "redirect_code": route_options.HTTP}
+    "redirect_to": route_options.HTTP, "redirect_code": route_options.HTTP,
+    "session_cookie": route_options.HTTP}
 
 
 def merged(own: AnnotatedOptions, translation: Translation, termination: str) -> AnnotatedOptions:

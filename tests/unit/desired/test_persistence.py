@@ -14,6 +14,7 @@ from tests.unit.desired.test_route_objects import build, of
 
 NAME, SITE = RouteOptions(cookie_name="c"), RouteOptions(same_site="Lax")
 BOTH, OFF = RouteOptions(cookie_name="c", same_site="Lax"), RouteOptions(disable_cookies=True)
+ASKS = RouteOptions(session_cookie=True, same_site="Lax")
 ALL = RouteOptions(disable_cookies=True, cookie_name="c", same_site="Lax")
 
 
@@ -28,9 +29,10 @@ def test_the_data_of_a_record(options, source, data):
 
 @pytest.mark.parametrize(("options", "data"), [
     (RouteOptions(), "off"), (SITE, "off"), (OFF, "off"), (NAME, "cookie/c"), (BOTH, "cookie/c/Lax"),
+    (ASKS, "cookie//Lax"), (replace(ASKS, disable_cookies=True), "off"),
 ])
 def test_the_data_of_a_record_of_a_router_without_cookies(options, data):
-    """A Route that names a cookie has it."""
+    """A Route that names a cookie, or asks for one without a name, has it."""
     assert pool_options.persistence_data(options, source=False, cookies=False) == data
     assert pool_options.persistence_data(options, source=True, cookies=False) == "source"
 
@@ -38,6 +40,7 @@ def test_the_data_of_a_record_of_a_router_without_cookies(options, data):
 @pytest.mark.parametrize(("options", "how", "keys", "reason"), [
     pytest.param(SITE, {"cookies": False}, ["same-site"], "sets no session cookies", id="a router without"),
     pytest.param(BOTH, {"cookies": False}, [], "", id="a router without, but for a Route"),
+    pytest.param(ASKS, {"cookies": False}, [], "", id="a router without, but for a Route without a name"),
     pytest.param(BOTH, {}, [], "", id="all has an effect"),
     pytest.param(BOTH, {"insecure": "Allow"}, ["same-site"], "Allow", id="port 80 too"),
     pytest.param(NAME, {"insecure": "Allow"}, [], "", id="a name on port 80 too"),

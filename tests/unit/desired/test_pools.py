@@ -97,6 +97,18 @@ def test_defaults_of_the_router(defaults, options, termination, balance, source,
     assert shared == (settings == pools.shared(BalancingDefaults(*defaults)))
 
 
+@pytest.mark.parametrize(("options", "termination", "wanted"), [
+    (RouteOptions(), "edge", ALL), (RouteOptions(same_site="Lax"), "edge", ALL),
+    (RouteOptions(disable_cookies=True), "edge", OWN), (RouteOptions(session_cookie=True), "edge", OWN),
+    (RouteOptions(disable_cookies=True, balance="source"), "edge", OWN),
+    (RouteOptions(disable_cookies=True), "passthrough", ALL),
+])
+def test_pools_of_a_router_without_cookies(options, termination, wanted):
+    """A Route that says how its clients stay has a pool of its own."""
+    asking = replace(route("a"), options=options)
+    assert pools.of_route(asking, termination, "", BalancingDefaults(cookies=False))[0] == wanted
+
+
 @pytest.mark.parametrize(("annotation", "defaults", "alternates", "http", "tcp"), [
     ("", ("", ""), 0, "random", "source"),
     ("", ("leastconn", ""), 0, "leastconn", "leastconn"),

@@ -67,6 +67,7 @@ def test_strategies(strategies, balance, cookies, words):
     """Sections "Load Balancing Strategy" and "Session Affinity"; RingHash and Maglev: v0.6.0."""
     checked = check(*(service_of(name, strategy=each) for name, each in zip("bcd", strategies, strict=False)))
     assert (checked.options.balance, checked.options.disable_cookies) == (balance, not cookies)
+    assert checked.options.asks_for_cookie is cookies
     assert [word in text for word, text in zip(words, checked.warnings, strict=True)] == [True] * len(words)
 
 

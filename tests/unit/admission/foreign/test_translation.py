@@ -122,6 +122,17 @@ def test_what_only_tls_has():
     assert merged(given, "").options.same_site == ""
 
 
+def test_affinity_asks_for_a_cookie():
+    """Also where a router sets none by default; not where requests are not seen, which is said."""
+    given = {f"{NGINX}affinity": "cookie"}
+    assert merged(given).options.asks_for_cookie
+    assert merged(given, "").options.asks_for_cookie
+    passed = merged(given, "passthrough")
+    assert not passed.options.asks_for_cookie
+    assert "affinity has no effect with termination passthrough" in passed.option_problems[0]
+    assert not merged({f"{NGINX}affinity": "ip"}).options.asks_for_cookie
+
+
 @given(st.dictionaries(st.sampled_from([*TABLE, f"{NGINX}auth-url", f"{NGINX}configuration-snippet"]),
                        st.text(max_size=20), max_size=4))
 def test_any_value_is_translated_or_has_a_reason(given):
