@@ -327,6 +327,8 @@ def _text(obj: JSON, name: str, at: str, default: str = "") -> str:
         raise _FieldProblem(f"{at}.{name}")
     if len(value) > fields.MOST_TEXT:
         raise _FieldProblem(f"{at}.{name}", f"{quote(value)} is too long")
+    if any("\ud800" <= letter <= "\udfff" for letter in value if letter > "\x7f"):
+        raise _FieldProblem(f"{at}.{name}", f"{quote(value)} is no text in Unicode")
     return value
 
 

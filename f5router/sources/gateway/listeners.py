@@ -7,6 +7,7 @@ ListenerConditionType and its reasons. All members of a conflict lose.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from f5router.model import hostnames
 from f5router.model.cluster import TLS_SECRET
 from f5router.model.gateway import (
     GATEWAY,
@@ -98,6 +99,8 @@ def _accepted(listener: GatewayListener, conflict: StatusCondition | None,
 
 
 def _unsupported(listener: GatewayListener) -> str:
+    if listener.hostname and (problem := hostnames.problem(listener.hostname.removeprefix("*."))):
+        return f"hostname: {quote(listener.hostname)}: {problem}"
     if listener.protocol == HTTP:
         return "tls: a listener of protocol HTTP cannot have it" if listener.tls_mode else ""
     if listener.tls_mode != "Terminate":

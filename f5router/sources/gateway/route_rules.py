@@ -5,11 +5,12 @@ invalid one keeps its share, and answers 500), HTTPRequestRedirectFilter; apis/v
 RouteConditionReason; GEP-1911 for appProtocol.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from f5router.model import header_actions, http_edge
+from f5router.model import header_actions, hostnames, http_edge
 from f5router.model.cluster import Key, PathMatch
 from f5router.model.gateway import (
     HTTP_ROUTE,
@@ -30,6 +31,7 @@ _UNSUPPORTED_PROTOCOLS = ("kubernetes.io/h2c", "kubernetes.io/wss")
 """Values of appProtocol that ask for a protocol which pods are not asked in."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 NO_BACKEND = 500
+MOST_PORT = 65535
 
 
 class BackendTarget(NamedTuple):
@@ -98,6 +100,10 @@ def check(route: HTTPRoute, view: GatewayView) -> CheckedRoute:
     refusal, rules = None, []
     if route.problem:
         refusal = false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE, route.problem)
+    for host in route.hostnames:
+        if problem := hostnames.problem(host.removeprefix("*.")):
+            refusal = refusal or false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE,
+                                       f"spec.hostnames: {quote(host)}: {problem}")
     for number, rule in enumerate(route.rules):
         try:
             rules.append(_rule(route, number, rule, view, problems))
@@ -109,20 +115,21 @@ def check(route: HTTPRoute, view: GatewayView) -> CheckedRoute:
 
 def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
           problems: list[StatusCondition]) -> CheckedRule:
-    where, targets, failing = f"spec.rules[{number}]", list[BackendTarget](), 0
+    where, weights, failing = f"spec.rules[{number}]", Counter[tuple[Key, str]](), 0
     for count, backend in enumerate(rule.backends):
         target = _target(route, f"{where}.backendRefs[{count}]", backend, view)
         if isinstance(target, StatusCondition):
             problems.append(target)
             failing += backend.weight
         elif backend.weight:
-            targets.append(target)
+            weights[target.service, target.port] += backend.weight
     for text in _unsupported(rule):
         raise _Refused(f"{where}.{text}")
-    if len({target.service.namespace for target in targets}) > 1:
+    if len({service.namespace for service, _ in weights}) > 1:
         raise _Refused(f"{where}.backendRefs: Services of several namespaces in one rule are not supported")
     actions, redirect = _filters(rule, where)
-    return CheckedRule(number, rule, tuple(targets), failing, actions, redirect)
+    targets = tuple(BackendTarget(*backend, weight) for backend, weight in weights.items())
+    return CheckedRule(number, rule, targets, failing, actions, redirect)
 
 
 def _target(route: HTTPRoute, field: str, backend: BackendRef,
@@ -183,6 +190,10 @@ def _filters(rule: HTTPRule, where: str) -> tuple[tuple[str, ...], RequestRedire
             if each.redirect.status not in (0, *_REDIRECTS) or each.redirect.scheme not in (
                     "", "http", "https"):
                 raise _Refused(f"{field}.requestRedirect: its scheme or statusCode is not supported")
+            if (host := each.redirect.hostname) and (problem := hostnames.problem(host)):
+                raise _Refused(f"{field}.requestRedirect.hostname: {problem}")
+            if each.redirect.port > MOST_PORT:
+                raise _Refused(f"{field}.requestRedirect.port: {each.redirect.port} is no port")
             redirect = each.redirect
         else:
             raise _Refused(f"{field}.type: {quote(each.type)} is not supported")

@@ -169,6 +169,14 @@ def test_a_backend_that_cannot_be_used_answers_500_to_its_share(given, wanted):
     assert served["*", 80, "segments", "/all"] == ("", "answer.500.1000000")
 
 
+def test_weights_of_backends_that_are_alike_add_up():
+    site = GatewaySite(gateway("web", listener(hostname="a.test")), http_route("r", rule(
+        backend("v1", weight=3), backend("v2", weight=5), backend("v1", weight=4), backend("v2", weight=0))))
+    (route,) = (route for route in site.routes.values() if route.service)
+    assert [(route.service, route.weight), *((each.service, each.weight) for each in route.alternates)] == [
+        ("v1", 7), ("v2", 5)]
+
+
 @rows(("source", "target", "wanted"), [
     (("HTTPRoute", "infra"), ("", "Service", ""), True), (("HTTPRoute", "infra"), ("", "Service", "v"), True),
     (("HTTPRoute", "infra"), ("", "Service", "x"), False), (("Gateway", "infra"), ("", "Service", ""), False),
