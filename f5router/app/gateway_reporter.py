@@ -1,7 +1,7 @@
 """Statuses and Events of GatewayClasses, Gateways and HTTPRoutes, reported to the cluster after each pass."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from f5router.admission.condition import Verdict
 from f5router.app.reports import ADMISSION, NOTICES, ObjectEvents, Reports
@@ -13,6 +13,7 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import GATEWAYS
 from f5router.model.cluster import Key, Route
 from f5router.model.gateway import GATEWAY, HTTP_ROUTE
+from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem, rfc3339
 from f5router.reconcile.report import Report
 from f5router.sources.gateway import reports
@@ -42,26 +43,42 @@ class GatewayStatuses:
             writer.stop()
 
 
+ROUTES_OF_A_STEP = 100
+"""Most virtual Routes of an object that are looked at before the loop takes its messages."""
+
+
 class GatewayReporter:
-    """Reports results of passes. The thread that makes the passes uses it; other threads write."""
+    """Reports results of passes. The thread that makes the passes uses it; other threads write.
+
+    A change of a Gateway may concern all HTTPRoutes that name it, so each object is reported in a step of the
+    loop's background work.
+    """
 
     def __init__(self, source: Gateways, cluster: ClusterWatcher, engine: Engine, device: Device,
                  statuses: GatewayStatuses, events: EventWriter, reported: Reports, *,
-                 wall: Callable[[], float] = time.time):
-        """Args: wall: seconds since the epoch."""
+                 later: Callable[[Steps[None]], None], wall: Callable[[], float] = time.time):
+        """Args: later: takes work that is done in steps; wall: seconds since the epoch."""
         self._source, self._cluster, self._engine, self._device = source, cluster, engine, device
         self.statuses, self._reports, self._wall = statuses, reported, wall
         self._events = ObjectEvents(events, reported)
         self._verdicts: dict[Key, Verdict] = {}
         """By virtual Route."""
+        self._refused: dict[Key, dict[Key, set[Key]]] = {}
+        """By Gateway, then by HTTPRoute: virtual Routes that are not served."""
         self._servers: tuple[bool, bool] = (True, True)
         """If the virtual servers were missing at the last report."""
+        self._later = later
+        self._due: dict[Key, None] = {}
+        """Objects to report, in their order."""
+        self._is_under_way = False
+        """True from the first step of reports to the last one."""
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
         changed = self._source.take_changed()
         for route in report.removed.values():
             if self._verdicts.pop(route.key, None) is not None:
+                self._note_refusal(route, is_refused=False)
                 changed |= _objects_of(route)
                 self._reports.forget(ROUTE, route.key)
         for key in report.verdicts.keys() | report.warnings.keys():
@@ -71,14 +88,19 @@ class GatewayReporter:
             self._servers = servers
             changed |= {*self._source.evaluated, *self._source.http_routes,
                         *(Key("", name) for name in self._source.classes)}
-        changed |= {key for gateway in changed & self._source.evaluated.keys()
-                    for key in self._source.evaluated[gateway].attached}
-        for key in sorted(changed):
-            self._report(key)
+        self._due |= dict.fromkeys(sorted(changed))
+        if self._due and not self._is_under_way:
+            self._is_under_way = True
+            self._later(self._report_due())
+
+    def finish(self) -> None:
+        """Report at once all that is due."""
+        finish(self._report_due())
 
     def follow(self) -> None:
         """Drop changes while another replica leads: a full report has every object."""
         self._source.take_changed()
+        self._due.clear()
 
     # --- reports.Programming -------------------------------------------------------------
 
@@ -97,6 +119,10 @@ class GatewayReporter:
         verdict = self._verdicts.get(route)
         return Problem(verdict.reason, verdict.message) if verdict and verdict.admitted is False else None
 
+    def refused_on(self, gateway: Key) -> Collection[Key]:
+        """See reports.Programming."""
+        return self._refused.get(gateway, {}).keys()
+
     # --- reports -------------------------------------------------------------------------
 
     def _judged(self, key: Key, report: Report) -> set[Key]:
@@ -106,6 +132,7 @@ class GatewayReporter:
             return set()
         if (verdict := report.verdicts.get(key)) is not None:
             self._verdicts[key] = verdict
+            self._note_refusal(route, is_refused=verdict.admitted is False)
             refused = verdict.admitted is False and bool(verdict.message)
             self._reports.put(ROUTE, key, ADMISSION,
                               (Problem(verdict.reason, verdict.message),) if refused else ())
@@ -113,7 +140,29 @@ class GatewayReporter:
             self._reports.put(ROUTE, key, NOTICES, report.warnings[key])
         return _objects_of(route)
 
-    def _report(self, key: Key) -> None:
+    def _note_refusal(self, route: Route, *, is_refused: bool) -> None:
+        """Record that a virtual Route of an HTTPRoute is refused, or not."""
+        if (origin := route.origin) is None or origin.claimant is None:
+            return
+        routes = self._refused.setdefault(origin.claimant, {})
+        names = routes.setdefault(origin.key, set())
+        (names.add if is_refused else names.discard)(route.key)
+        if not names:
+            del routes[origin.key]
+        if not routes:
+            del self._refused[origin.claimant]
+
+    def _report_due(self) -> Steps[None]:
+        try:
+            while self._due:
+                key = next(iter(self._due))
+                del self._due[key]
+                yield from self._report(key)
+                yield
+        finally:
+            self._is_under_way = False
+
+    def _report(self, key: Key) -> Steps[None]:
         """Request the statuses of the objects of a key, and write Events for new reasons."""
         now = rfc3339(self._wall())
         if not key.namespace:
@@ -124,15 +173,14 @@ class GatewayReporter:
             gateway = evaluated.gateway
             status = reports.gateway_status(evaluated, self._source.settings.served.addresses, self)
             _submit(self.statuses.gateways, key, gateway.uid, status, now)
-            self._warn(GATEWAY, key, gateway.uid, gateway.resource_version, [
-                name for name, route in evaluated.routes.items()
-                if route.origin and route.origin.kind == GATEWAY])
+            yield from self._warn(GATEWAY, key, gateway.uid, gateway.resource_version,
+                                  list(evaluated.virtual.closing()))
         else:
             self.statuses.gateways.discard(key)
             self._events.forget(GATEWAY, key)
-        self._report_route(key, now)
+        yield from self._report_route(key, now)
 
-    def _report_route(self, key: Key, now: str) -> None:
+    def _report_route(self, key: Key, now: str) -> Steps[None]:
         route = self._source.http_routes.get(key)
         if route is None:
             self.statuses.http_routes.discard(key)
@@ -143,16 +191,20 @@ class GatewayReporter:
         status = reports.route_status(route, attachments, self._source.settings.controller, self)
         if status.differs_from(self._known(key)):
             _submit(self.statuses.http_routes, key, route.uid, status, now)
-        self._warn(HTTP_ROUTE, key, route.uid, route.resource_version,
-                   sorted(self._source.routes_of(key)))
+        yield from self._warn(HTTP_ROUTE, key, route.uid, route.resource_version,
+                              sorted(self._source.routes_of(key)))
 
     def _known(self, key: Key) -> dict[str, object]:
         known = self._cluster.known_status("http_routes", key)
         return dict(known.status) if known else {}
 
-    def _warn(self, kind: str, key: Key, uid: str, version: str, routes: list[Key]) -> None:
-        texts = [text for route in routes for topic in (ADMISSION, NOTICES)
-                 for text in self._reports.problems(ROUTE, route, topic)]
+    def _warn(self, kind: str, key: Key, uid: str, version: str, routes: list[Key]) -> Steps[None]:
+        texts: list[Problem] = []
+        for start in range(0, len(routes), ROUTES_OF_A_STEP):
+            some = routes[start:start + ROUTES_OF_A_STEP]
+            texts += [text for route in some for topic in (ADMISSION, NOTICES)
+                      for text in self._reports.problems(ROUTE, route, topic)]
+            yield
         self._events.report(Involved(GATEWAYS.api_version, kind, key, uid, version), texts)
 
 

@@ -206,8 +206,9 @@ class StatusReporter:
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
-        if self._ingress_routes is not None:
-            self._ingress_routes.finish()
+        for other in (self._ingress_routes, self._gateways):
+            if other is not None:
+                other.finish()
         written = self.statuses.flush(timeout_s)
         return written and all(other.statuses.flush(timeout_s)
                                for other in (self._ingress_routes, self._gateways) if other is not None)

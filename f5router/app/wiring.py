@@ -246,7 +246,8 @@ def build_gateways(config: Config, connection: Connection, cluster: ClusterWatch
     statuses = GatewayStatuses(writer(GATEWAY_CLASS, GATEWAY_CLASSES), writer(GATEWAY, GATEWAYS),
                                writer(HTTP_ROUTE, HTTP_ROUTES))
     stack.callback(statuses.stop)
-    return GatewayReporter(source, cluster, reconciler.engine, reconciler.device, statuses, events, reports)
+    return GatewayReporter(source, cluster, reconciler.engine, reconciler.device, statuses, events, reports,
+                           later=reconciler.background.add)
 
 
 def build_cleanup(config: Config, connection: Connection, statuses: FrontEndStatuses) -> FrontEndCleanup:

@@ -62,18 +62,14 @@ class Delta:
     sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
     """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
     yet, forbidden, or not served by the API server just now. Their objects must not be deleted."""
+    statuses_due: bool = field(default=False, compare=False)
+    """True if the status of an object of the Gateway API may have changed, whether a Route has or not."""
     undecided: frozenset[tuple[str, Key]] = field(default=frozenset(), compare=False)
     """Kind and key of objects that are known, but not whether they are served: that depends on objects that
     cannot be read. The objects that serve them must not be deleted either."""
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in _KINDS)
-
-    @property
-    def concerns_gateways(self) -> bool:
-        """True if a status of the Gateway API may change although no Route does."""
-        return bool(self.gateway_classes or self.gateways or self.http_routes or self.grants
-                    or self.labelled_namespaces or self.services or self.secrets)
 
     def size(self) -> int:
         """Return the number of changed objects."""

@@ -126,7 +126,7 @@ class Reconciler:
             return
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
-        self.reports.is_due |= delta.concerns_gateways
+        self.reports.is_due |= delta.statuses_due
         if self.engine.undetermined() != undetermined:
             self.rollouts.retry_deferred()  # what waits may do so for them
         self._collect(services)

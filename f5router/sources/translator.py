@@ -63,7 +63,9 @@ class Translator:
         for kind, source in self.sources.items():
             with contained(self._on_failure, "changes of", kind):
                 routes.update(source.apply(delta))
-        return replace(delta, routes=routes)
+        gateways = self.sources.get(GATEWAY)
+        return replace(delta, routes=routes,
+                       statuses_due=isinstance(gateways, Gateways) and gateways.has_changed)
 
     def take_secret_users(self) -> dict[Key, Route | None]:
         """Return stand-ins for objects whose Secrets must be read although they have no Route yet."""

@@ -77,13 +77,3 @@ def _wildcard(shared: Iterable[tuple[int, tuple[str, ...]]]) -> StatusCondition 
     return None if wildcard is None else false(
         conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE,
         f"spec.hostnames: {quote(wildcard)} is a wildcard, which is not supported; name each host")
-
-
-def most_specific(host: str, number: int, listeners: tuple[CheckedListener, ...]) -> bool:
-    """True if no other valid listener of the port is more specific for a host: that one has its requests."""
-    listener = listeners[number].listener
-    return not any(
-        other.is_valid and other.listener.port == listener.port
-        and hosts.matches(other.listener.hostname, host)
-        and hosts.rank(other.listener.hostname) < hosts.rank(listener.hostname)
-        for other in listeners if other.number != number)

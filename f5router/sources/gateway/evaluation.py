@@ -4,17 +4,20 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewayCon
 GatewayStatusAddress; ListenerStatus.AttachedRoutes counts accepted routes whatever else is wrong.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from f5router.model.cluster import Key, Route
 from f5router.model.gateway import Gateway, HTTPRoute
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import attachment, conditions, listeners, route_rules, translation
+from f5router.sources.gateway import attachment, conditions, listeners, route_rules
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import StatusCondition, false, true
 from f5router.sources.gateway.listeners import CheckedListener
 from f5router.sources.gateway.references import GatewayView
+from f5router.sources.gateway.route_rules import CheckedRoute
+from f5router.sources.gateway.virtual_routes import VirtualRoutes
 from f5router.sources.settings import ServedPorts
 
 MOST_ROUTES = 1000
@@ -22,25 +25,78 @@ MOST_ROUTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluatedGateway:
-    """A Gateway with all that its status says, except what only the BIG-IP shows."""
+class GatewayVerdict:
+    """A Gateway by itself: without HTTPRoutes, and without what only the BIG-IP shows."""
 
     gateway: Gateway
     accepted: StatusCondition
     unprogrammed: StatusCondition | None
     """Why it is not on the BIG-IP, whatever that has; None if it is to be."""
     listeners: tuple[CheckedListener, ...] = ()
-    attached: Mapping[Key, tuple[RouteAttachment, ...]] = field(default_factory=dict)
-    """By HTTPRoute that names it."""
-    routes: Mapping[Key, Route] = field(default_factory=dict)
-    """The virtual Routes."""
-    of_listener: Mapping[int, Key] = field(default_factory=dict)
-    """See Translated."""
 
-    def attached_routes(self, number: int, refused: Collection[Key] = ()) -> int:
-        """Count the HTTPRoutes that a listener has accepted, each once, apart from some."""
-        return sum(any(number == other for each in entries for other, _ in each.hosts)
-                   for key, entries in self.attached.items() if key not in refused)
+
+class EvaluatedGateway:
+    """A Gateway with the HTTPRoutes that name it: all that their statuses say except what the BIG-IP shows.
+
+    A change of an HTTPRoute costs what that one has on the Gateway. Not thread-safe.
+    """
+
+    def __init__(self, verdict: GatewayVerdict):
+        self.verdict = verdict
+        self.attached: dict[Key, tuple[CheckedRoute, tuple[RouteAttachment, ...]]] = {}
+        """By HTTPRoute that names it."""
+        self._counts: Counter[int] = Counter()
+        """HTTPRoutes that a listener has accepted, by its number."""
+        served = verdict.unprogrammed is None
+        self.virtual = VirtualRoutes(
+            verdict.gateway, (each for each in verdict.listeners if served and each.is_valid))
+
+    @property
+    def gateway(self) -> Gateway:
+        """The Gateway."""
+        return self.verdict.gateway
+
+    def put(self, route: HTTPRoute, view: GatewayView) -> dict[Key, Route | None] | None:
+        """Evaluate an HTTPRoute that names the Gateway.
+
+        Returns: the virtual Routes that differ, None for removed ones; None if the HTTPRoute is as before.
+        """
+        checked = route_rules.check(route, view)
+        entries = [] if self.gateway.problem else attachment.attach(
+            checked, self.gateway, self.verdict.listeners, view)
+        now = checked, tuple(_bounded(checked, entries))
+        if self.attached.get(route.key) == now:
+            return None
+        changes = self.virtual.put(*now)
+        self._count(route.key, -1)
+        self.attached[route.key] = now
+        self._count(route.key, 1)
+        return changes
+
+    def remove(self, key: Key) -> dict[Key, Route | None]:
+        """Remove an HTTPRoute that does not name the Gateway any more. Returns: as put."""
+        self._count(key, -1)
+        self.attached.pop(key, None)
+        return self.virtual.remove(key)
+
+    def attachments(self, key: Key) -> tuple[RouteAttachment, ...]:
+        """Return those of an HTTPRoute."""
+        return self.attached[key][1] if key in self.attached else ()
+
+    def attached_routes(self, refused: Iterable[Key] = ()) -> Counter[int]:
+        """Return how many HTTPRoutes a listener has accepted, by its number, apart from some."""
+        counts = self._counts.copy()
+        for key in refused:
+            counts.subtract(self._accepting(key))
+        return counts
+
+    def _count(self, key: Key, difference: int) -> None:
+        for number in self._accepting(key):
+            self._counts[number] += difference
+
+    def _accepting(self, key: Key) -> set[int]:
+        """Return the listeners that have accepted an HTTPRoute: each counts it once."""
+        return {number for each in self.attachments(key) for number, _ in each.hosts}
 
 
 def unusable(gateway: Gateway, served: ServedPorts) -> StatusCondition | None:
@@ -62,24 +118,19 @@ def asks_for_front_end(gateway: Gateway, served: ServedPorts, view: GatewayView)
         gateway, listeners.check(gateway, served, view)).holds
 
 
-def evaluate(gateway: Gateway, routes: Iterable[HTTPRoute], served: ServedPorts, view: GatewayView,
-             taken: StatusCondition | None = None) -> EvaluatedGateway:
-    """Evaluate a Gateway. Args: taken: why it does not get the front end, for reasons outside of it."""
+def judge(gateway: Gateway, served: ServedPorts, view: GatewayView,
+          taken: StatusCondition | None = None) -> GatewayVerdict:
+    """Judge a Gateway by itself.
+
+    Args: taken: why it does not get the front end, for reasons outside of it.
+    """
     if gateway.problem:
         refused = false(conditions.ACCEPTED, conditions.INVALID, gateway.problem)
-        return EvaluatedGateway(gateway, refused, _invalid(refused))
+        return GatewayVerdict(gateway, refused, _invalid(refused))
     checked = listeners.check(gateway, served, view)
     accepted = _accepted(gateway, checked)
     unprogrammed = _invalid(accepted) if not accepted.holds else unusable(gateway, served) or taken
-    attached = {}
-    for route in routes:
-        of_rules = route_rules.check(route, view)
-        entries = attachment.attach(of_rules, gateway, checked, view)
-        attached[route.key] = of_rules, _bounded(of_rules, entries)
-    result = translation.Translated() if unprogrammed else translation.translate(gateway, checked, attached)
-    return EvaluatedGateway(
-        gateway, accepted, unprogrammed, checked,
-        {key: tuple(entries) for key, (_, entries) in attached.items()}, result.routes, result.of_listener)
+    return GatewayVerdict(gateway, accepted, unprogrammed, checked)
 
 
 def _accepted(gateway: Gateway, checked: Iterable[CheckedListener]) -> StatusCondition:

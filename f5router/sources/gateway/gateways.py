@@ -1,8 +1,9 @@
 """The Gateways of this router's class with their HTTPRoutes, as virtual Routes.
 
-A change costs the Gateways that it concerns. One Gateway at a time has the front end of the router: the
-oldest one that asks for it. Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go,
-GatewaySpec.Addresses; gatewayclass_types.go, GatewayClassSpec.ControllerName.
+A change of an HTTPRoute, or of what it refers to, costs that HTTPRoute; a change of a Gateway itself all that
+name it. One Gateway at a time has the front end of the router: the oldest one that asks for it. Source:
+kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go, GatewaySpec.Addresses;
+gatewayclass_types.go, GatewayClassSpec.ControllerName.
 """
 
 from collections import defaultdict
@@ -32,6 +33,9 @@ from f5router.sources.settings import GatewaySettings
 
 _T = TypeVar("_T")
 
+_Pairs = defaultdict[Key, set[Key]]
+"""HTTPRoutes by Gateway on which they are to be evaluated."""
+
 
 class Gateways:
     """Not thread-safe."""
@@ -59,6 +63,11 @@ class Gateways:
         """HTTPRoutes by Service."""
         self._secret_users: dict[Key, set[Key]] = defaultdict(set)
         """Gateways by Secret."""
+        self._of_namespace: dict[str, set[Key]] = defaultdict(set)
+        """HTTPRoutes by their namespace."""
+        self._granted_gateways: dict[str, set[Key]] = defaultdict(set)
+        self._granted_routes: dict[str, set[Key]] = defaultdict(set)
+        """Gateways, and HTTPRoutes, by another namespace that they refer to."""
         self._asking: set[Key] = set()
         """Gateways that can have the front end, and ask for it."""
         self._holder: Key | None = None
@@ -68,6 +77,11 @@ class Gateways:
         self._users: dict[Key, Route | None] = {}
 
     # --- results -------------------------------------------------------------------------
+
+    @property
+    def has_changed(self) -> bool:
+        """True if take_changed() has something to return."""
+        return bool(self._changed)
 
     def take_changed(self) -> set[Key]:
         """Return the objects whose status may have changed since the last call; they may be gone.
@@ -85,7 +99,7 @@ class Gateways:
         """Return the attachments of an HTTPRoute in the order of its references, each with its Gateway."""
         route = self.http_routes.get(key)
         attached = [(gateway, each) for gateway in self.parents(route) if gateway in self.evaluated
-                 for each in self.evaluated[gateway].attached.get(key, ())] if route else []
+                 for each in self.evaluated[gateway].attachments(key)] if route else []
         order = {parent: number for number, parent in enumerate(route.parents)} if route else {}
         return sorted(attached, key=lambda pair: order[pair[1].parent])
 
@@ -99,9 +113,7 @@ class Gateways:
         """Return the virtual Routes of an HTTPRoute."""
         route = self.http_routes.get(key)
         return [name for gateway in self.parents(route) if gateway in self.evaluated
-                for name, virtual in self.evaluated[gateway].routes.items()
-                if virtual.origin and virtual.origin.kind == HTTP_ROUTE and virtual.origin.key == key
-                ] if route else []
+                for name in self.evaluated[gateway].virtual.of_route(key)]
 
     def take_secret_users(self) -> dict[Key, Route | None]:
         """Return stand-ins for the Secrets of listeners, None for one that is no longer named.
@@ -144,12 +156,11 @@ class Gateways:
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
         """Apply changes of the cluster; returns the virtual Routes that differ, None for removed ones."""
-        dirty = self._put_classes(delta) | self._put_gateways(delta) | self._put_routes(delta)
-        dirty |= self._put_references(delta)
-        for service in delta.services:
-            for route in self._service_users.get(service, ()):
-                dirty.update(self.parents(self.http_routes[route]))
-        return self._evaluate(dirty) if dirty else {}
+        pairs: _Pairs = defaultdict(set)
+        gateways = self._put_classes(delta) | self._put_gateways(delta)
+        self._put_routes(delta, pairs)
+        gateways |= self._put_references(delta, pairs)
+        return self._evaluate(gateways, pairs)
 
     def _put_classes(self, delta: Delta) -> set[Key]:
         names_ = set()
@@ -167,47 +178,55 @@ class Gateways:
             for gateway, is_new in ((self._gateways.pop(key, None), False), (value, True)):
                 for listener in gateway.listeners if gateway else ():
                     for ref in listener.certificates:
-                        _index(self._secret_users, ref.key(key.namespace), key, is_new=is_new)
+                        secret = ref.key(key.namespace)
+                        _index(self._secret_users, secret, key, is_new=is_new)
+                        if secret.namespace != key.namespace:
+                            _index(self._granted_gateways, secret.namespace, key, is_new=is_new)
             if value is not None:
                 self._gateways[key] = value
         return set(delta.gateways)
 
-    def _put_routes(self, delta: Delta) -> set[Key]:
-        dirty: set[Key] = set()
+    def _put_routes(self, delta: Delta, pairs: _Pairs) -> None:
         for key, value in delta.http_routes.items():
             self._changed.add(key)
             for route, is_new in ((self.http_routes.pop(key, None), False), (value, True)):
                 for gateway in self.parents(route):
-                    dirty.add(gateway)
+                    pairs[gateway].add(key)
                     _index(self._named_by, gateway, key, is_new=is_new)
                 for rule in route.rules if route else ():
                     for backend in rule.backends:
-                        _index(self._service_users, backend.ref.key(key.namespace), key, is_new=is_new)
+                        service = backend.ref.key(key.namespace)
+                        _index(self._service_users, service, key, is_new=is_new)
+                        if service.namespace != key.namespace:
+                            _index(self._granted_routes, service.namespace, key, is_new=is_new)
+            _index(self._of_namespace, key.namespace, key, is_new=value is not None)
             if value is not None:
                 self.http_routes[key] = value
-        return dirty
 
-    def _put_references(self, delta: Delta) -> set[Key]:
-        """Apply what Gateways and HTTPRoutes refer to, apart from Services."""
+    def _put_references(self, delta: Delta, pairs: _Pairs) -> set[Key]:
+        """Apply what Gateways and HTTPRoutes refer to; returns the Gateways that this concerns themselves."""
+        gateways: set[Key] = set()
+        routes = set(chain.from_iterable(self._service_users.get(key, ()) for key in delta.services))
         for key, grant in delta.grants.items():
             self._grants[key.namespace].pop(key, None)
             if grant is not None:
                 self._grants[key.namespace][key] = grant
+            gateways |= self._granted_gateways.get(key.namespace, set())
+            routes |= self._granted_routes.get(key.namespace, set())
         for key, namespace in delta.labelled_namespaces.items():
             self._labels.pop(key.name, None)
             if namespace is not None:
                 self._labels[key.name] = dict(namespace.labels)
+            routes |= self._of_namespace.get(key.name, set())
         for key, secret in delta.secrets.items():
             self._secrets.pop(key, None)
             if secret is not None:
                 self._secrets[key] = secret
-        dirty = set(chain.from_iterable(self._secret_users.get(key, ()) for key in delta.secrets))
-        if delta.grants:
-            dirty |= self._gateways.keys()
-        if delta.labelled_namespaces:
-            dirty |= {key for key, gateway in self._gateways.items()
-                      if any(listener.selector for listener in gateway.listeners)}
-        return dirty
+            gateways |= self._secret_users.get(key, set())
+        for key in routes:
+            for gateway in self.parents(self.http_routes[key]):
+                pairs[gateway].add(key)
+        return gateways
 
     # --- evaluation ----------------------------------------------------------------------
 
@@ -216,39 +235,64 @@ class Gateways:
         own = self.classes.get(gateway.class_name)
         return own is not None and not own.parameters
 
-    def _evaluate(self, dirty: set[Key]) -> dict[Key, Route | None]:
-        dirty |= self._assign(dirty)
+    def _evaluate(self, gateways: set[Key], pairs: _Pairs) -> dict[Key, Route | None]:
+        """Evaluate Gateways, and HTTPRoutes on their Gateways, anew."""
+        gateways |= self._assign(gateways)
         changes: dict[Key, Route | None] = {}
-        for key in sorted(dirty, key=lambda each: each == self._holder):
+        for key in sorted(gateways, key=lambda each: each == self._holder):
             with contained(self._on_failure, GATEWAY, key):
-                self._replace(key, changes)
+                self._judge(key, changes)
+        for key, routes in pairs.items():
+            if (evaluated := self.evaluated.get(key)) is not None:
+                for route in routes:
+                    changes.update(self._put_route(evaluated, route))
         return changes
 
     def _assign(self, dirty: Iterable[Key]) -> set[Key]:
         """Find the Gateway that has the front end; returns those for which that has changed."""
         for key in dirty:
-            gateway = self._gateways.get(key)
-            asks = gateway is not None and self.is_own(gateway) and evaluation.asks_for_front_end(
-                gateway, self.settings.served, self)
+            gateway, asks = self._gateways.get(key), False
+            with contained(self._on_failure, GATEWAY, key):
+                asks = gateway is not None and self.is_own(gateway) and evaluation.asks_for_front_end(
+                    gateway, self.settings.served, self)
             (self._asking.add if asks else self._asking.discard)(key)
         before, self._holder = self._holder, min(
             self._asking, key=lambda each: self._gateways[each].age, default=None)
         return set(self._asking) if before != self._holder else set()
 
-    def _replace(self, key: Key, changes: dict[Key, Route | None]) -> None:
-        """Evaluate a Gateway anew."""
-        before, gateway = self.evaluated.pop(key, None), self._gateways.get(key)
-        after = None
+    def _judge(self, key: Key, changes: dict[Key, Route | None]) -> None:
+        """Judge a Gateway; if it is another than before, all its HTTPRoutes are evaluated."""
+        before, gateway = self.evaluated.get(key), self._gateways.get(key)
+        verdict = None
         if gateway is not None and self.is_own(gateway):
-            named = (self.http_routes[route] for route in sorted(self._named_by.get(key, ())))
-            after = self.evaluated[key] = evaluation.evaluate(
-                gateway, named, self.settings.served, self, self._taken(key))
-        self._changed |= {key, *(before.attached if before else ()), *(after.attached if after else ())}
-        old, new = before.routes if before else {}, after.routes if after else {}
-        for name in old.keys() - new.keys():
-            changes.setdefault(name, None)
-        changes.update((name, route) for name, route in new.items() if old.get(name) != route)
-        self._follow(key, gateway if after else None)
+            verdict = evaluation.judge(gateway, self.settings.served, self, self._taken(key))
+            self._follow(key, gateway)
+            if before is not None and before.verdict == verdict:
+                before.verdict = verdict  # the same but for its version
+                return
+        else:
+            self._follow(key, None)
+        self._changed |= {key, *(before.attached if before else ())}
+        after = EvaluatedGateway(verdict) if verdict else None
+        self.evaluated.pop(key, None)
+        if after is not None:
+            self.evaluated[key] = after
+            for route in sorted(self._named_by.get(key, ())):
+                self._put_route(after, route)
+        wanted = after.virtual.routes if after else {}
+        known = before.virtual.routes if before else {}
+        changes.update(dict.fromkeys(known.keys() - wanted.keys()))
+        changes.update((name, route) for name, route in wanted.items() if known.get(name) != route)
+
+    def _put_route(self, evaluated: EvaluatedGateway, key: Key) -> dict[Key, Route | None]:
+        """Evaluate an HTTPRoute on a Gateway that it names, or has named. Returns: as apply."""
+        gateway, changes = evaluated.gateway.key, None
+        with contained(self._on_failure, HTTP_ROUTE, key):
+            named = key in self._named_by.get(gateway, ())
+            changes = evaluated.put(self.http_routes[key], self) if named else evaluated.remove(key)
+        if changes is not None:
+            self._changed |= {gateway, key}
+        return changes or {}
 
     def _taken(self, key: Key) -> StatusCondition | None:
         if key not in self._asking or key == self._holder:

@@ -5,7 +5,7 @@ apis/v1/gateway_types.go, Listener.Hostname and "Listener isolation". A wildcard
 more.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 ALL = ""
 """The hostname of a listener, or of both, that has none: all hosts."""
@@ -34,10 +34,13 @@ def common(listener: str, hostnames: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for host in shared if host is not None))
 
 
-def rank(host: str) -> tuple[int, int]:
-    """Order hostnames: smaller is more specific.
+def patterns(host: str) -> Iterator[str]:
+    """Yield the hostnames that stand for a host, the most specific one first, at last ALL.
 
-    The longest one that is no wildcard comes first, then the longest one. Source: HTTPRouteRule.Matches.
+    Args: host: no wildcard; ALL for the names that no other hostname stands for.
     """
-    wildcard = host == ALL or host.startswith("*.")
-    return (int(wildcard), -len(host))
+    if host != ALL:
+        yield host
+        labels = host.split(".")
+        yield from (".".join(("*", *labels[number:])) for number in range(1, len(labels)))
+    yield ALL

@@ -4,7 +4,7 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewayCon
 ListenerConditionProgrammed are true when the data plane has the configuration.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from f5router.model.cluster import Key
@@ -32,6 +32,9 @@ class Programming(Protocol):
     def refusal(self, route: Key) -> Problem | None:
         """Return why a virtual Route is not served; None if it is, or may be soon."""
 
+    def refused_on(self, gateway: Key) -> Collection[Key]:
+        """Return the HTTPRoutes with a virtual Route on a Gateway that is refused, each once."""
+
 
 def class_status(own: GatewayClass) -> ClassStatus:
     """Return the status of a GatewayClass of this router."""
@@ -41,11 +44,9 @@ def class_status(own: GatewayClass) -> ClassStatus:
     return ClassStatus(own.generation, Conditions.of(accepted))
 
 
-def route_refusals(key: Key, gateway: EvaluatedGateway, device: Programming) -> Problem | None:
+def route_refusal(key: Key, gateway: EvaluatedGateway, device: Programming) -> Problem | None:
     """Return why the virtual Routes of an HTTPRoute on a Gateway are not served; None if they are."""
-    own = sorted(name for name, route in gateway.routes.items() if route.origin and route.origin.key == key
-                 and route.origin.claimant is not None)
-    return next(filter(None, map(device.refusal, own)), None)
+    return next(filter(None, map(device.refusal, sorted(gateway.virtual.of_route(key)))), None)
 
 
 def route_status(route: HTTPRoute, attachments: Iterable[tuple[EvaluatedGateway, RouteAttachment]],
@@ -54,7 +55,7 @@ def route_status(route: HTTPRoute, attachments: Iterable[tuple[EvaluatedGateway,
     entries = []
     for gateway, attachment in attachments:
         judged = attachment.conditions
-        if judged[conditions.ACCEPTED].holds and (refusal := route_refusals(route.key, gateway, device)):
+        if judged[conditions.ACCEPTED].holds and (refusal := route_refusal(route.key, gateway, device)):
             judged = judged.and_(false(conditions.ACCEPTED, refusal.reason, refusal.message))
         entries.append((attachment.parent, judged))
     return HTTPRouteStatus(route.generation, controller, tuple(entries))
@@ -63,21 +64,21 @@ def route_status(route: HTTPRoute, attachments: Iterable[tuple[EvaluatedGateway,
 def gateway_status(evaluated: EvaluatedGateway, addresses: tuple[str, ...],
                    device: Programming) -> GatewayStatus:
     """Return the status of a Gateway of this router. Args: addresses: of the front end."""
-    gateway = evaluated.gateway
-    refused = {key for key in evaluated.attached if route_refusals(key, evaluated, device)}
+    verdict = evaluated.verdict
+    counts = evaluated.attached_routes(device.refused_on(verdict.gateway.key))
     listeners = tuple(
-        ListenerStatus(each.listener.name, each.kinds, evaluated.attached_routes(each.number, refused),
+        ListenerStatus(each.listener.name, each.kinds, counts[each.number],
                        _resolved(each, evaluated, device).and_(_programmed(each, evaluated, device)))
-        for each in evaluated.listeners)
-    programmed = evaluated.unprogrammed or _all_programmed(listeners)
+        for each in verdict.listeners)
+    programmed = verdict.unprogrammed or _all_programmed(listeners)
     return GatewayStatus(
-        gateway.generation, Conditions.of(evaluated.accepted, programmed), listeners,
-        addresses if evaluated.unprogrammed is None else ())
+        verdict.gateway.generation, Conditions.of(verdict.accepted, programmed), listeners,
+        addresses if verdict.unprogrammed is None else ())
 
 
 def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Programming) -> Conditions:
     """Return the conditions of a listener, with what the check of its certificate has shown."""
-    route = evaluated.of_listener.get(listener.number)
+    route = evaluated.virtual.of_listener(listener.number)
     refusal = device.refusal(route) if route is not None and listener.listener.protocol == HTTPS else None
     if refusal is None or refusal.reason not in (EXTERNAL, REFUSED):
         return listener.conditions
@@ -94,9 +95,9 @@ def _programmed(listener: CheckedListener, evaluated: EvaluatedGateway,
                    if not named[name].holds)
         reason = conditions.INVALID if bad.status is False else conditions.PENDING
         return false(conditions.PROGRAMMED, reason, bad.message)
-    if evaluated.unprogrammed is not None:
-        return false(conditions.PROGRAMMED, conditions.INVALID, evaluated.unprogrammed.message)
-    route = evaluated.of_listener.get(listener.number)
+    if (unprogrammed := evaluated.verdict.unprogrammed) is not None:
+        return false(conditions.PROGRAMMED, conditions.INVALID, unprogrammed.message)
+    route = evaluated.virtual.of_listener(listener.number)
     if route is not None and (refusal := device.refusal(route)) is not None:
         return false(conditions.PROGRAMMED, conditions.INVALID, refusal.message)
     if device.lacks(listener.listener.protocol) or (route is not None and not device.is_served(route)):

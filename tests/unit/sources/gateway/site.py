@@ -4,6 +4,7 @@ from typing import Any
 
 from f5router.kube.api import decode, decode_gateway
 from f5router.model.cluster import TLS_SECRET, Key, Route, Secret
+from f5router.model.containment import OnFailure, fail
 from f5router.model.delta import Delta
 from f5router.model.texts import Problem
 from f5router.sources.gateway import reports
@@ -25,10 +26,10 @@ class GatewaySite:
     """A source of Gateways of which all virtual Routes are served at once, but those refused."""
 
     def __init__(self, *objects: dict, served: ServedPorts = SERVED,
-                 services: tuple[str, ...] = ("v1", "v2")):
+                 services: tuple[str, ...] = ("v1", "v2"), on_failure: OnFailure = fail):
         self.services = {Key("infra", name): decode.service(manifests.service("infra", name)[0])
                          for name in services}
-        self.source = Gateways(self.services, GatewaySettings(served=served))
+        self.source = Gateways(self.services, GatewaySettings(served=served), on_failure=on_failure)
         self.routes: dict[Key, Route] = {}
         self.refused: dict[Key, Problem] = {}
         self.put(gateways.gateway_class(), *objects)
@@ -58,6 +59,10 @@ class GatewaySite:
 
     def refusal(self, route: Key) -> Problem | None:
         return self.refused.get(route)
+
+    def refused_on(self, gateway: Key) -> set[Key]:
+        return {origin.key for key in self.refused if key in self.routes
+                and (origin := self.routes[key].origin) and origin.claimant == gateway}
 
     def gateway(self, name: str = "web") -> dict[str, Any]:
         """Status of a Gateway."""
