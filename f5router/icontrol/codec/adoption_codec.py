@@ -143,7 +143,8 @@ def restored(raw: JSON) -> list[str]:
 
 
 def _profile(text: str) -> tuple[str, str, str]:
-    kind, path, context = text.split(" ")
+    kind, _, rest = text.partition(" ")
+    path, _, context = rest.rpartition(" ")  # a name may have blanks
     return kind, path, context
 
 
