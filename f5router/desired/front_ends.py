@@ -63,7 +63,8 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
         references = References(listener.virtual, listener.placement.references)
         more: list[Object] = [references] if references.entries else []
         if listener.placement.traffic_group:
-            more.append(FloatingAddress(listener.address, listener.placement.traffic_group))
+            more.append(FloatingAddress(listener.virtual, listener.address,
+                                        listener.placement.traffic_group))
         needed = frozenset(ref for ref, obj in wanted.items() if isinstance(obj, Attachment)
                            and obj.virtual == listener.virtual and not _is_optional(obj))
         own += [VirtualServer(listener.virtual, listener.address, listener.port,

@@ -146,7 +146,7 @@ class DeviceReading:
                     for obj in attachments(known.get(path) or VirtualFacts(path), raw, self._folder)]
         yield from attached
         yield from self._own_servers.objects(there.values(), attached)
-        yield from self._own_servers.addresses(self._client, self._folder)
+        yield from self._own_servers.addresses(self._client, there.values())
 
     def lack_folder(self) -> None:
         """Record that our folder, the one of the virtual servers, does not exist. Raises: BigIPError."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from f5router.icontrol import pages
 from f5router.icontrol.codec import ltm_codec, reference_codec, virtual_codec
-from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.client import Client, get_if_there
+from f5router.icontrol.rest.wire import item_path
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import VirtualFacts
@@ -21,7 +22,8 @@ from f5router.model.objects import Ref
 from f5router.model.placement import ADDRESS, UNPLACED, FloatingAddress, Placement, References
 from f5router.model.virtual_server import FrontEndServer, Listening, VirtualServer
 
-_SELECTED = {"$select": "fullPath,destination,description,metadata"}
+MARKED = {"$select": "fullPath,destination,description,metadata"}
+"""Properties that tell whose a virtual server is, and its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +99,25 @@ class OwnServers:
         """
         if not self.are_read:
             return []
-        listed = pages.items(client, VirtualServer.KIND, {**pages.filtered(folder), **_SELECTED})
+        listed = pages.items(client, VirtualServer.KIND, {**pages.filtered(folder), **MARKED})
         return [path for raw in listed if (path := ltm_codec.path_of(raw)).rpartition("/")[0] == folder
                 and path not in known and virtual_codec.state(raw) is not None]
 
-    def addresses(self, client: Client, folder: str) -> Iterator[FloatingAddress]:
-        """Read the traffic groups of the addresses for which one is set. Raises: BigIPError."""
-        wanted = {each.address for each in self.listeners if each.placement.traffic_group}
-        for raw in pages.items(client, ADDRESS, pages.filtered(folder)) if wanted else ():
-            if (address := ltm_codec.address_of(str(raw.get("address", "")))) in wanted:
-                yield FloatingAddress(address, str(raw.get("trafficGroup", "")))
+    def addresses(self, client: Client, servers: Iterable[JSON]) -> Iterator[FloatingAddress]:
+        """Read the traffic groups of the addresses for which one is set, each once.
+
+        Args: servers: as read. Raises: BigIPError.
+        """
+        groups: dict[str, str] = {}
+        for raw in servers:
+            virtual, address = ltm_codec.path_of(raw), virtual_codec.address_path(raw)
+            if virtual_codec.state(raw) is None or not self.placement(virtual).traffic_group:
+                continue
+            if address not in groups:
+                there = get_if_there(client, item_path(ADDRESS, address))
+                groups[address] = str(there.get("trafficGroup", "")) if there else ""
+            if groups[address]:
+                yield FloatingAddress(virtual, virtual_codec.destination_address(raw), groups[address])
 
     def successor(self, path: str, raw: JSON) -> str:
         """Return which other virtual server is to have the place of one; "" for none.

@@ -87,21 +87,30 @@ ADDRESS = "ltm/virtual-address"
 
 @dataclass(frozen=True, slots=True)
 class FloatingAddress(BigIPObject):
-    """The traffic group of a virtual address, which the BIG-IP creates and deletes with virtual servers."""
+    """The traffic group of the address of a virtual server.
+
+    The BIG-IP creates and deletes virtual addresses with virtual servers. Another one of the same text may be
+    somebody else's, in another folder or route domain, so an address is found by a virtual server on it.
+    """
 
     KIND: ClassVar[str] = f"{ADDRESS}/traffic-group"
+    virtual: str
     address: str
-    """Canonical text: the object may have any name."""
+    """Canonical text, without route domain: where the virtual server is, or will be."""
     traffic_group: str
     """Full path."""
 
     def _make_ref(self) -> Ref:
-        return floating_ref(self.address)
+        return floating_ref(self.virtual, self.address)
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        return (Ref("ltm/virtual", self.virtual),)
 
 
-def floating_ref(address: str) -> Ref:
+def floating_ref(virtual: str, address: str) -> Ref:
     """Return the Ref of a FloatingAddress."""
-    return Ref(FloatingAddress.KIND, address)
+    return Ref(FloatingAddress.KIND, f"{virtual}/{address}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from f5router.icontrol import pages, taken_places
 from f5router.icontrol.codec import adoption_codec, ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.named_objects import NamedObjects
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.own_servers import OwnServers
+from f5router.icontrol.own_servers import MARKED, OwnServers
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.readiness import blames_object
 from f5router.icontrol.rest.transaction import patch_together
@@ -49,8 +49,10 @@ class VirtualServerWriter:
         self._foreign = observation.facts.foreign
 
     def group(self, obj: Written) -> str:
-        """Return one group for all virtual servers."""
-        return "virtual servers" if isinstance(obj, VirtualServer) else ""
+        """Return one group for all virtual servers, and one for the traffic groups of their addresses."""
+        if isinstance(obj, VirtualServer):
+            return "virtual servers"
+        return "virtual addresses" if isinstance(obj, FloatingAddress) else ""
 
     def write(self, changes: Sequence[Change[Written]]) -> Results:
         """Write Changes one by one; a refusal of one does not keep the others."""
@@ -263,13 +265,33 @@ class VirtualServerWriter:
                          listening=listening, send=lambda marks: self._client.patch(path, {**body, **marks}))
 
     def _float(self, wanted: FloatingAddress) -> None:
-        """Set the traffic group of an address. Raises: Refused: it is not there."""
-        for raw in pages.items(self._client, ADDRESS, pages.filtered(self._folder)):
-            if ltm_codec.address_of(str(raw.get("address", ""))) == wanted.address:
-                self._client.patch(item_path(ADDRESS, ltm_codec.path_of(raw)), {
-                    "trafficGroup": wanted.traffic_group, "inheritedTrafficGroup": "false"})
-                return
-        raise Refused("PATCH", ADDRESS, f"virtual address {wanted.address} does not exist")
+        """Set the traffic group of the address of a virtual server, once for all on it.
+
+        Raises: Refused: a virtual server of somebody else is on it, too; or that of the router is not on it.
+        """
+        raw = self._read(wanted.virtual)
+        _is_listening(raw, wanted.virtual)
+        if virtual_codec.destination_address(raw) != wanted.address:
+            raise Refused("PATCH", f"{ADDRESS} {wanted.address}", (
+                f"virtual server {wanted.virtual} is on {virtual_codec.address_path(raw)}"))
+        address = virtual_codec.address_path(raw)
+        item = item_path(ADDRESS, address)
+        if self._client.get(item).get("trafficGroup") == wanted.traffic_group:
+            return
+        if other := self._other_on(address):
+            raise Refused("PATCH", f"{ADDRESS} {address}", (
+                f"virtual server {other} of somebody else is on virtual address {address}, too: if it may "
+                f"move, run `tmsh modify ltm virtual-address {address} traffic-group "
+                f"{wanted.traffic_group}`"))
+        self._client.patch(item, {
+            "trafficGroup": wanted.traffic_group, "inheritedTrafficGroup": "false"})
+
+    def _other_on(self, address: str) -> str:
+        """Return a virtual server on an address that is not one of this router's; "" if there is none."""
+        return next((path for raw in pages.items(self._client, VirtualServer.KIND, MARKED)
+                     if virtual_codec.address_path(raw) == address
+                     and ((path := ltm_codec.path_of(raw)).rpartition("/")[0] != self._folder
+                          or virtual_codec.state(raw) is None)), "")
 
     def _with_marks(self, raw: JSON, server: VirtualServer, *, listening: bool,
                     send: Callable[[JSON], object]) -> None:
