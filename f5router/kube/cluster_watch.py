@@ -230,7 +230,6 @@ class ClusterWatcher:
         networks = {*POD_NETWORKS} & self._readers.keys()
         return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
                        networks_unread=not all(map(self._kinds.is_known, networks)),
-                       sources_unread=self._kinds.unread(self._settings.sources.kinds),
                        undecided=kind_states.undecided(self._translator.sources, self._kinds))
 
     def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
@@ -259,7 +258,8 @@ class ClusterWatcher:
 
     def _chosen(self) -> Delta:
         """Drain the store, and convert all sources to Routes; only selected Routes are kept."""
-        objects = self._store.drain()
+        objects = replace(
+            self._store.drain(), sources_unread=self._kinds.unread(self._settings.sources.kinds))
         delta = self._translator.apply(objects)
         selects = self._settings.selection.by_namespace
         return self._front_ends.apply(objects, self._filter.apply(delta) if selects else delta)

@@ -81,6 +81,12 @@ class Delta:
         merged: dict[str, Any] = {name: {**kind, **after[name]} for name, kind in self._kinds().items()}
         return replace(later, **merged)
 
+    def of_gateways(self) -> "Delta":
+        """Return the changes of the kinds that decide about Gateways and HTTPRoutes."""
+        return Delta(services=self.services, secrets=self.secrets, gateway_classes=self.gateway_classes,
+                     gateways=self.gateways, http_routes=self.http_routes, grants=self.grants,
+                     labelled_namespaces=self.labelled_namespaces)
+
     def _kinds(self) -> dict[str, Mapping[Key, Any]]:
         return {name: getattr(self, name) for name in _KINDS}
 

@@ -22,6 +22,7 @@ from tests.gateways import (
     redirect,
     rule,
 )
+from tests.rows import rows
 from tests.traffic import clients
 
 FLAGS = {"f5_vserver_address": "203.0.113.10", "sources": "routes,gateway"}
@@ -34,6 +35,9 @@ OPEN = listener(namespaces=EVERYWHERE)
 TO_HTTPS = http_route("to-https", rule(filters=(redirect(scheme="https", statusCode=301),)),
                       parents=(parent("web", sectionName="own-http"),))
 APP = http_route("app", rule(backend("web")), parents=(parent("web", sectionName="own"),))
+OBJECTS = (SECRET, gateway_class(), gateway(
+    "web", OPEN, listener("own-http", hostname="own.example.com"),
+    listener("own", 443, "HTTPS", hostname="own.example.com", secret="own")), TO_HTTPS)
 
 
 def site_with(site_of, *objects: dict, **options):
@@ -65,9 +69,7 @@ def programmed(site) -> tuple[str, str]:
 @pytest.fixture
 def ready(site_of):
     """A Gateway with listeners of both protocols for one host, and one for all hosts."""
-    return site_with(site_of, SECRET, gateway_class(), gateway(
-        "web", OPEN, listener("own-http", hostname="own.example.com"),
-        listener("own", 443, "HTTPS", hostname="own.example.com", secret="own")), TO_HTTPS, APP)
+    return site_with(site_of, *OBJECTS, APP)
 
 
 def test_two_listeners_of_one_host_have_their_own_routes(ready):
@@ -139,13 +141,25 @@ def test_crds_that_come_later_are_picked_up(ready):
     assert pod(ready, "any.example.com") == "404"
 
 
-def test_a_missing_right_stops_no_other_kind_and_changes_nothing(ready):
-    ready.apply(http_route("rest", rule(backend("web")), parents=(parent("web", sectionName="http"),)))
-    assert ready.converge(**FLAGS) == []
-    ready.kube.forbid("gateways")
-    ready.apply(manifests.route("r", host="shop.example.com"))
-    ready.converge(**FLAGS)
-    assert (pod(ready, "shop.example.com"), pod(ready, "any.example.com")) == ("shop", "infra")
+@rows("kind", ["gateways", "httproutes", "gatewayclasses", "referencegrants", "namespaces", "secrets"])
+def test_a_missing_right_stops_nothing(site_of, kind):
+    """Also of a router that starts without it: all answers stay. Changes count once it is granted."""
+    site = site_with(site_of, *OBJECTS, http_route("rest", rule(backend("web")), parents=(
+        parent("web", sectionName="http"),)), http_route(
+        "app", rule(backend("web"), paths=("/only",)), parents=(parent("web", sectionName="own"),)))
+    assert site.converge(**FLAGS) == []
+    site.kube.forbid(kind)
+    site.apply(manifests.route("r", host="shop.example.com"), http_route(
+        "later", rule(backend("web")), hostnames=("later.example.com",), parents=(
+            parent("web", sectionName="http"),)))
+    site.converge(**FLAGS)
+    assert (pod(site, "shop.example.com"), pod(site, "any.example.com")) == ("shop", "infra")
+    assert pod(site, "own.example.com") == "301"
+    assert [clients.python(site.https, "own.example.com", path).status for path in ("/only", "/other")] == [
+        200, 404]
+    site.kube.allow(kind)
+    assert site.converge(**FLAGS) == []
+    assert accepted(site, "later") == ("True", "Accepted")
 
 
 def test_entries_of_other_controllers_stay(ready):

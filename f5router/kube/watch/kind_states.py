@@ -29,6 +29,7 @@ from f5router.kube.watch.sources import (
 )
 from f5router.model.cluster import Key
 from f5router.model.findings import KIND_NOT_READABLE
+from f5router.model.gateway import GATEWAY
 from f5router.model.selection import EVERYTHING
 from f5router.sources.settings import ROUTE, origins
 from f5router.sources.translator import ObjectSource
@@ -136,10 +137,15 @@ class KindStates:
             return source in self._listed
 
     def unread(self, kinds: Iterable[str]) -> frozenset[str]:
-        """Return those of the kinds of objects to serve that are not known."""
+        """Return those of the kinds of objects to serve that are not known.
+
+        Objects of the Gateway API say something together only: a Gateway without its HTTPRoutes would answer
+        their requests with 404.
+        """
+        needed = {kind: SERVED[kind] if kind == GATEWAY else SERVED[kind][:1] for kind in kinds}
         return frozenset(
-            origin for kind in kinds
-            if not self.is_known(SERVED[kind][0], may_vanish=kind != ROUTE) for origin in origins(kind))
+            origin for kind, sources in needed.items() for origin in origins(kind)
+            if not all(self.is_known(source, may_vanish=kind != ROUTE) for source in sources))
 
     def is_known(self, source: Source, *, may_vanish: bool = True) -> bool:
         """True if all objects of a kind are known: it was listed, or there can be none.

@@ -74,6 +74,8 @@ class Gateways:
         self._followed: dict[Key, Key] = {}
         """Secrets by the stand-in that names it."""
         self._changed: set[Key] = set()
+        self._held = Delta()
+        """Changes of a time when something could not be read."""
         self._users: dict[Key, Route | None] = {}
 
     # --- results -------------------------------------------------------------------------
@@ -155,7 +157,15 @@ class Gateways:
     # --- inputs --------------------------------------------------------------------------
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
-        """Apply changes of the cluster; returns the virtual Routes that differ, None for removed ones."""
+        """Apply changes of the cluster; returns the virtual Routes that differ, None for removed ones.
+
+        Nothing changes while objects of the Gateway API cannot be read: see Delta.sources_unread.
+        """
+        if GATEWAY in delta.sources_unread:
+            self._held = self._held.then(delta.of_gateways())
+            return {}
+        if self._held:
+            delta, self._held = self._held.then(delta), Delta()
         pairs: _Pairs = defaultdict(set)
         gateways = self._put_classes(delta) | self._put_gateways(delta)
         self._put_routes(delta, pairs)

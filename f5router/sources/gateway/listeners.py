@@ -43,9 +43,9 @@ class CheckedListener:
 
     @property
     def is_valid(self) -> bool:
-        """True if nothing keeps it from being served."""
+        """True if nothing keeps it from being served; its Routes wait for a Secret as all others do."""
         of = self.conditions
-        return of[conditions.ACCEPTED].holds and of[conditions.RESOLVED].holds
+        return of[conditions.ACCEPTED].holds and of[conditions.RESOLVED].status is not False
 
     @property
     def field(self) -> str:
@@ -136,9 +136,9 @@ def _certificate(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView
                      f"{field}: no ReferenceGrant in namespace {key.namespace} permits Gateways of namespace "
                      f"{gateway.key.namespace} to refer to Secret {quote(key.name)}")
     secret = view.secret(key)
-    if secret is None or (secret.not_loaded and not secret.problem):
-        return StatusCondition(conditions.RESOLVED, None, conditions.PENDING,
-                         f"{field}: the Secret is not read yet")
+    if secret is None or secret.not_loaded:  # it may be forbidden, which says nothing of it
+        text = (secret.problem if secret else "") or "the Secret is not read yet"
+        return StatusCondition(conditions.RESOLVED, None, conditions.PENDING, f"{field}: {text}")
     if secret.problem or secret.type != TLS_SECRET:
         text = secret.problem or f"Secret {quote(key.name)} is not of type {TLS_SECRET}"
         return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, f"{field}: {text}")

@@ -89,10 +89,10 @@ def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Pr
 def _programmed(listener: CheckedListener, evaluated: EvaluatedGateway,
                 device: Programming) -> StatusCondition:
     """Return the condition Programmed of a listener."""
-    if not listener.is_valid:
-        named: Mapping[str, StatusCondition] = listener.conditions.by_type
-        bad = next(named[name] for name in (conditions.ACCEPTED, conditions.RESOLVED)
-                   if not named[name].holds)
+    named: Mapping[str, StatusCondition] = listener.conditions.by_type
+    bad = next((named[name] for name in (conditions.ACCEPTED, conditions.RESOLVED)
+                if not named[name].holds), None)
+    if bad is not None:
         reason = conditions.INVALID if bad.status is False else conditions.PENDING
         return false(conditions.PROGRAMMED, reason, bad.message)
     if (unprogrammed := evaluated.verdict.unprogrammed) is not None:
