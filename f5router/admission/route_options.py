@@ -178,12 +178,14 @@ _HSTS = re.compile(rf"(?:{_HSTS_TOKEN}[ \t]*;[ \t]*)*max-age[ \t]*=[ \t]*(?:[0-9
                    rf"(?:[ \t]*;[ \t]*{_HSTS_TOKEN})*", re.ASCII | re.IGNORECASE)
 MOST_HSTS = 200
 """Characters of the header; a sensible one has less than 60."""
+_HSTS_TEXT = ("max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between "
+              "them")
 
 
 def parse_hsts(text: str) -> str:
     """Parse the header Strict-Transport-Security. Raises: ValueError."""
     if len(text) > MOST_HSTS or _HSTS.fullmatch(text) is None:
-        raise ValueError(text)
+        raise ValueError(f"must be {_HSTS_TEXT}")
     return text
 
 
@@ -207,9 +209,7 @@ OPTIONS = (
     RouteOption(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
     RouteOption(f"{HAPROXY}set-forwarded-headers", "forwarded", one_of(*route_options.FORWARDED_POLICIES),
                 "append, replace, if-none or never", HTTP),
-    RouteOption(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
-                "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between "
-                "them", TLS),
+    RouteOption(f"{HAPROXY}hsts_header", "hsts", parse_hsts, _HSTS_TEXT, TLS),
     RouteOption(f"{HAPROXY}rewrite-target", "rewrite", route_options.parse_rewrite,
                 route_options.REWRITE_TEXT, HTTP),
     RouteOption(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", texts.parse_milliseconds,

@@ -92,10 +92,10 @@ OPTIONS = (
            "How long a connection of a client may be silent. Default: 300 s.", "TIME", seconds),
     Option("default-server-timeout", "ROUTER_DEFAULT_SERVER_TIMEOUT", "", VIRTUAL_SERVERS,
            "How long a pod may be silent before its response begins, where the Route has no time-out. "
-           "Default: 300 s.", "TIME", seconds),
+           "Default: 300 s, or --default-client-timeout if that is shorter.", "TIME", seconds),
     Option("default-tunnel-timeout", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", "", VIRTUAL_SERVERS,
            "How long a connection may be silent that was upgraded or is passed through, where the Route has "
-           "no time-out. Default: 300 s.", "TIME", seconds),
+           "no time-out. Default: 300 s, or --default-client-timeout if that is shorter.", "TIME", seconds),
     Option("slowloris-http-keepalive", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", "", VIRTUAL_SERVERS,
            "How long a connection of a client may be silent after a response. Default: "
            "--default-client-timeout.", "TIME", seconds),

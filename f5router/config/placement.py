@@ -41,6 +41,8 @@ _IN_HTTP_PROFILE = ("buf-size", "max-rewrite-size", "max-header-count")
 _IN_TCP_PROFILE = ("client-fin-timeout", "default-server-fin-timeout", "default-client-timeout",
                    "default-connect-timeout")
 """Settings of profiles in whose place a profile of the administrator may be."""
+_ELSEWHERE = {"default-connect-timeout": "the wait for a pod at its limit"}
+"""What such a setting is also for."""
 _REFERENCES = {
     "f5-irules": RULES, "f5-oneconnect-profile": PROFILES, "f5-bot-defense-profile": PROFILES,
     "f5-dos-profile": PROFILES, "f5-firewall-policy": FIREWALL, "f5-security-log-profiles": LOG_PROFILES,
@@ -67,7 +69,8 @@ def _transport(reader: Reader, folder: str) -> TransportProfiles:
         _check_partition(reader, name, folder, paths)
         for other in replaced if paths else ():
             if reader.is_set(other):
-                reader.warn(f"not used: the profile of --{name} decides", other)
+                used = f"only used for {_ELSEWHERE[other]}" if other in _ELSEWHERE else "not used"
+                reader.warn(f"{used}: the profile of --{name} decides", other)
     return TransportProfiles(http, *tcp, *tcp[:2 - len(tcp)])
 
 

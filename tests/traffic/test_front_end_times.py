@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests import manifests
 from tests.mocks.bigip.dataplane.client import tls_context
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
@@ -95,6 +96,44 @@ def test_the_headers_of_a_request(site_of):
         kept.ask(NAME)
         passed.sendall(clients.request_bytes(name, close=False))
         assert passed.recv(8) == b"HTTP/1.1"
+
+
+def test_the_headers_are_complete(site_of):
+    """An upload may take longer, and so may an upgraded connection, and what a redirect has answered."""
+    site = serve(site_of, slowloris_timeout=HEAD_S)
+    site.apply(manifests.route("to-tls", host="to-tls.example.com", kind="edge", insecure="Redirect"))
+    assert site.converge(**ADDRESS, slowloris_timeout=HEAD_S) == []
+    with (Kept(site, tls=False) as upgraded, Kept(site, tls=False) as redirected,
+          Kept(site, tls=False) as uploading):
+        uploading.send(clients.request_bytes(NAME, method="POST", headers=["Content-Length: 4"],
+                                             close=False))
+        assert upgraded.ask(NAME, headers=UPGRADE) == "101"
+        assert redirected.ask("to-tls.example.com") == "302"
+        assert silent(site.http)  # of a connection that is younger than these
+        uploading.send(b"body")
+        assert uploading.answer() == "shop web"
+        assert redirected.ask("to-tls.example.com") == "302"
+        assert upgraded.opened == redirected.opened == uploading.opened == 1
+        until(lambda: len(site.bigip.dataplane.flows) == 3)
+
+
+def test_times_beside_the_proxy_protocol(site_of):
+    """They begin with the connection, before its header of the PROXY protocol."""
+    flags = {"use_proxy_protocol": "true", "slowloris_timeout": HEAD_S, "inspect_delay": HEAD_S}
+    site = serve(site_of, **flags)
+    header = b"PROXY TCP4 192.0.2.1 203.0.113.10 1000 80\r\n"
+    assert silent(site.http)
+    for address, begun, trickle in ((site.http, b"GET / HTTP/1.1\r\nX-Long: ", b"a"),
+                                    (site.https, b"\x16\x03\x01", b"")):
+        with socket.create_connection(address, DEADLINE_S) as client:
+            client.sendall(header + begun)
+            assert is_reset(client, trickle=trickle)
+    with Kept(site, tls=False) as kept:
+        kept.send(header)
+        assert kept.ask(NAME) == "shop web"
+        assert silent(site.http)
+        assert kept.ask(NAME) == "shop web"
+        assert kept.opened == 1
 
 
 def test_the_client_hello(site_of):

@@ -119,6 +119,12 @@ BAD = {
 }
 
 
+def test_a_bad_hsts_header():
+    """The problem says what a right one is."""
+    (problem,) = problems(hsts_header="forever")
+    assert problem.startswith("--hsts-header / ROUTER_HSTS_HEADER: must be max-age=SECONDS with")
+
+
 @rows("name", BAD)
 def test_bad_text(name):
     """A text that does not parse is one problem, by flag and by variable; test_values has the texts."""

@@ -73,6 +73,24 @@ def test_warnings(flags, warning):
     assert (len(texts), warning in "".join(texts)) == (bool(warning), True)
 
 
+TCP, HTTP = {"f5_tcp_profile": "/Common/tcp-wan"}, {"f5_http_profile": "/Common/own"}
+USED = "only used for the wait for a pod at its limit: the profile of --f5-tcp-profile decides"
+
+
+@rows(("flags", "warning"), [
+    (TCP | {"default_client_timeout": "30s"}, "not used: the profile of --f5-tcp-profile decides"),
+    (TCP | {"default_connect_timeout": "4s"}, USED),
+    (TCP | {"default_server_timeout": "30s", "max_header_count": "100"}, ""),
+    (HTTP | {"max_header_count": "100"}, "not used: the profile of --f5-http-profile decides"),
+    (HTTP | {"default_connect_timeout": "4s"}, ""),
+])
+def test_settings_beside_a_profile_of_the_administrator(flags, warning):
+    settings = config(**ADDRESS, **flags)
+    texts = [text for text in settings.warnings if "decides" in text]
+    assert (len(texts), warning in "".join(texts)) == (bool(warning), True)
+    assert settings.front_ends[0].limits.queue_ms == (4000 if "default_connect_timeout" in flags else 5000)
+
+
 @rows(("flags", "place"), [
     ({"f5_vserver_vlans": "/Common/external"}, "vlans and vlans-enabled of both virtual servers"),
     ({"f5_vserver_mirroring": "enabled"}, "mirror of both virtual servers"),
