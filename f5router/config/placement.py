@@ -42,7 +42,7 @@ _IN_TCP_PROFILE = ("client-fin-timeout", "default-server-fin-timeout", "default-
                    "default-connect-timeout")
 """Settings of profiles in whose place a profile of the administrator may be."""
 _ELSEWHERE = {"default-connect-timeout": "the wait for a pod at its limit"}
-"""What such a setting is also for."""
+"""Use of such a setting beside the profile."""
 _REFERENCES = {
     "f5-irules": RULES, "f5-oneconnect-profile": PROFILES, "f5-bot-defense-profile": PROFILES,
     "f5-dos-profile": PROFILES, "f5-firewall-policy": FIREWALL, "f5-security-log-profiles": LOG_PROFILES,
