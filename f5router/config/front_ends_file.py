@@ -5,7 +5,7 @@ leaves out.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,13 +163,18 @@ def _classes(text: str) -> frozenset[str]:
 
 def _check(reader: Reader, known: FrontEnds) -> None:
     """Report places and names that two entries have."""
-    places = [(listener.address, listener.port) for each in (*known.own, *known.further)
-              for listener in each.listeners()]
-    routers = [settings.router_name for _, settings in known.statuses]
-    paths = [listener.virtual for each in (*known.own, *known.further) for listener in each.listeners()]
-    checks: tuple[tuple[str, Sequence[object]], ...] = (
-        ("address and port", places), ("router-name", routers), ("virtual server", paths))
-    for what, values in checks:
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice is not None:
-            reader.problem(f"two entries have the {what} {twice}", FILE)
+    owners: dict[str, str] = {}
+    for entry, value in _uses(known):
+        other = owners.setdefault(value, entry)
+        if other != entry:
+            reader.problem(f"entries {other} and {entry} have the same {value}", FILE)
+
+
+def _uses(known: FrontEnds) -> Iterator[tuple[str, str]]:
+    """Yield the name of an entry, and each thing that no other entry may have."""
+    for each in (*known.own, *known.further):
+        for listener in each.listeners():
+            yield each.name or DEFAULT, f"address and port: {listener.address} port {listener.port}"
+            yield each.name or DEFAULT, f"virtual server: {listener.virtual}"
+    for name, settings in known.statuses:
+        yield name or DEFAULT, f"router-name: {settings.router_name}"

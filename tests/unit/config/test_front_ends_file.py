@@ -95,8 +95,10 @@ LABEL = "--front-ends / ROUTER_FRONT_ENDS: "
     ([OUT, {**IN, "ingress-classes": "A_"}], [f"{LABEL}entry in, ingress-classes: 'A_' is no name of an "
                                               "IngressClass"]),
     ([OUT, {**IN, "f5-vserver-address": "2001:db8::1"}], [
-        f"{LABEL}two entries have the address and port ('2001:db8::1', 80)"]),
-    ([OUT, {**IN, "router-name": "public"}], [f"{LABEL}two entries have the router-name public"]),
+        f"{LABEL}entries default and in have the same address and port: 2001:db8::1 port {port}"
+        for port in (80, 443)]),
+    ([OUT, {**IN, "router-name": "public"}], [
+        f"{LABEL}entries default and in have the same router-name: public"]),
     ([OUT, {**IN, "labels": {"zone": "in"}}], [
         f"{LABEL}entry in, labels: it is neither a text, a number, nor a list"]),
     ([], [f"{LABEL}it must be a list of 1 to 50 entries"]),
