@@ -1,4 +1,7 @@
-"""f5router adopt --virtual-servers and --release: what is shown, what is kept, and each crash."""
+"""f5router adopt --virtual-servers and --release: what is shown, what is kept, and each crash.
+
+Longer than other modules: there and back are tested on virtual servers as an administrator made them.
+"""
 
 import itertools
 import threading
