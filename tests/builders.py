@@ -72,6 +72,7 @@ class Settings:
     static_routes: bool = False
     static_route_networks: tuple[str, ...] = ()
     closes_hosts: bool = False
+    serves_gateways: bool = False
     nodeport: NodePortConfig | None = None
     max_pool_members: int = 1000
     unavailable_page: bool = True

@@ -165,7 +165,12 @@ class Config(device.PodNetwork):
     @property
     def closes_hosts(self) -> bool:
         """True if an Ingress or a Gateway may get the requests for hosts that nobody claims."""
-        return GATEWAY in (of := self.watch.sources).kinds or bool(of.ingresses.default_backend_namespaces)
+        return self.serves_gateways or bool(self.watch.sources.ingresses.default_backend_namespaces)
+
+    @property
+    def serves_gateways(self) -> bool:
+        """True if HTTPRoutes are served, whose options may answer in place of pods."""
+        return GATEWAY in self.watch.sources.kinds
 
     @property
     def partition(self) -> str:

@@ -86,6 +86,10 @@ class HeaderSettings(FrontEndPlace, Protocol):
     @property
     def edge(self) -> HTTPEdge: ...
 
+    @property
+    def serves_gateways(self) -> bool:
+        """True if HTTPRoutes are served, whose options may answer in place of pods."""
+
 
 def header_record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | None:
     """Build the record with the options of a Route; None if it needs none.
@@ -124,7 +128,7 @@ def headers_irule(config: HeaderSettings, virtual: str, *, sets_variables: bool)
     text = irules.headers_irule(
         config.folder, forwarded=config.forwarded_headers, sets_variables=sets_variables,
         request=config.request_actions, response=config.response_actions, with_id=config.unique_id,
-        hsts=config.edge.hsts)
+        hsts=config.edge.hsts, gateways=config.serves_gateways)
     tls = Ref(IRule.KIND, own_path(config, names.PASSTHROUGH_IRULE))
     return [
         group,

@@ -287,7 +287,8 @@ def request_irule(folder: str, *, page: bool | ErrorPage, persistence: str = nam
 
 
 def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, request: Iterable[str] = (),
-                  response: Iterable[str] = (), with_id: UniqueID | None = None, hsts: str = "") -> str:
+                  response: Iterable[str] = (), with_id: UniqueID | None = None, hsts: str = "",
+                  gateways: bool = False) -> str:
     """Return the text of openshift_headers_irule, for virtual servers with an http profile.
 
     Records of openshift_http_dg: a digest with what http_options.encode gives. HTTP_RESPONSE is the event
@@ -309,12 +310,13 @@ def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, r
             has the former, and its backend the latter.
         with_id: the header with the ID of a request; None for none.
         hsts: Strict-Transport-Security where neither the Route nor the pod sets it; "" for none.
+        gateways: True if there may be HTTPRoutes, whose records may have answers.
     Raises: ValueError: folder is not a plain full path, or an action or a piece has an unknown form.
     """
     actions = [action for side in (request, response) for action in side]
     if unknown := [action for action in actions if not headers.ACTION.fullmatch(action)]:
         raise ValueError(f"{unknown=}")
-    text = _text("openshift_headers_irule.tcl", folder)
+    text = _text("openshift_headers_irule.tcl", folder, gateways=gateways)
     text = text.replace("@REQUEST@", "/".join(request)).replace("@RESPONSE@", "/".join(response))
     text = text.replace("@UNIQUE_ID@", headers.id_commands(with_id))
     text = text.replace("@HSTS@\n", headers.hsts_commands(hsts))
@@ -352,7 +354,8 @@ def limits_irule(folder: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source: bool = False,
-          persistence: str = "", cookie: str = "", proxied: bool = False, strict: bool = False) -> str:
+          persistence: str = "", cookie: str = "", proxied: bool = False, strict: bool = False,
+          gateways: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = tls_commands.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
@@ -368,8 +371,8 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     text = text.replace("@PERSISTENCE@", persistence)
     text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
     text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", route_options.DEFAULT_SAME_SITE)
-    text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@APPLY@", headers.APPLY)
-    text = text.replace("@REMOVE@", headers.REMOVE)
+    text = text.replace("@VALUE@", _COOKIE_VALUE)
+    text = headers.fill(text, replies=_file("gateway_replies.tcl") if gateways else "")
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

@@ -42,11 +42,7 @@ APPLY = """foreach f5r_words $f5r_actions {
                 }
                 # A line that is folded is read with its line break.
                 regsub -all {[[:cntrl:]]+} $f5r_value " " f5r_value
-                if { [lindex $f5r_words 0] eq "add" } {
-                    HTTP::header insert $f5r_header $f5r_value
-                } else {
-                    @REMOVE@
-                }
+                @CHANGE@
                 if { [lindex $f5r_words 0] eq "set" } {
                     # "insert" would take a header named lws for an option.
                     HTTP::header replace $f5r_header $f5r_value
@@ -54,6 +50,31 @@ APPLY = """foreach f5r_words $f5r_actions {
             }
         }"""
 """Commands that carry out f5r_actions, a list of actions that are lists of words."""
+
+_ADD = """if { [lindex $f5r_words 0] eq "add" } {
+                    HTTP::header insert $f5r_header $f5r_value
+                } else {
+                    @REMOVE@
+                }"""
+
+_REPLY_FORMS = """# ACTION is add.NAME.VALUE, too.
+# answer.STATUS.SHARE: an answer without a pod, to SHARE of a million requests.
+# redirect.STATUS.SCHEME.HOST.PORT: an answer that sends the client elsewhere, with path and query of the
+# request; without HOST to the host of the request.
+"""
+
+
+def fill(text: str, *, replies: str) -> str:
+    """Return the text of an iRule with all commands that are here.
+
+    Args:
+        replies: commands that answer in place of pods; "" without HTTPRoutes, which alone have such answers
+            and headers to add. The text is then that of earlier releases: an upgrade does not write it.
+    """
+    text = text.replace("@REPLY_FORMS@\n", _REPLY_FORMS if replies else "")
+    text = text.replace("@REPLIES@\n", f"\n{replies}" if replies else "")
+    text = text.replace("@APPLY@", APPLY).replace("@CHANGE@", _ADD if replies else "@REMOVE@")
+    return text.replace("@REMOVE@", REMOVE)
 
 _HSTS = """        if { [info exists f5router_https] && ![HTTP::header exists "Strict-Transport-Security"] } {
             HTTP::header insert "Strict-Transport-Security" [binary format H* @TEXT@]

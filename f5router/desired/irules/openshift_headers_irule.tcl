@@ -7,13 +7,11 @@
 # forwarded.POLICY: what happens to the headers that tell pods of the client, if it is not what the router does.
 # rewrite.PATH.TARGET: the path of a request, where it begins with PATH, is TARGET. Behind that "rest": what follows
 # PATH is kept; "slash": without a slash at its beginning.
-# request.ACTION, response.ACTION: what is done to a header; ACTION is set.NAME.VALUE, add.NAME.VALUE or
-# delete.NAME. A value has any number of words: t_TEXT, h_HEADER for what that has, d_ for a client's certificate, with
+# request.ACTION, response.ACTION: what is done to a header; ACTION is set.NAME.VALUE or delete.NAME. A value has
+# any number of words: t_TEXT, h_HEADER for what that has, d_ for a client's certificate, with
 # converters behind that (_lower, _base64).
 # hsts.TEXT: the header Strict-Transport-Security of a response, in place of the pod's.
-# answer.STATUS.SHARE: an answer without a pod, to SHARE of a million requests.
-# redirect.STATUS.SCHEME.HOST.PORT: an answer that sends the client elsewhere, with path and query of the request;
-# without HOST to the host of the request.
+@REPLY_FORMS@
 
 when HTTP_REQUEST {
     # Variables live as long as the connection.
@@ -137,36 +135,7 @@ when HTTP_REQUEST {
             }
         }
     }
-
-    foreach f5r_option $f5r_options {
-        set f5r_words [split $f5r_option "."]
-        set f5r_status [lindex $f5r_words 1]
-        if { [lindex $f5r_words 0] eq "answer" && rand() * 1000000 < [lindex $f5r_words 2] } {
-            # Fails where another iRule has answered the request.
-            catch {
-                HTTP::respond $f5r_status -version auto content "" noserver
-                set f5router_route 0
-            }
-        } elseif { [lindex $f5r_words 0] eq "redirect" } {
-            set f5r_host [binary format H* [lindex $f5r_words 3]]
-            if { $f5r_host eq "" } {
-                set f5r_host [string tolower [lindex [split [HTTP::host] ":"] 0]]
-            }
-            set f5r_uri [HTTP::uri]
-            regsub {^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*} $f5r_uri "" f5r_uri
-            # Nothing that could go on with the name or end the header.
-            if { ![regexp {^[a-z0-9._-]+(:[0-9]+)?$} $f5r_host] || ![regexp {^/[!-~]*$} $f5r_uri] } {
-                catch { HTTP::respond 400 -version auto content "" noserver }
-            } else {
-                set f5r_host "$f5r_host[binary format H* [lindex $f5r_words 4]]"
-                set f5r_location "[lindex $f5r_words 2]://$f5r_host$f5r_uri"
-                catch {
-                    HTTP::respond $f5r_status -version auto content "" noserver Location $f5r_location
-                }
-            }
-            set f5router_route 0
-        }
-    }
+@REPLIES@
 }
 
 when HTTP_RESPONSE {

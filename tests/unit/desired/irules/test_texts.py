@@ -1,6 +1,7 @@
 """The texts of the iRules: what TMOS takes, and what may be filled in."""
 
 import contextlib
+import hashlib
 import re
 from functools import partial
 from importlib import resources
@@ -40,6 +41,7 @@ TEXTS = [
                          with_id=UniqueID("X-ID", parse_id_format("'%{+X}o %H %ci " + "a%rt " * 199 + "'"))),
                  id="headers with IDs"),
     pytest.param(partial(irules.headers_irule, forwarded="never", hsts="max-age=1"), id="headers with HSTS"),
+    pytest.param(partial(irules.headers_irule, forwarded="append", gateways=True), id="headers, HTTPRoutes"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -114,7 +116,8 @@ def test_packaged():
     kinds = ("client_certificate",  # test_client_certificate.py
              "headers", "limits", "not_found", "passthrough", "proxy", "reencrypt", "request",
              "session_cookie", "timeout", "unavailable")
-    assert files == {f"openshift_{name}_irule.tcl" for name in kinds} | {"proxy_protocol.tcl"}
+    pieces = {"gateway_replies.tcl", "proxy_protocol.tcl"}
+    assert files == {f"openshift_{name}_irule.tcl" for name in kinds} | pieces
 
 
 @pytest.mark.parametrize(("body", "message"), [
@@ -152,6 +155,22 @@ def test_an_action_is_words(action):
         irules.headers_irule("/Common", forwarded="append", response=[action])
 
 
+@rows(("irule", "digest"), [
+    (irules.passthrough_irule, "b20b81ba507a"),
+    (partial(irules.passthrough_irule, source=True, proxied=True, strict=True), "6bd9ee5bac7d"),
+    (partial(irules.request_irule, page=True), "30813cdf856d"),
+    (partial(irules.request_irule, page=False, cookie="ck", proxied=True), "4201697d8f7f"),
+    (partial(irules.headers_irule, forwarded="append"), "e05cded1973f"),
+    (partial(irules.headers_irule, forwarded="never", request=["set.61.t_62"]), "c081d6407dc9"),
+    (irules.reencrypt_irule, "bcb71d2f3300"), (irules.timeout_irule, "f2c6014c5eba"),
+    (irules.unavailable_irule, "a10063a39e6d"), (irules.cookie_irule, "a9018db302db"),
+    (irules.limits_irule, "005485a1f29c"), (irules.proxy_irule, "266adae37972"),
+])
+def test_an_upgrade_does_not_write_it(irule, digest):
+    """The text is that of the release before: where it has to change, CHANGELOG.md says what it costs."""
+    assert hashlib.sha256(irule("/Common").encode()).hexdigest()[:12] == digest
+
+
 SHARED = {"f5r_earlier", "f5r_before"}
 """Variables of one iRule that openshift_not_found_irule is meant to read."""
 
@@ -170,10 +189,10 @@ def kept(text: str) -> set[str]:
 
 def test_what_an_irule_keeps_is_its_own():
     """Variables outlive an event, and all iRules on a virtual server share them."""
-    texts = {}
+    texts, replies = {}, resources.files(irules).joinpath("gateway_replies.tcl").read_text()
     for item in resources.files(irules).iterdir():
         if item.name.endswith(".tcl"):
-            texts[item.name] = item.read_text().replace("@APPLY@", headers.APPLY).replace(
+            texts[item.name] = headers.fill(item.read_text(), replies=replies).replace(
                 "@TLV@", "set f5r_len 0")
     assert "f5r_response" in kept(texts["openshift_headers_irule.tcl"])
     for name, text in texts.items():
