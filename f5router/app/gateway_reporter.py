@@ -11,7 +11,7 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.watch.sources import GATEWAYS
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Key, Route, Subject
 from f5router.model.gateway import GATEWAY, HTTP_ROUTE
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem, rfc3339
@@ -63,8 +63,8 @@ class GatewayReporter:
         self._events = ObjectEvents(events, reported)
         self._verdicts: dict[Key, Verdict] = {}
         """By virtual Route."""
-        self._refused: dict[Key, dict[Key, set[Key]]] = {}
-        """By Gateway, then by HTTPRoute: virtual Routes that are not served."""
+        self._refused: dict[Key, dict[Subject, set[Key]]] = {}
+        """By Gateway, then by route: virtual Routes that are not served."""
         self._servers: tuple[bool, bool] = (True, True)
         """If the virtual servers were missing at the last report."""
         self._later = later
@@ -86,7 +86,7 @@ class GatewayReporter:
         servers = (self.lacks(""), self.lacks(HTTPS))
         if report.full or servers != self._servers:
             self._servers = servers
-            changed |= {*self._source.evaluated, *self._source.http_routes,
+            changed |= {*self._source.evaluated, *(subject.key for subject in self._source.routes),
                         *(Key("", name) for name in self._source.classes)}
         self._due |= dict.fromkeys(sorted(changed))
         if self._due and not self._is_under_way:
@@ -119,7 +119,7 @@ class GatewayReporter:
         verdict = self._verdicts.get(route)
         return Problem(verdict.reason, verdict.message) if verdict and verdict.admitted is False else None
 
-    def refused_on(self, gateway: Key) -> Collection[Key]:
+    def refused_on(self, gateway: Key) -> Collection[Subject]:
         """See reports.Programming."""
         return self._refused.get(gateway, {}).keys()
 
@@ -141,14 +141,14 @@ class GatewayReporter:
         return _objects_of(route)
 
     def _note_refusal(self, route: Route, *, is_refused: bool) -> None:
-        """Record that a virtual Route of an HTTPRoute is refused, or not."""
+        """Record that a virtual Route of a route is refused, or not."""
         if (origin := route.origin) is None or origin.claimant is None:
             return
         routes = self._refused.setdefault(origin.claimant, {})
-        names = routes.setdefault(origin.key, set())
+        names = routes.setdefault(route.subject, set())
         (names.add if is_refused else names.discard)(route.key)
         if not names:
-            del routes[origin.key]
+            del routes[route.subject]
         if not routes:
             del self._refused[origin.claimant]
 
@@ -181,13 +181,14 @@ class GatewayReporter:
         yield from self._report_route(key, now)
 
     def _report_route(self, key: Key, now: str) -> Steps[None]:
-        route = self._source.http_routes.get(key)
+        subject = Subject(HTTP_ROUTE, key)
+        route = self._source.routes.get(subject)
         if route is None:
             self.statuses.http_routes.discard(key)
             self._events.forget(HTTP_ROUTE, key)
             return
         attachments = [(self._source.evaluated[gateway], each)
-                       for gateway, each in self._source.attachments(key)]
+                       for gateway, each in self._source.attachments(subject)]
         status = reports.route_status(route, attachments, self._source.settings.controller, self)
         if status.differs_from(self._known(key)):
             _submit(self.statuses.http_routes, key, route.uid, status, now)

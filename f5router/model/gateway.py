@@ -4,10 +4,11 @@ Source: gateway-api.sigs.k8s.io, API specification; kubernetes-sigs/gateway-api 
 apis/v1beta1/referencegrant_types.go. Older versions of a kind are decoded into the same values.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Subject
 from f5router.model.json_types import JSON
 
 if TYPE_CHECKING:
@@ -111,9 +112,10 @@ class HTTPRule(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPRoute:
-    """An HTTPRoute."""
+class GatewayRoute:
+    """A route of any kind."""
 
+    kind: ClassVar[str]
     key: Key
     uid: str = ""
     created: str = ""
@@ -121,7 +123,6 @@ class HTTPRoute:
     generation: int = 0
     parents: tuple[ParentRef, ...] = ()
     hostnames: tuple[str, ...] = ()
-    rules: tuple[HTTPRule, ...] = ()
     problem: str = ""
     """Why it cannot be decoded: a field of the wrong type, or more of something than is possible; "" if it
     can."""
@@ -132,6 +133,30 @@ class HTTPRoute:
     def age(self) -> tuple[str, str, str]:
         """Smaller is older: by creation, then by namespace and name. Source: HTTPRouteRule.Matches."""
         return (self.created, self.key.namespace, self.key.name)
+
+    @property
+    def subject(self) -> Subject:
+        """Kind and key: routes of several kinds may have the same key."""
+        return Subject(self.kind, self.key)
+
+    @property
+    def backends(self) -> Iterator[BackendRef]:
+        """All entries of backendRefs."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRoute(GatewayRoute):
+    """An HTTPRoute."""
+
+    kind = HTTP_ROUTE
+    rules: tuple[HTTPRule, ...] = ()
+
+    @property
+    def backends(self) -> Iterator[BackendRef]:
+        """See GatewayRoute."""
+        for rule in self.rules:
+            yield from rule.backends
 
 
 class KindRef(NamedTuple):
@@ -187,7 +212,7 @@ class Gateway:
     unsupported: str = ""
     """Field that changes what is served and has no effect here; "" without one."""
     problem: str = ""
-    """As of an HTTPRoute."""
+    """As of a route."""
     resource_version: str = field(default="", compare=False, repr=False)
     status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
 

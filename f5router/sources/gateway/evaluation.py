@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from f5router.model.cluster import Key, Route
+from f5router.model.cluster import Key, Route, Subject
 from f5router.model.gateway import Gateway, HTTPRoute
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import attachment, conditions, listeners, route_rules
@@ -43,10 +43,10 @@ class EvaluatedGateway:
 
     def __init__(self, verdict: GatewayVerdict):
         self.verdict = verdict
-        self.attached: dict[Key, tuple[CheckedRoute, tuple[RouteAttachment, ...]]] = {}
-        """By HTTPRoute that names it."""
+        self.attached: dict[Subject, tuple[CheckedRoute, tuple[RouteAttachment, ...]]] = {}
+        """By route that names it."""
         self._counts: Counter[int] = Counter()
-        """HTTPRoutes that a listener has accepted, by its number."""
+        """Routes that a listener has accepted, by its number."""
         served = verdict.unprogrammed is None
         self.virtual = VirtualRoutes(
             verdict.gateway, (each for each in verdict.listeners if served and each.is_valid))
@@ -57,46 +57,46 @@ class EvaluatedGateway:
         return self.verdict.gateway
 
     def put(self, route: HTTPRoute, view: GatewayView) -> dict[Key, Route | None] | None:
-        """Evaluate an HTTPRoute that names the Gateway.
+        """Evaluate a route that names the Gateway.
 
-        Returns: the virtual Routes that differ, None for removed ones; None if the HTTPRoute is as before.
+        Returns: the virtual Routes that differ, None for removed ones; None if the route is as before.
         """
         checked = route_rules.check(route, view)
         entries = [] if self.gateway.problem else attachment.attach(
             checked, self.gateway, self.verdict.listeners, view)
         now = checked, tuple(_bounded(checked, entries))
-        if self.attached.get(route.key) == now:
+        if self.attached.get(route.subject) == now:
             return None
         changes = self.virtual.put(*now)
-        self._count(route.key, -1)
-        self.attached[route.key] = now
-        self._count(route.key, 1)
+        self._count(route.subject, -1)
+        self.attached[route.subject] = now
+        self._count(route.subject, 1)
         return changes
 
-    def remove(self, key: Key) -> dict[Key, Route | None]:
-        """Remove an HTTPRoute that does not name the Gateway any more. Returns: as put."""
-        self._count(key, -1)
-        self.attached.pop(key, None)
-        return self.virtual.remove(key)
+    def remove(self, subject: Subject) -> dict[Key, Route | None]:
+        """Remove a route that does not name the Gateway any more. Returns: as put."""
+        self._count(subject, -1)
+        self.attached.pop(subject, None)
+        return self.virtual.remove(subject)
 
-    def attachments(self, key: Key) -> tuple[RouteAttachment, ...]:
-        """Return those of an HTTPRoute."""
-        return self.attached[key][1] if key in self.attached else ()
+    def attachments(self, subject: Subject) -> tuple[RouteAttachment, ...]:
+        """Return those of a route."""
+        return self.attached[subject][1] if subject in self.attached else ()
 
-    def attached_routes(self, refused: Iterable[Key] = ()) -> Counter[int]:
-        """Return how many HTTPRoutes a listener has accepted, by its number, apart from some."""
+    def attached_routes(self, refused: Iterable[Subject] = ()) -> Counter[int]:
+        """Return how many routes a listener has accepted, by its number, apart from some."""
         counts = self._counts.copy()
-        for key in refused:
-            counts.subtract(self._accepting(key))
+        for subject in refused:
+            counts.subtract(self._accepting(subject))
         return counts
 
-    def _count(self, key: Key, difference: int) -> None:
-        for number in self._accepting(key):
+    def _count(self, subject: Subject, difference: int) -> None:
+        for number in self._accepting(subject):
             self._counts[number] += difference
 
-    def _accepting(self, key: Key) -> set[int]:
-        """Return the listeners that have accepted an HTTPRoute: each counts it once."""
-        return {number for each in self.attachments(key) for number, _ in each.hosts}
+    def _accepting(self, subject: Subject) -> set[int]:
+        """Return the listeners that have accepted a route: each counts it once."""
+        return {number for each in self.attachments(subject) for number, _ in each.hosts}
 
 
 def unusable(gateway: Gateway, served: ServedPorts) -> StatusCondition | None:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 from f5router.model import names
-from f5router.model.cluster import Key, Route, Secret, Service
+from f5router.model.cluster import Key, Route, Secret, Service, Subject
 from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.gateway import (
@@ -21,6 +21,7 @@ from f5router.model.gateway import (
     HTTP_ROUTE,
     Gateway,
     GatewayClass,
+    GatewayRoute,
     HTTPRoute,
     ReferenceGrant,
 )
@@ -32,9 +33,10 @@ from f5router.sources.gateway.evaluation import EvaluatedGateway
 from f5router.sources.settings import GatewaySettings
 
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
-_Pairs = defaultdict[Key, set[Key]]
-"""HTTPRoutes by Gateway on which they are to be evaluated."""
+_Pairs = defaultdict[Key, set[Subject]]
+"""Routes by Gateway on which they are to be evaluated."""
 
 
 class Gateways:
@@ -51,23 +53,23 @@ class Gateways:
         """GatewayClasses of this router, by name."""
         self._gateways: dict[Key, Gateway] = {}
         """All Gateways, of other classes too."""
-        self.http_routes: dict[Key, HTTPRoute] = {}
+        self.routes: dict[Subject, HTTPRoute] = {}
         self._grants: dict[str, dict[Key, ReferenceGrant]] = defaultdict(dict)
         self._labels: dict[str, Mapping[str, str]] = {}
         self._secrets: dict[Key, Secret] = {}
         self.evaluated: dict[Key, EvaluatedGateway] = {}
         """The Gateways of this router's classes."""
-        self._named_by: dict[Key, set[Key]] = defaultdict(set)
-        """HTTPRoutes by Gateway that they name."""
-        self._service_users: dict[Key, set[Key]] = defaultdict(set)
-        """HTTPRoutes by Service."""
+        self._named_by: dict[Key, set[Subject]] = defaultdict(set)
+        """Routes by Gateway that they name."""
+        self._service_users: dict[Key, set[Subject]] = defaultdict(set)
+        """Routes by Service."""
         self._secret_users: dict[Key, set[Key]] = defaultdict(set)
         """Gateways by Secret."""
-        self._of_namespace: dict[str, set[Key]] = defaultdict(set)
-        """HTTPRoutes by their namespace."""
+        self._of_namespace: dict[str, set[Subject]] = defaultdict(set)
+        """Routes by their namespace."""
         self._granted_gateways: dict[str, set[Key]] = defaultdict(set)
-        self._granted_routes: dict[str, set[Key]] = defaultdict(set)
-        """Gateways, and HTTPRoutes, by another namespace that they refer to."""
+        self._granted_routes: dict[str, set[Subject]] = defaultdict(set)
+        """Gateways, and routes, by another namespace that they refer to."""
         self._asking: set[Key] = set()
         """Gateways that can have the front end, and ask for it."""
         self._holder: Key | None = None
@@ -88,34 +90,35 @@ class Gateways:
     def take_changed(self) -> set[Key]:
         """Return the objects whose status may have changed since the last call; they may be gone.
 
-        A key may be that of a Gateway and that of an HTTPRoute; without a namespace it is a GatewayClass's.
+        A key may be that of a Gateway and that of routes; without a namespace it is a GatewayClass's.
         """
         changed, self._changed = self._changed, set()
         return changed
 
     def own(self) -> Collection[Key]:
         """Return the HTTPRoutes that name a Gateway of this router's classes."""
-        return set(chain.from_iterable(gateway.attached for gateway in self.evaluated.values()))
+        return {subject.key for gateway in self.evaluated.values() for subject in gateway.attached
+                if subject.kind == HTTP_ROUTE}
 
-    def attachments(self, key: Key) -> list[tuple[Key, RouteAttachment]]:
-        """Return the attachments of an HTTPRoute in the order of its references, each with its Gateway."""
-        route = self.http_routes.get(key)
+    def attachments(self, subject: Subject) -> list[tuple[Key, RouteAttachment]]:
+        """Return the attachments of a route in the order of its references, each with its Gateway."""
+        route = self.routes.get(subject)
         attached = [(gateway, each) for gateway in self.parents(route) if gateway in self.evaluated
-                 for each in self.evaluated[gateway].attachments(key)] if route else []
+                 for each in self.evaluated[gateway].attachments(subject)] if route else []
         order = {parent: number for number, parent in enumerate(route.parents)} if route else {}
         return sorted(attached, key=lambda pair: order[pair[1].parent])
 
-    def condition(self, key: Key) -> tuple[Problem, ...]:
-        """Return why an HTTPRoute, or a part of it, is not served."""
+    def condition(self, key: Key, kind: str = HTTP_ROUTE) -> tuple[Problem, ...]:
+        """Return why a route, or a part of it, is not served."""
         return tuple(dict.fromkeys(
-            Problem(each.reason, each.message) for _, attachment in self.attachments(key)
+            Problem(each.reason, each.message) for _, attachment in self.attachments(Subject(kind, key))
             for each in attachment.conditions.by_type.values() if not each.holds))
 
-    def routes_of(self, key: Key) -> Collection[Key]:
-        """Return the virtual Routes of an HTTPRoute."""
-        route = self.http_routes.get(key)
-        return [name for gateway in self.parents(route) if gateway in self.evaluated
-                for name in self.evaluated[gateway].virtual.of_route(key)]
+    def routes_of(self, key: Key, kind: str = HTTP_ROUTE) -> Collection[Key]:
+        """Return the virtual Routes of a route."""
+        subject = Subject(kind, key)
+        return [name for gateway in self.parents(self.routes.get(subject)) if gateway in self.evaluated
+                for name in self.evaluated[gateway].virtual.of_route(subject)]
 
     def take_secret_users(self) -> dict[Key, Route | None]:
         """Return stand-ins for the Secrets of listeners, None for one that is no longer named.
@@ -126,12 +129,12 @@ class Gateways:
         return users
 
     def undecided(self) -> Collection[Key]:
-        """Return all Gateways and HTTPRoutes: what cannot be read may change what becomes of each."""
-        return {*self._gateways, *self.http_routes}
+        """Return all Gateways and routes: what cannot be read may change what becomes of each."""
+        return {*self._gateways, *(subject.key for subject in self.routes)}
 
     @staticmethod
-    def parents(route: HTTPRoute | None) -> list[Key]:
-        """Return the Gateways that an HTTPRoute names, each once."""
+    def parents(route: GatewayRoute | None) -> list[Key]:
+        """Return the Gateways that a route names, each once."""
         return list(dict.fromkeys(
             parent.ref.key(route.key.namespace) for parent in route.parents
             if parent.ref[:2] == (GROUP, GATEWAY))) if route else []
@@ -168,7 +171,7 @@ class Gateways:
             delta, self._held = self._held.then(delta), Delta()
         pairs: _Pairs = defaultdict(set)
         gateways = self._put_classes(delta) | self._put_gateways(delta)
-        self._put_routes(delta, pairs)
+        self._put_routes(HTTP_ROUTE, delta.http_routes, pairs)
         gateways |= self._put_references(delta, pairs)
         return self._evaluate(gateways, pairs)
 
@@ -196,25 +199,25 @@ class Gateways:
                 self._gateways[key] = value
         return set(delta.gateways)
 
-    def _put_routes(self, delta: Delta, pairs: _Pairs) -> None:
-        for key, value in delta.http_routes.items():
+    def _put_routes(self, kind: str, changes: Mapping[Key, HTTPRoute | None], pairs: _Pairs) -> None:
+        for key, value in changes.items():
+            subject = Subject(kind, key)
             self._changed.add(key)
-            for route, is_new in ((self.http_routes.pop(key, None), False), (value, True)):
+            for route, is_new in ((self.routes.pop(subject, None), False), (value, True)):
                 for gateway in self.parents(route):
-                    pairs[gateway].add(key)
-                    _index(self._named_by, gateway, key, is_new=is_new)
-                for rule in route.rules if route else ():
-                    for backend in rule.backends:
-                        service = backend.ref.key(key.namespace)
-                        _index(self._service_users, service, key, is_new=is_new)
-                        if service.namespace != key.namespace:
-                            _index(self._granted_routes, service.namespace, key, is_new=is_new)
-            _index(self._of_namespace, key.namespace, key, is_new=value is not None)
+                    pairs[gateway].add(subject)
+                    _index(self._named_by, gateway, subject, is_new=is_new)
+                for backend in route.backends if route else ():
+                    service = backend.ref.key(key.namespace)
+                    _index(self._service_users, service, subject, is_new=is_new)
+                    if service.namespace != key.namespace:
+                        _index(self._granted_routes, service.namespace, subject, is_new=is_new)
+            _index(self._of_namespace, key.namespace, subject, is_new=value is not None)
             if value is not None:
-                self.http_routes[key] = value
+                self.routes[subject] = value
 
     def _put_references(self, delta: Delta, pairs: _Pairs) -> set[Key]:
-        """Apply what Gateways and HTTPRoutes refer to; returns the Gateways that this concerns themselves."""
+        """Apply what Gateways and routes refer to; returns the Gateways that this concerns themselves."""
         gateways: set[Key] = set()
         routes = set(chain.from_iterable(self._service_users.get(key, ()) for key in delta.services))
         for key, grant in delta.grants.items():
@@ -233,9 +236,9 @@ class Gateways:
             if secret is not None:
                 self._secrets[key] = secret
             gateways |= self._secret_users.get(key, set())
-        for key in routes:
-            for gateway in self.parents(self.http_routes[key]):
-                pairs[gateway].add(key)
+        for subject in routes:
+            for gateway in self.parents(self.routes[subject]):
+                pairs[gateway].add(subject)
         return gateways
 
     # --- evaluation ----------------------------------------------------------------------
@@ -246,7 +249,7 @@ class Gateways:
         return own is not None and not own.parameters
 
     def _evaluate(self, gateways: set[Key], pairs: _Pairs) -> dict[Key, Route | None]:
-        """Evaluate Gateways, and HTTPRoutes on their Gateways, anew."""
+        """Evaluate Gateways, and routes on their Gateways, anew."""
         gateways |= self._assign(gateways)
         changes: dict[Key, Route | None] = {}
         for key in sorted(gateways, key=lambda each: each == self._holder):
@@ -271,7 +274,7 @@ class Gateways:
         return set(self._asking) if before != self._holder else set()
 
     def _judge(self, key: Key, changes: dict[Key, Route | None]) -> None:
-        """Judge a Gateway; if it is another than before, all its HTTPRoutes are evaluated."""
+        """Judge a Gateway; if it is another than before, all its routes are evaluated."""
         before, gateway = self.evaluated.get(key), self._gateways.get(key)
         verdict = None
         if gateway is not None and self.is_own(gateway):
@@ -282,7 +285,7 @@ class Gateways:
                 return
         else:
             self._follow(key, None)
-        self._changed |= {key, *(before.attached if before else ())}
+        self._changed |= {key, *(subject.key for subject in (before.attached if before else ()))}
         after = EvaluatedGateway(verdict) if verdict else None
         self.evaluated.pop(key, None)
         if after is not None:
@@ -294,14 +297,14 @@ class Gateways:
         changes.update(dict.fromkeys(known.keys() - wanted.keys()))
         changes.update((name, route) for name, route in wanted.items() if known.get(name) != route)
 
-    def _put_route(self, evaluated: EvaluatedGateway, key: Key) -> dict[Key, Route | None]:
-        """Evaluate an HTTPRoute on a Gateway that it names, or has named. Returns: as apply."""
+    def _put_route(self, evaluated: EvaluatedGateway, subject: Subject) -> dict[Key, Route | None]:
+        """Evaluate a route on a Gateway that it names, or has named. Returns: as apply."""
         gateway, changes = evaluated.gateway.key, None
-        with contained(self._on_failure, HTTP_ROUTE, key):
-            named = key in self._named_by.get(gateway, ())
-            changes = evaluated.put(self.http_routes[key], self) if named else evaluated.remove(key)
+        with contained(self._on_failure, subject.kind, subject.key):
+            named = subject in self._named_by.get(gateway, ())
+            changes = evaluated.put(self.routes[subject], self) if named else evaluated.remove(subject)
         if changes is not None:
-            self._changed |= {gateway, key}
+            self._changed |= {gateway, subject.key}
         return changes or {}
 
     def _taken(self, key: Key) -> StatusCondition | None:
@@ -333,7 +336,7 @@ def _stand_in(gateway: Key, secret: Key) -> Key:
     return Key(gateway.namespace, names.virtual_route(GATEWAY, gateway.name, f"Secret {secret}"))
 
 
-def _index(index: dict[_T, set[Key]], value: _T, key: Key, *, is_new: bool) -> None:
+def _index(index: dict[_T, set[_U]], value: _T, key: _U, *, is_new: bool) -> None:
     """Add a key to the set of a value, or discard it; an empty set goes."""
     if is_new:
         index[value].add(key)

@@ -7,17 +7,17 @@ ListenerConditionProgrammed are true when the data plane has the configuration.
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Subject
 from f5router.model.findings import EXTERNAL
 from f5router.model.findings import INVALID as REFUSED
-from f5router.model.gateway import GatewayClass, HTTPRoute
+from f5router.model.gateway import GatewayClass, GatewayRoute
 from f5router.model.texts import Problem
 from f5router.sources.gateway import conditions
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
 from f5router.sources.gateway.evaluation import EvaluatedGateway
 from f5router.sources.gateway.listeners import HTTPS, CheckedListener
-from f5router.sources.gateway.statuses import ClassStatus, GatewayStatus, HTTPRouteStatus, ListenerStatus
+from f5router.sources.gateway.statuses import ClassStatus, GatewayStatus, ListenerStatus, RouteParents
 
 
 class Programming(Protocol):
@@ -32,8 +32,8 @@ class Programming(Protocol):
     def refusal(self, route: Key) -> Problem | None:
         """Return why a virtual Route is not served; None if it is, or may be soon."""
 
-    def refused_on(self, gateway: Key) -> Collection[Key]:
-        """Return the HTTPRoutes with a virtual Route on a Gateway that is refused, each once."""
+    def refused_on(self, gateway: Key) -> Collection[Subject]:
+        """Return the routes with a virtual Route on a Gateway that is refused, each once."""
 
 
 def class_status(own: GatewayClass) -> ClassStatus:
@@ -44,21 +44,21 @@ def class_status(own: GatewayClass) -> ClassStatus:
     return ClassStatus(own.generation, Conditions.of(accepted))
 
 
-def route_refusal(key: Key, gateway: EvaluatedGateway, device: Programming) -> Problem | None:
-    """Return why the virtual Routes of an HTTPRoute on a Gateway are not served; None if they are."""
-    return next(filter(None, map(device.refusal, sorted(gateway.virtual.of_route(key)))), None)
+def route_refusal(subject: Subject, gateway: EvaluatedGateway, device: Programming) -> Problem | None:
+    """Return why the virtual Routes of a route on a Gateway are not served; None if they are."""
+    return next(filter(None, map(device.refusal, sorted(gateway.virtual.of_route(subject)))), None)
 
 
-def route_status(route: HTTPRoute, attachments: Iterable[tuple[EvaluatedGateway, RouteAttachment]],
-                 controller: str, device: Programming) -> HTTPRouteStatus:
-    """Return the status of an HTTPRoute: that of its references to Gateways of this router."""
+def route_status(route: GatewayRoute, attachments: Iterable[tuple[EvaluatedGateway, RouteAttachment]],
+                 controller: str, device: Programming) -> RouteParents:
+    """Return the status of a route: that of its references to Gateways of this router."""
     entries = []
     for gateway, attachment in attachments:
         judged = attachment.conditions
-        if judged[conditions.ACCEPTED].holds and (refusal := route_refusal(route.key, gateway, device)):
+        if judged[conditions.ACCEPTED].holds and (refusal := route_refusal(route.subject, gateway, device)):
             judged = judged.and_(false(conditions.ACCEPTED, refusal.reason, refusal.message))
         entries.append((attachment.parent, judged))
-    return HTTPRouteStatus(route.generation, controller, tuple(entries))
+    return RouteParents(route.generation, controller, tuple(entries))
 
 
 def gateway_status(evaluated: EvaluatedGateway, addresses: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""Statuses of GatewayClasses, Gateways and HTTPRoutes in JSON, merged into those that the objects have.
+"""Statuses of GatewayClasses, Gateways and routes in JSON, merged into those that the objects have.
 
 Entries of other controllers in status.parents stay, and ours that no reference asks for go. Source:
 kubernetes-sigs/gateway-api v1.4.1, apis/v1/shared_types.go: HTTPRouteStatus, RouteParentStatus (at most 32).
@@ -62,8 +62,8 @@ class ClassStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPRouteStatus:
-    """Status of an HTTPRoute: its entries in status.parents that are ours."""
+class RouteParents:
+    """Status of a route: its entries in status.parents that are ours."""
 
     generation: int
     controller: str
@@ -89,7 +89,7 @@ class HTTPRouteStatus:
             each.get("controllerName") == self.controller for each in _objects(known.get("parents")))
 
 
-Status = GatewayStatus | ClassStatus | HTTPRouteStatus
+Status = GatewayStatus | ClassStatus | RouteParents
 
 
 def _objects(value: object) -> Sequence[JSON]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from f5router.model.cluster import Key, PathMatch, Route
+from f5router.model.cluster import Key, PathMatch, Route, Subject
 from f5router.model.gateway import Gateway
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
@@ -50,8 +50,8 @@ class VirtualRoutes:
         self._listeners = {each.number: each for each in listeners}
         self._owners = {(each.listener.port, each.listener.hostname): number
                         for number, each in self._listeners.items()}
-        self._shares: dict[Key, _Share] = {}
-        """By HTTPRoute."""
+        self._shares: dict[Subject, _Share] = {}
+        """By route."""
         self._places: dict[RoutePlace, list[tuple[Age, Route]]] = {}
         """The oldest one first, as below."""
         self._sites: dict[_Site, list[Age]] = {}
@@ -67,9 +67,9 @@ class VirtualRoutes:
         served = self._served.get(_Site(number, listener.listener.hostname).at_last())
         return served.key if served is not None else None
 
-    def of_route(self, key: Key) -> list[Key]:
+    def of_route(self, subject: Subject) -> list[Key]:
         """Return the Routes of an HTTPRoute that no older one has displaced."""
-        share = self._shares.get(key)
+        share = self._shares.get(subject)
         return [route.key for place, route in share.routes.items()
                 if self._served.get(place) is route] if share else []
 
@@ -91,17 +91,17 @@ class VirtualRoutes:
             listener = self._listeners[site.listener]
             for place, route in translation.routes(self._gateway, listener, checked, site.host):
                 routes.setdefault(place, route)
-        touched = self._withdraw(checked.route.key)
-        self._shares[checked.route.key] = share = _Share(checked.route.age, sites, routes)
+        touched = self._withdraw(checked.route.subject)
+        self._shares[checked.route.subject] = share = _Share(checked.route.age, sites, routes)
         for place, route in routes.items():
             bisect.insort(self._places.setdefault(place, []), (share.age, route), key=_age)
         for site in sites:
             bisect.insort(self._sites.setdefault(site, []), share.age)
         return self._settle({*touched, *_touched(share)})
 
-    def remove(self, key: Key) -> dict[Key, Route | None]:
+    def remove(self, subject: Subject) -> dict[Key, Route | None]:
         """Remove the part of an HTTPRoute. Returns: as put."""
-        return self._settle(self._withdraw(key))
+        return self._settle(self._withdraw(subject))
 
     def _named(self) -> Iterable[_Site]:
         """Return the hosts that listeners name: they are answered for without any HTTPRoute."""
@@ -114,9 +114,9 @@ class VirtualRoutes:
         places = ((listener.listener.port, name) for name in hosts.patterns(site.host)) if listener else ()
         return next((self._owners[place] for place in places if place in self._owners), None)
 
-    def _withdraw(self, key: Key) -> set[RoutePlace]:
+    def _withdraw(self, subject: Subject) -> set[RoutePlace]:
         """Withdraw the part of an HTTPRoute; returns its places."""
-        if (share := self._shares.pop(key, None)) is None:
+        if (share := self._shares.pop(subject, None)) is None:
             return set()
         for place in share.routes:
             candidates = self._places[place]

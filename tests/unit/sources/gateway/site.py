@@ -3,9 +3,10 @@
 from typing import Any
 
 from f5router.kube.api import decode, decode_gateway
-from f5router.model.cluster import TLS_SECRET, Key, Route, Secret
+from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, Subject
 from f5router.model.containment import OnFailure, fail
 from f5router.model.delta import Delta
+from f5router.model.gateway import HTTP_ROUTE
 from f5router.model.texts import Problem
 from f5router.sources.gateway import reports
 from f5router.sources.gateway.gateways import Gateways
@@ -60,8 +61,8 @@ class GatewaySite:
     def refusal(self, route: Key) -> Problem | None:
         return self.refused.get(route)
 
-    def refused_on(self, gateway: Key) -> set[Key]:
-        return {origin.key for key in self.refused if key in self.routes
+    def refused_on(self, gateway: Key) -> set[Subject]:
+        return {Subject(origin.kind, origin.key) for key in self.refused if key in self.routes
                 and (origin := self.routes[key].origin) and origin.claimant == gateway}
 
     def gateway(self, name: str = "web") -> dict[str, Any]:
@@ -80,10 +81,11 @@ class GatewaySite:
     def parents(self, name: str = "r", namespace: str = "infra",
                 known: dict | None = None) -> list[dict[str, Any]]:
         """Entries in the status of an HTTPRoute."""
-        key = Key(namespace, name)
-        attached = [(self.source.evaluated[gateway], each) for gateway, each in self.source.attachments(key)]
+        subject = Subject(HTTP_ROUTE, Key(namespace, name))
+        attached = [(self.source.evaluated[gateway], each)
+                    for gateway, each in self.source.attachments(subject)]
         status = reports.route_status(
-            self.source.http_routes[key], attached, gateways.CONTROLLER, self)
+            self.source.routes[subject], attached, gateways.CONTROLLER, self)
         return list(status.merged(known or {}, NOW)["parents"])
 
     def route(self, name: str = "r", namespace: str = "infra") -> dict[str, tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Texts of tenants that no API server accepts: each is refused, or reaches nobody as it is."""
 
 from f5router.model import header_actions
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Subject
+from f5router.model.gateway import HTTP_ROUTE
 from tests.gateways import backend, gateway, headers, http_route, listener, parent, redirect, rule
 from tests.rows import rows
 from tests.unit.sources.gateway.site import GatewaySite
@@ -80,4 +81,4 @@ def test_other_texts_stop_nobody_else(field, text):
            }[field]()
     site = _site(bad)
     assert _serves_others(site)
-    assert Key("infra", "bad") in site.source.http_routes
+    assert Subject(HTTP_ROUTE, Key("infra", "bad")) in site.source.routes
