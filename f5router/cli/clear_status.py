@@ -6,41 +6,32 @@ All entries of a router name are removed from Routes. Ingresses and IngressRoute
 of the writer: only who asks for these kinds has their statuses removed. An Ingress is the router's by its
 class, and if its entries are those that the router writes. An IngressRoute has one controller, which its
 class names. Both are looked for where the router does: by its labels, and in the namespaces that it serves,
-for an IngressRoute that of the roots that reach it.
+for an IngressRoute that of the roots that reach it. A Gateway has one controller, which its GatewayClass
+names; an HTTPRoute has an entry for each controller.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from urllib.parse import quote
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 from f5router.admission import condition
-from f5router.app.ingress_reporter import load_balancer_entries, load_balancer_status
+from f5router.app.ingress_reporter import load_balancer_entries
+from f5router.cli import object_statuses
+from f5router.cli.object_statuses import Statuses
 from f5router.config import cluster_settings, parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.reader import Reader
-from f5router.kube.api import decode_contour, decode_ingress, fields
-from f5router.kube.api.connection import Connection, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.kube.status import entry_cleanup, status_request
-from f5router.kube.status.entry_cleanup import list_values
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
-from f5router.kube.watch import kind_states
-from f5router.kube.watch.sources import (
-    INGRESS_CLASSES,
-    INGRESS_ROUTES,
-    INGRESSES,
-    NAMESPACES,
-    PROJECTS,
-    ROUTES,
-    Source,
-    choose_served,
-)
+from f5router.kube.watch.sources import ROUTES, choose_served
 from f5router.logs.progress import Figures, Progress, counted
 from f5router.model.cluster import Key
-from f5router.model.delta import Delta
 from f5router.model.errors import (
     ConfigError,
     KubeConflict,
@@ -51,13 +42,12 @@ from f5router.model.errors import (
     KubeUnreachable,
     ResourceUnavailable,
 )
+from f5router.model.gateway import GATEWAY, GATEWAY_CLASS, ROUTE_KINDS
 from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
 from f5router.model.texts import printable
-from f5router.sources.ingress_routes import IngressRoutes
-from f5router.sources.ingresses import Classes
-from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE, SourceSettings
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, KINDS, ROUTE, SourceSettings
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +81,7 @@ def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
     """ClearConfig of the flags given and the environment. Raises: ConfigError: with all problems."""
     reader = Reader(flags, environ, read_text)
     try:
-        kinds = cluster_settings.kinds(sources)
+        kinds = cluster_settings.kinds(sources, (*KINDS, GATEWAY))
     except ValueError as exc:
         reader.problems.append(f"--sources: {exc}")
         kinds = (ROUTE,)
@@ -230,9 +220,13 @@ def run_objects(settings: ClearConfig, watch: WatchSettings, entries: list[JSON]
     """
     connection, left = connect(settings.kube), 0
     finds: dict[str, Callable[[], Statuses | None]] = {
-        INGRESS: lambda: _ingresses(connection, watch, entries),
-        INGRESS_ROUTE: lambda: _ingress_routes(connection, watch)}
-    for kind in watch.sources.kinds:
+        INGRESS: lambda: object_statuses.ingresses(connection, watch, entries),
+        INGRESS_ROUTE: lambda: object_statuses.ingress_routes(connection, watch),
+        **{kind: partial(object_statuses.gateway_routes, connection, watch, kind) for kind in ROUTE_KINDS},
+        GATEWAY: lambda: object_statuses.gateways(connection, watch),
+        GATEWAY_CLASS: lambda: object_statuses.gateway_classes(connection, watch)}
+    written_kinds = {GATEWAY: (*ROUTE_KINDS, GATEWAY, GATEWAY_CLASS)}
+    for kind in chain.from_iterable(written_kinds.get(each, (each,)) for each in watch.sources.kinds):
         if kind not in finds:
             continue
         try:
@@ -258,131 +252,10 @@ def _show(kind: str, written: list[OwnedEntry]) -> int:
     return 0
 
 
-def _clear(kind: str, settings: ClearConfig, statuses: "Statuses", written: list[OwnedEntry]) -> int:
+def _clear(kind: str, settings: ClearConfig, statuses: Statuses, written: list[OwnedEntry]) -> int:
     """Clear statuses; returns how many are left."""
     results = Clearing(kind, settings, statuses.remove).run(written)
     left = len(written) - results["cleared"] - results["gone"]
     print(f"{kind}: {len(written)} had a status of this router, {results['cleared']} are cleared, "
           f"{results['gone']} had none left, {left} are left; {results['conflict']} conflicts")
     return left
-
-
-@dataclass(slots=True)
-class Statuses:
-    """The statuses of a kind."""
-
-    connection: Connection
-    listed: Source
-    """As watched_kinds knows it."""
-    served: Source
-    own: Callable[[JSON], JSON | None]
-    """Returns the part of a status that this router wrote; None for nothing."""
-    cleared: JSON
-    """Fields of the status afterwards."""
-    serves: Callable[[Key], bool] = lambda key: True
-    """True for an object that this router serves, not another one for other namespaces."""
-    subresource: str = ""
-
-    def find(self, settings: WatchSettings) -> list[OwnedEntry]:
-        """List the objects with a status of this router. Raises: KubeError."""
-        def decode(obj: JSON) -> tuple[OwnedEntry, ...]:
-            key, status = fields.key(obj), self.own(obj)
-            if status is None or not self.serves(key):
-                return ()
-            return (OwnedEntry(key, fields.uid(obj), status),)
-
-        written: list[OwnedEntry] = list_values(
-            self.connection, replace(self.served, decode=decode), namespace=settings.selection.namespace,
-            selectors=kind_states.selectors(settings, self.listed))
-        return written
-
-    def remove(self, owned: OwnedEntry) -> object:
-        """Remove a status; returns the changed object, None if it has no status of this router.
-
-        Where a CRD has a sub-resource `status`, a patch of the object changes nothing, and its reply shows
-        that. Raises: KubeError: KubeConflict: the object was changed meanwhile; to be tried again.
-        """
-        query = {"fieldSelector": f"metadata.name={owned.key.name}"}
-        reply = self.connection.request("GET", self.served.path(owned.key.namespace), query=query)
-        objects = fields.items(fields.mapping(reply).get("items"))
-        if not objects or fields.uid(objects[0]) != owned.uid or not self._has_own(objects[0]):
-            return None
-        written = self._patch(owned, objects[0])
-        if not self.subresource and self._has_own(written):
-            self.subresource = "/status"
-            written = self._patch(owned, objects[0])
-        return written
-
-    def _has_own(self, obj: JSON) -> bool:
-        try:
-            return self.own(obj) is not None
-        except fields.DecodeError:
-            return False
-
-    def _patch(self, owned: OwnedEntry, obj: JSON) -> JSON:
-        """Write the rest of a status, unless the object has changed since it was read."""
-        path = f"{self.served.path(owned.key.namespace)}/{quote(owned.key.name, safe='')}{self.subresource}"
-        body = {"metadata": {"resourceVersion": fields.resource_version(obj)}, "status": self.cleared}
-        reply = self.connection.request("PATCH", path, body=body,
-                                        content_type="application/merge-patch+json")
-        return fields.mapping(reply)
-
-
-def _namespaces(connection: Connection, settings: WatchSettings) -> Container[str] | None:
-    """Return the names of the namespaces whose objects are served; None for all. Raises: KubeError."""
-    if not settings.selection.by_namespace:
-        return None
-    source = PROJECTS if settings.selection.project_labels else NAMESPACES
-    return set(list_values(connection, replace(source, decode=lambda obj: (fields.key(obj).name,)),
-                           selectors=kind_states.selectors(settings, source)))
-
-
-def _ingresses(connection: Connection, settings: WatchSettings, entries: list[JSON]) -> Statuses | None:
-    """Return the statuses of Ingresses; None if there are none. Raises: KubeError."""
-    if not entries or (served := choose_served(connection, INGRESSES)) is None:
-        return None
-    classes = Classes(settings.sources.classes)
-    if (listed := choose_served(connection, INGRESS_CLASSES)) is not None:
-        classes.apply({each.key: each for each in list_values(connection, listed)})
-
-    def own(obj: JSON) -> JSON | None:
-        ingress = decode_ingress.ingress(obj)
-        if list(ingress.load_balancer) != entries or not classes.is_own(ingress):
-            return None
-        return {"entries": ", ".join(str(text) for entry in entries for text in entry.values())}
-
-    namespaces = _namespaces(connection, settings)
-    return Statuses(connection, INGRESSES, served, own, load_balancer_status(()),
-                    lambda key: namespaces is None or key.namespace in namespaces, "/status")
-
-
-def _ingress_routes(connection: Connection, settings: WatchSettings) -> Statuses | None:
-    """Return the statuses of IngressRoutes; None if there are none. Raises: KubeError."""
-    if choose_served(connection, INGRESS_ROUTES) is None:
-        return None
-    policy = settings.sources.ingress_routes
-
-    def own(obj: JSON) -> Mapping[str, str] | None:
-        ingress_route = decode_contour.ingress_route(obj)
-        if not any(ingress_route.status) or not policy.takes(ingress_route):
-            return None
-        return dict(zip(("currentStatus", "description"), ingress_route.status, strict=True))
-
-    cleared = {"currentStatus": None, "description": None}
-    return Statuses(connection, INGRESS_ROUTES, INGRESS_ROUTES, own, cleared,
-                    _serves_ingress_route(connection, settings))
-
-
-def _serves_ingress_route(connection: Connection, settings: WatchSettings) -> Callable[[Key], bool]:
-    """Return a test for IngressRoutes whose roots, or themselves without a root, are in served namespaces.
-
-    One that another router's root reaches as well is left to that router. Raises: KubeError.
-    """
-    namespaces = _namespaces(connection, settings)
-    if namespaces is None:
-        return lambda key: True
-    listed = list_values(connection, INGRESS_ROUTES,
-                         selectors=kind_states.selectors(settings, INGRESS_ROUTES))
-    known = IngressRoutes({}, settings.sources.ingress_routes)
-    known.apply(Delta(ingress_routes={each.key: each for each in listed}))
-    return lambda key: all(root.namespace in namespaces for root in known.roots(key) or [key])

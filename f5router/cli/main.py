@@ -28,7 +28,8 @@ LIBRARIES = ("requests", "urllib3", "paramiko", "kubernetes", "cryptography", "c
 _DETAILED = "--detailed-exitcode"
 
 _CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "router-canonical-hostname", "ingress-class",
-                   "ingress-controller", "ingressroute-class", "log-level", "log-format")
+                   "ingress-controller", "ingressroute-class", "gateway-controller", "log-level",
+                   "log-format")
 """Settings of `status clear`."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -161,7 +162,7 @@ def _confirmed(question: str) -> bool:
 
 @main.group(short_help="Work on the statuses of Routes and other objects.")
 def status() -> None:
-    """Work on the statuses of Routes, Ingresses and IngressRoutes."""
+    """Work on the statuses of Routes, Ingresses, IngressRoutes, Gateways and their routes."""
 
 
 @status.command(cls=SettingsCommand, settings=_CLEAR_SETTINGS,
@@ -170,8 +171,8 @@ def status() -> None:
               help="Name of the router whose entries to remove, its --name.  [ROUTER_SERVICE_NAME]")
 @click.option("-n", "--namespace", default="", metavar="NAME", help="Only objects of this namespace.")
 @click.option("--sources", default="routes", metavar="KIND,...", show_default=True,
-              help="Kinds of objects: routes, ingress, ingressroutes. Statuses of Ingresses and "
-                   "IngressRoutes name no router: those of a router with these settings are removed.")
+              help="Kinds of objects: routes, ingress, ingressroutes, gateway. Statuses of other kinds than "
+                   "Routes name no router: those of a router with these settings are removed.")
 @click.option("--labels", default="", metavar="SELECTOR", help="Only objects that match this label selector.")
 @click.option("--fields", default="", metavar="SELECTOR", help="Only Routes that match this field selector.")
 @click.option("--dry-run", is_flag=True, help="Print the objects. Change nothing.")

@@ -4,7 +4,7 @@ Names and defaults of the flags are those of Kubernetes' own components (kube-co
 the command line), and so is the condition on their durations (client-go, tools/leaderelection).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from f5router.config import parsers
@@ -50,9 +50,12 @@ def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
     return of_kinds(reader, kinds, ownership=ownership)
 
 
-def kinds(text: str) -> tuple[str, ...]:
-    """Return the kinds that a list names, of those that any front end may serve. Raises: ValueError."""
-    words = [word for word, kind in _KINDS.items() if kind in KINDS]
+def kinds(text: str, allowed: Collection[str] = KINDS) -> tuple[str, ...]:
+    """Return the kinds that a list names. Raises: ValueError.
+
+    Args: allowed: by default those that any front end may serve.
+    """
+    words = [word for word, kind in _KINDS.items() if kind in allowed]
     return tuple(_KINDS[word] for word in parsers.several(*words)(text))
 
 

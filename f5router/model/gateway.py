@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 GROUP = "gateway.networking.k8s.io"
 GATEWAY, HTTP_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "GatewayClass"
+ROUTE_KINDS = (HTTP_ROUTE,)
+"""Kinds of routes that are served."""
 SERVICE, SECRET = "Service", "Secret"
 
 

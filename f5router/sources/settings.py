@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from f5router.model.cluster import is_object_name
-from f5router.model.gateway import GATEWAY, HTTP_ROUTE
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.ingress import IngressRoute
 
 MOST_ROUTES = 10_000
@@ -78,7 +78,7 @@ ROUTE, INGRESS, INGRESS_ROUTE = KINDS = ("Route", "Ingress", "IngressRoute")
 
 def origins(kind: str) -> tuple[str, ...]:
     """Return the kinds of objects that virtual Routes of a kind stand for."""
-    return (GATEWAY, HTTP_ROUTE) if kind == GATEWAY else (kind,)
+    return (GATEWAY, *ROUTE_KINDS) if kind == GATEWAY else (kind,)
 
 
 GATEWAY_CONTROLLER = "f5router.io/gateway"

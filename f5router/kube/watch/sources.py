@@ -86,12 +86,14 @@ GATEWAY_CLASSES = _of_gateway_api("gatewayclasses", "gateway_classes", decode_ga
                                   "v1", "v1beta1", namespaced=False)
 GATEWAYS = _of_gateway_api("gateways", "gateways", decode_gateway.gateway, "v1", "v1beta1")
 HTTP_ROUTES = _of_gateway_api("httproutes", "http_routes", decode_gateway.http_route, "v1", "v1beta1")
+GATEWAY_ROUTES = {gateway.HTTP_ROUTE: HTTP_ROUTES}
+"""Kinds of routes, by their names."""
 GRANTS = _of_gateway_api("referencegrants", "grants", decode_gateway.reference_grant, "v1", "v1beta1")
 LABELLED_NAMESPACES = Source("namespaces", "/api/v1", "labelled_namespaces",
                              lambda obj: (decode_gateway.labelled_namespace(obj),), namespaced=False)
 SERVED = {"Route": (ROUTES,), "Ingress": (INGRESSES, INGRESS_CLASSES),
           "IngressRoute": (INGRESS_ROUTES, DELEGATIONS),
-          gateway.GATEWAY: (HTTP_ROUTES, GATEWAYS, GATEWAY_CLASSES, GRANTS, LABELLED_NAMESPACES)}
+          gateway.GATEWAY: (*GATEWAY_ROUTES.values(), GATEWAYS, GATEWAY_CLASSES, GRANTS, LABELLED_NAMESPACES)}
 """By kind of object that is served: the kinds that must be read for it, its own first."""
 SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from f5router.model.gateway import KindRef, ParentRef
 from f5router.model.json_types import JSON
-from f5router.sources.gateway.conditions import Conditions, render
+from f5router.sources.gateway.conditions import ACCEPTED, PENDING, PROGRAMMED, Conditions, render
 
 MOST_PARENTS = 32
 
@@ -103,3 +103,53 @@ def _by_name(value: object) -> Mapping[str, JSON]:
 def _place(parent: object) -> tuple[tuple[str, str], ...]:
     items: Iterable[tuple[str, object]] = parent.items() if isinstance(parent, dict) else ()
     return tuple(sorted((name, str(value)) for name, value in items))
+
+
+# --- withdrawal --------------------------------------------------------------------------
+
+BEGINNING = "1970-01-01T00:00:00Z"
+
+
+def parents_of(known: JSON, controller: str) -> list[str]:
+    """Return the names of the Gateways in the entries of a controller in status.parents."""
+    return [str(fields.get("name")) for each in _objects(known.get("parents"))
+            if each.get("controllerName") == controller and isinstance(fields := each.get("parentRef"), dict)]
+
+
+def without_parents(known: JSON, controller: str) -> JSON:
+    """Return the status of a route without the entries of a controller."""
+    return {"parents": [each for each in _objects(known.get("parents"))
+                        if each.get("controllerName") != controller]}
+
+
+def written_gateway(known: JSON) -> JSON | None:
+    """Return what a controller has written into the status of a Gateway, as text; None if nothing."""
+    shown = _written(known)
+    return {"conditions": shown or "listeners"} if shown or known.get("listeners") or known.get(
+        "addresses") else None
+
+
+def waiting_gateway() -> JSON:
+    """Return the fields of a Gateway that no controller has seen. Source: GatewayStatus, kubebuilder:default.
+    """
+    return {"conditions": _waiting(ACCEPTED, PROGRAMMED), "addresses": None, "listeners": None}
+
+
+def written_class(known: JSON) -> JSON | None:
+    """Return what a controller has written into the status of a GatewayClass, as text; None if nothing."""
+    return {"conditions": shown} if (shown := _written(known)) else None
+
+
+def waiting_class() -> JSON:
+    """Return the fields of a GatewayClass that no controller has seen. Source: GatewayClassStatus."""
+    return {"conditions": _waiting(ACCEPTED), "supportedFeatures": None}
+
+
+def _written(known: JSON) -> str:
+    return ", ".join(f"{each.get('type')} {each.get('status')}" for each in _objects(known.get("conditions"))
+                     if each.get("reason") != PENDING or each.get("status") != "Unknown")
+
+
+def _waiting(*kinds: str) -> list[JSON]:
+    return [{"type": kind, "status": "Unknown", "reason": PENDING, "message": "Waiting for controller",
+             "lastTransitionTime": BEGINNING} for kind in kinds]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.cli.clear_status import Statuses
+from f5router.cli.object_statuses import Statuses
 from f5router.kube.api import fields
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
@@ -31,7 +31,8 @@ def kube():
 def statuses_of(kube, tmp_path):
     kube.write_kubeconfig(tmp_path / "kubeconfig")
     connection = connect(KubeSettings(kubeconfig=str(tmp_path / "kubeconfig")))
-    return lambda own: Statuses(connection, ROUTES, ROUTES, own, {"currentStatus": None})
+    return lambda own: Statuses(connection, ROUTES, ROUTES, own,
+                                lambda obj: {"currentStatus": None})
 
 
 def owned(kube, uid: str = "") -> OwnedEntry:
