@@ -161,7 +161,7 @@ class StatusReporter:
             reconciler.engine, events, reports, lambda: cluster.ingress_source(), clock)
         self._network = PersistentLog("way to the pods")
         self._virtual_servers = PersistentLog("virtual servers")
-        self._shared = SharedConnections(reconciler, reconciler.device.own_servers, clock)
+        self._shared = SharedConnections(reconciler, clock)
         self._selection = PersistentLog("selection of Routes")
         self._slow_requests = PersistentLog("requests near the time limit of the BIG-IP")
 

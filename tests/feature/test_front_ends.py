@@ -6,6 +6,7 @@ import pytest
 
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
+from tests.feature.test_doctor import checks, doctor
 from tests.feature.test_front_end import ADDRESS, FLAGS, empty, listening
 
 __all__ = ["empty"]
@@ -155,6 +156,37 @@ def test_a_change_costs_nothing_on_front_ends_that_do_not_serve_it(empty, flags)
         assert empty.converge(**settings) == []
         counts.append(sorted(method for method, _ in empty.writes()))
     assert counts[1] == counts[2] != []
+
+
+REUSE, OTHER_REUSE = "/Common/oneconnect", "/Common/reuse"
+
+
+@pytest.mark.parametrize(("profiles", "on_both", "shared"), [
+    ((REUSE, ""), False, []), (("", REUSE), False, [(REUSE, "internal", "internal")]),
+    ((REUSE, REUSE), True, [(REUSE, "", "")]),
+    ((OTHER_REUSE, REUSE), False, [(REUSE, "internal", "internal")]),
+    ((OTHER_REUSE, REUSE), True, [(OTHER_REUSE, "", ""), (REUSE, "internal", "internal")]),
+    ((REUSE, REUSE), False, [(REUSE, "", "internal")]),
+])
+def test_connections_are_shared_on_the_front_end_with_the_profile(empty, flags, caplog, profiles, on_both,
+                                                                  shared):
+    """Two Routes of different TLS with a pod: on the front end inside alone, or on both."""
+    empty.bigip.put_object("ltm/profile/one-connect", {"name": OTHER_REUSE})
+    first = labelled(manifests.route("a", host="a.com", kind="reencrypt"), zone="internal")
+    second = labelled(manifests.route("b", host="b.com", kind="edge"), zone="internal", inside="only")
+    empty.apply(first, second)
+    names = dict(zip(("", "internal"), profiles, strict=True))
+    settings = flags({**DEFAULT, "labels": "" if on_both else "inside!=only",
+                      "f5-oneconnect-profile": names[""]},
+                     {**INTERNAL, "f5-oneconnect-profile": names["internal"]})
+    assert empty.converge(**settings) == []
+    logged = {str(getattr(record, "problem", "")).partition(",")[0] for record in caplog.records}
+    ends = [[f" on front end {name}" if name else "" for name in pair] for _, *pair in shared]
+    routes = [f"Route shop/a{a} and Route shop/b{b} have a pod in common" for a, b in ends]
+    assert {text for text in logged if "in common" in text} == {
+        f"{profile}: {text}" for (profile, *_), text in zip(shared, routes, strict=True)}
+    told = [text for _, _, text in checks(doctor(empty, "-o", "json", **settings), "failure")]
+    assert [text.partition(": ")[2].partition(",")[0] for text in told if "in common" in text] == routes
 
 
 def test_another_name_is_another_front_end(empty, flags):

@@ -134,18 +134,26 @@ def _one_connect(survey: Survey) -> Iterator[Check]:
     Connections are reused by pool member and source mask, whatever the pool (docs/limits.md): a request of
     one Route would go over a connection for which another Route has chosen the certificate authority.
     """
-    server = survey.device.facts.https
-    if server is None or not server.exists or (shared := differing_routes(survey.reconciler.engine)) is None:
-        return
-    placement = survey.device.own_servers.placement(server.path)
-    try:
-        profile = placement.one_connect or surroundings.one_connect(survey.device.client, server.path)
-    except BigIPError as exc:
-        yield warning(AREA, ONE_CONNECT, f"the profiles of {server.path} cannot be read: {exc.text}",
-                      fixes.PROFILES)
-        return
-    if profile:
+    engine, found = survey.reconciler.engine, dict[str, list[tuple[str, str]]]()
+    differing = differing_routes(engine, tuple(engine.front_ends))
+    for name in engine.front_ends if differing else ():
+        server = engine.front_ends.pair(name, survey.device.facts)[1]
+        if server is None or not server.exists:
+            continue
+        placement = survey.device.own_servers.placement(server.path)
+        try:
+            profile = placement.one_connect or surroundings.one_connect(survey.device.client, server.path)
+        except BigIPError as exc:
+            yield warning(AREA, ONE_CONNECT, f"the profiles of {server.path} cannot be read: {exc.text}",
+                          fixes.PROFILES)
+            return
+        if profile:
+            found.setdefault(profile, []).append((name, server.path))
+    for profile, servers in found.items():
+        if (shared := differing_routes(engine, [name for name, _ in servers])) is None:
+            continue
         first, second = (names.label(key, "Route") for key in shared)
-        yield failure(AREA, ONE_CONNECT, f"{profile} on {server.path}: {first} and {second} have a pod in "
-                                         "common, and different TLS towards it",
-                      fixes.of(findings.CONNECTIONS_SHARED, server.path), findings.CONNECTIONS_SHARED)
+        on = " and ".join(path for _, path in servers)
+        yield failure(AREA, ONE_CONNECT, f"{profile} on {on}: {first} and {second} have a pod in common, and "
+                                         "different TLS towards it",
+                      fixes.of(findings.CONNECTIONS_SHARED, servers[0][1]), findings.CONNECTIONS_SHARED)
