@@ -36,10 +36,10 @@ class SharedConnections:
 
     def _by_profile(self) -> dict[str, list[str]]:
         """Return the front ends of each profile: no source says that those of one do not share."""
-        found: dict[str, list[str]] = {}
+        by_profile: dict[str, list[str]] = {}
         for name in self._engine.front_ends:
             view = self._engine.front_ends.get(name)
             server = view[0].https_virtual if view else None
             if server and (profile := self._device.own_servers.placement(server).one_connect):
-                found.setdefault(profile, []).append(name)
-        return found
+                by_profile.setdefault(profile, []).append(name)
+        return by_profile

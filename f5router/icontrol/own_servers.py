@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f5router.icontrol import pages
+from f5router.icontrol import pages, virtual_addresses
 from f5router.icontrol.codec import ltm_codec, reference_codec, virtual_codec
-from f5router.icontrol.rest.client import Client, get_if_there
-from f5router.icontrol.rest.wire import item_path
+from f5router.icontrol.rest.client import Client
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import VirtualFacts
@@ -19,7 +18,7 @@ from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
-from f5router.model.placement import ADDRESS, UNPLACED, FloatingAddress, Placement, References
+from f5router.model.placement import UNPLACED, FloatingAddress, Placement, References
 from f5router.model.virtual_server import FrontEndServer, Listening, VirtualServer
 
 MARKED = {"$select": "fullPath,destination,description,metadata"}
@@ -114,7 +113,7 @@ class OwnServers:
             if virtual_codec.state(raw) is None or not self.placement(virtual).traffic_group:
                 continue
             if address not in groups:
-                there = get_if_there(client, item_path(ADDRESS, address))
+                there = virtual_addresses.of_server(client, raw)
                 groups[address] = str(there.get("trafficGroup", "")) if there else ""
             if groups[address]:
                 yield FloatingAddress(virtual, virtual_codec.destination_address(raw), groups[address])

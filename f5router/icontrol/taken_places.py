@@ -50,8 +50,9 @@ NONE = TakenPlaces()
 def read(client: Client) -> TakenPlaces:
     """Read the places; none if they cannot be read: the BIG-IP itself refuses what is wrong."""
     try:
-        servers = client.get(VirtualServer.KIND).get("items") or ()
         addresses = client.get(ADDRESS).get("items") or ()
+        named = {ltm_codec.path_of(raw): str(raw.get("address", "")) for raw in addresses}
+        servers = [_with_address(raw, named) for raw in client.get(VirtualServer.KIND).get("items") or ()]
     except BigIPError as exc:
         log.info("virtual servers of others are not known", extra={"error": str(exc)})
         return NONE
@@ -62,8 +63,16 @@ def read(client: Client) -> TakenPlaces:
         frozenset(ltm_codec.path_of(raw) for raw in servers if virtual_codec.state(raw) is not None))
 
 
+def _with_address(raw: JSON, named: Mapping[str, str]) -> JSON:
+    """Return a virtual server with the address that its destination names. Args: named: by full path."""
+    address = named.get(virtual_codec.address_path(raw))
+    is_named = address and virtual_codec.names_address(raw)
+    return {**raw, virtual_codec.NAMED_ADDRESS: address} if is_named else raw
+
+
 def _place(raw: JSON) -> tuple[str, int] | None:
     """Return address and port, if the virtual server takes them from all others."""
-    everywhere = raw.get("vlansEnabled") is not True and "%" not in str(raw.get("destination", ""))
+    everywhere = raw.get("vlansEnabled") is not True and "%" not in str(
+        raw.get(virtual_codec.NAMED_ADDRESS, raw.get("destination", "")))
     return virtual_codec.place(raw) if everywhere and raw.get("ipProtocol") == "tcp" and (
         str(raw.get("source", "")) in ("", "0.0.0.0/0", "::/0")) else None

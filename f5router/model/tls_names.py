@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from f5router.model import names, objects
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key, Route
-from f5router.model.front_end_names import named
+from f5router.model.front_end_names import PATTERN, named
 from f5router.model.names import HEX, STEM, full_path, rule_namespace, server_name, shorten
 from f5router.model.objects import digest
 
@@ -84,7 +84,8 @@ def parent_client_ssl(folder: str, minimum: str = "") -> str:
     return full_path(folder, name)
 
 
-_PARENT = re.compile(rf"{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}|{VERSION_PARENT_CLIENTSSL}")
+_PARENT = re.compile(
+    rf"{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}{PATTERN}|{VERSION_PARENT_CLIENTSSL}")
 
 
 def is_parent(path: str) -> bool:

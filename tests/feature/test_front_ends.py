@@ -189,6 +189,24 @@ def test_connections_are_shared_on_the_front_end_with_the_profile(empty, flags, 
     assert [text.partition(": ")[2].partition(",")[0] for text in told if "in common" in text] == routes
 
 
+@pytest.mark.parametrize("tls", [
+    {"ciphers": "modern"}, {"ssl_min_version": "TLSv1.2", "strict_sni": "true"}], ids=["ciphers", "versions"])
+def test_settings_of_tls(empty, flags, tls):
+    """Each has profiles with them, which a restart does not write again."""
+    empty.apply(labelled(manifests.route("b", host="b.example.com", kind="edge"), zone="internal"))
+    both = {**flags(DEFAULT, INTERNAL), **tls}
+    assert empty.converge(**both) == []
+    for end in ("", "__internal"):
+        parent = f"/Common/openshift_default-parent-client-ssl-profile{end}"
+        profile = empty.bigip.get(f"ltm/profile/client-ssl/~Common~openshift_default-client-ssl-profile{end}")
+        assert profile["defaultsFrom"] == parent
+    empty.clear()
+    assert empty.converge(**both) == []
+    assert empty.writes() == []
+    assert empty.converge(**flags(DEFAULT)) == []
+    assert not [path for _, path in objects(empty) if path.endswith("__internal")]
+
+
 def test_another_name_is_another_front_end(empty, flags):
     """It has the address once the old one is gone."""
     empty.apply(manifests.route("a"),

@@ -134,7 +134,7 @@ def _one_connect(survey: Survey) -> Iterator[Check]:
     Connections are reused by pool member and source mask, whatever the pool (docs/limits.md): a request of
     one Route would go over a connection for which another Route has chosen the certificate authority.
     """
-    engine, found = survey.reconciler.engine, dict[str, list[tuple[str, str]]]()
+    engine, by_profile = survey.reconciler.engine, dict[str, list[tuple[str, str]]]()
     differing = differing_routes(engine, tuple(engine.front_ends))
     for name in engine.front_ends if differing else ():
         server = engine.front_ends.pair(name, survey.device.facts)[1]
@@ -148,8 +148,8 @@ def _one_connect(survey: Survey) -> Iterator[Check]:
                           fixes.PROFILES)
             return
         if profile:
-            found.setdefault(profile, []).append((name, server.path))
-    for profile, servers in found.items():
+            by_profile.setdefault(profile, []).append((name, server.path))
+    for profile, servers in by_profile.items():
         if (shared := differing_routes(engine, [name for name, _ in servers])) is None:
             continue
         first, second = (names.label(key, "Route") for key in shared)

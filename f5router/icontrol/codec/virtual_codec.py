@@ -39,14 +39,24 @@ def destination_port(obj: JSON) -> int:
     return int(match.group(1)) if match else 0
 
 
+NAMED_ADDRESS = "f5routerNamedAddress"
+"""Key of the address that is added to what was read, where the destination has the name of one."""
+
+
+def names_address(obj: JSON) -> bool:
+    """True if the destination of a virtual server has the name of a virtual address that is no address."""
+    name = address_path(obj).rsplit("/", 1)[-1]
+    return bool(name) and not address_of(name) and name.partition("%")[0] not in ("any", "any6")
+
+
 def destination_address(obj: JSON) -> str:
     """Return the canonical address of a virtual server without route domain; "" if it has none."""
-    name = str(obj.get("destination", "")).rsplit("/", 1)[-1]
-    return address_of(re.sub(r"[:.](\d+|any)$", "", name))
+    return address_of(str(obj.get(NAMED_ADDRESS, address_path(obj).rsplit("/", 1)[-1])))
 
 
 def address_path(obj: JSON) -> str:
-    """Return the full path of the virtual address of a virtual server."""
+    """Return the full path in the destination of a virtual server: that of its virtual address, or its
+    folder and its address."""
     return re.sub(r"[:.](\d+|any)$", "", str(obj.get("destination", "")))
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from f5router.icontrol import virtual_addresses
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
+from f5router.icontrol.rest.client import Client, delete_if_there
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tls_names
@@ -143,9 +144,7 @@ class AttachmentWriter:
 
 def virtual(client: Client, path: str | None) -> JSON | None:
     """Read a virtual server with its profiles and policies; None if it does not exist."""
-    if path is None:
-        return None
-    return get_if_there(client, item_path("ltm/virtual", path), {"expandSubcollections": "true"})
+    return None if path is None else virtual_addresses.read_server(client, path)
 
 
 def listed(raw: JSON, kind: str) -> list[tuple[str, str]]:

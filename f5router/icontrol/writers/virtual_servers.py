@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from f5router.icontrol import pages, taken_places
+from f5router.icontrol import pages, taken_places, virtual_addresses
 from f5router.icontrol.codec import adoption_codec, ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.named_objects import NamedObjects
 from f5router.icontrol.observation import Observation
@@ -18,7 +18,7 @@ from f5router.icontrol.rest.readiness import blames_object
 from f5router.icontrol.rest.transaction import patch_together
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results
-from f5router.model.errors import BigIPError, Conflict, Refused
+from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
@@ -155,7 +155,8 @@ class VirtualServerWriter:
             log.debug("virtual address stays", extra={"path": path, "error": exc.text})
 
     def _read(self, path: str) -> JSON:
-        return self._client.get(item_path(VirtualServer.KIND, path), _EXPAND)
+        return virtual_addresses.with_address(
+            self._client, self._client.get(item_path(VirtualServer.KIND, path), _EXPAND))
 
     def _moved(self, raw: JSON, server: VirtualServer) -> JSON:
         """Let a virtual server exchange its place with others of the router, as long as that is of use.
@@ -179,7 +180,7 @@ class VirtualServerWriter:
         """Read which other virtual server is to have the place of one. Raises: Refused: it is not there."""
         if not (successor := self._own_servers.successor(path, raw)):
             return None
-        other = get_if_there(self._client, item_path(VirtualServer.KIND, successor))
+        other = virtual_addresses.read_server(self._client, successor)
         if other is None or virtual_codec.state(other) is None:
             raise _staying(path, successor)
         return other
@@ -187,9 +188,10 @@ class VirtualServerWriter:
     def _holder(self, server: VirtualServer) -> JSON | None:
         """Read another virtual server of the router that has the place of this one; None if there is none."""
         for raw in pages.items(self._client, server.KIND, pages.filtered(self._folder)):
-            if virtual_codec.place(raw) == (server.address, server.port) and (
-                    virtual_codec.state(raw) is not None):
-                return raw
+            if virtual_codec.state(raw) is not None and virtual_codec.place(
+                    there := virtual_addresses.with_address(self._client, raw)) == (
+                    server.address, server.port):
+                return there
         return None
 
     def _exchange(self, *servers: JSON) -> None:
@@ -206,7 +208,7 @@ class VirtualServerWriter:
 
     def _delete(self, path: str) -> None:
         """Delete a virtual server that the router made; give back one that an administrator made."""
-        if (raw := get_if_there(self._client, item_path(VirtualServer.KIND, path))) is None:
+        if (raw := virtual_addresses.read_server(self._client, path)) is None:
             return
         _is_listening(raw, path)
         self._require_no_successor(path, raw)
@@ -244,6 +246,7 @@ class VirtualServerWriter:
         raw = self._client.get(path) if listening else get_if_there(self._client, path)
         if raw is None:
             return
+        raw = virtual_addresses.with_address(self._client, raw)
         _is_listening(raw, virtual)
         if not listening:
             self._require_no_successor(virtual, raw)
@@ -256,7 +259,7 @@ class VirtualServerWriter:
     def _refer(self, virtual: str, references: tuple[Reference, ...]) -> None:
         """Put references on a virtual server, and remove those of earlier settings, in one request."""
         path = item_path(VirtualServer.KIND, virtual)
-        raw = self._read(virtual) if references else get_if_there(self._client, path, _EXPAND)
+        raw = self._read(virtual) if references else virtual_addresses.read_server(self._client, virtual)
         if raw is None:
             return
         listening = _is_listening(raw, virtual)
@@ -274,22 +277,26 @@ class VirtualServerWriter:
         if virtual_codec.destination_address(raw) != wanted.address:
             raise Refused("PATCH", f"{ADDRESS} {wanted.address}", (
                 f"virtual server {wanted.virtual} is on {virtual_codec.address_path(raw)}"))
-        address = virtual_codec.address_path(raw)
-        item = item_path(ADDRESS, address)
-        if self._client.get(item).get("trafficGroup") == wanted.traffic_group:
+        if (there := virtual_addresses.of_server(self._client, raw)) is None:
+            raise NotFound(
+                "GET", ADDRESS, f"the virtual address of {wanted.virtual} is not found", status=404)
+        if there.get("trafficGroup") == wanted.traffic_group:
             return
-        if other := self._other_on(address):
+        address = ltm_codec.path_of(there)
+        if other := self._other_on(there):
             raise Refused("PATCH", f"{ADDRESS} {address}", (
                 f"virtual server {other} of somebody else is on virtual address {address}, too: if it may "
                 f"move, run `tmsh modify ltm virtual-address {address} traffic-group "
                 f"{wanted.traffic_group}`"))
-        self._client.patch(item, {
+        self._client.patch(item_path(ADDRESS, address), {
             "trafficGroup": wanted.traffic_group, "inheritedTrafficGroup": "false"})
 
-    def _other_on(self, address: str) -> str:
+    def _other_on(self, address: JSON) -> str:
         """Return a virtual server on an address that is not one of this router's; "" if there is none."""
+        path = ltm_codec.path_of(address)
+        written = {path, f"{path.rpartition('/')[0]}/{address.get('address')}"}
         return next((path for raw in pages.items(self._client, VirtualServer.KIND, MARKED)
-                     if virtual_codec.address_path(raw) == address
+                     if virtual_codec.address_path(raw) in written
                      and ((path := ltm_codec.path_of(raw)).rpartition("/")[0] != self._folder
                           or virtual_codec.state(raw) is None)), "")
 
