@@ -218,7 +218,7 @@ class WantedPools:
         fields = {pools.Target(route.service, route.target_port): "spec.to.name"}
         for number, backend in enumerate(route.alternates):
             fields.setdefault(pools.target(route, backend), f"spec.alternateBackends[{number}].name")
-        if served and weights and not any(weights.values()):
+        if served and weights and not any(weights.values()) and not route.options.reply:
             yield Problem(ALL_WEIGHTS_ZERO, validation.field_of_origin(
                 route, "spec.to.weight: no Service has a weight above 0: clients get 503"))
         for target, field in fields.items():

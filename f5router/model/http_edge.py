@@ -13,6 +13,7 @@ nothing in it has a meaning to tmsh or Tcl.
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from f5router.model import header_actions, objects
 from f5router.model.hostnames import quote
@@ -202,3 +203,30 @@ def encode_redirect(status: int, scheme: str, host: str, port: int) -> str:
     authority = f"{host}:{port}" if port and host else host
     suffix = f":{port}" if port and not host else ""
     return ".".join(("redirect", str(status), scheme, authority.encode().hex(), suffix.encode().hex()))
+
+
+class DeviceAnswer(NamedTuple):
+    """An answer of the BIG-IP in the place of pods."""
+
+    status: int
+    share: float
+    """The part of the requests that get it, of 0 to 1."""
+    target: str = ""
+    """The address that a redirect names, in words without its path; "" for no redirect."""
+
+    @property
+    def text(self) -> str:
+        """Return the answer in words."""
+        return f"{self.status}, to {self.target}" if self.target else str(self.status)
+
+
+def reply_of(data: str) -> DeviceAnswer | None:
+    """Return the reply in the data of a record, or in RouteOptions.reply; None without one."""
+    kind, *words = data.rpartition("/")[2].split(".")
+    if kind == "answer":
+        return DeviceAnswer(int(words[0]), int(words[1]) / SHARE)
+    if kind == "redirect":
+        authority, suffix = (bytes.fromhex(word).decode(errors="replace") for word in words[2:4])
+        same = f"{words[1]} on the same host{suffix.replace(':', ', port ')}"
+        return DeviceAnswer(int(words[0]), 1.0, f"{words[1]}://{authority}" if authority else same)
+    return None

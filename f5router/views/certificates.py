@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cryptography import x509
 
 from f5router.admission import pem
+from f5router.model import http_edge
 from f5router.model.client_tls import LONGEST, timestamp
 from f5router.model.cluster import Route
 from f5router.model.findings import INVALID
@@ -102,7 +103,8 @@ def _text(field: str, value: object) -> str:
     if field.endswith("_actions") and isinstance(value, tuple):
         return ", ".join(map(_header_action, value))
     if field == "reply":
-        return str(value).split(".")[1]
+        reply = http_edge.reply_of(str(value))
+        return reply.text if reply else ""
     if field == "rewrite":
         return str(getattr(value, "target", ""))
     if field == "health" and isinstance(value, tuple):

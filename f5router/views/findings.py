@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.model import findings
+from f5router.model import findings, hostnames, http_edge
 from f5router.model.cluster import PathMatch
 from f5router.model.findings import CATALOGUE, CAUSES_OF_EMPTY_POOLS, Effect, Finding, Link, finding
 from f5router.model.objects import Ref
 from f5router.model.texts import Problem
-from f5router.views.requests import HTTP, HTTPS, NOBODY, Down, Lookup, Request, State
+from f5router.views.requests import HTTP, HTTPS, NOBODY, Answer, Down, Lookup, Request, State
 from f5router.views.route_view import (
     DISABLED,
     DOWN,
@@ -25,6 +25,7 @@ from f5router.views.route_view import (
     Status,
 )
 
+SERVER_ERROR = 500
 PROBE = "f5router-probe"
 """Label that stands for any name below a wildcard, and for any path below a path."""
 
@@ -47,8 +48,15 @@ def probes(evaluated: EvaluatedRoute, uses: Collection[Ref], lookup: Lookup,
         own = answer.matched is not None and answer.matched in uses
         outcome = answer.steps[-1] if own or answer.matched is None else (
             f"{answer.matched} of another Route leads it")
-        result.append(RequestView(f"{scheme}://{request.host}{request.path}", answer.served and own, outcome))
+        served = answer.served or is_wanted(answer, evaluated)
+        result.append(RequestView(f"{scheme}://{request.host}{request.path}", served and own, outcome))
     return tuple(result)
+
+
+def is_wanted(answer: Answer, evaluated: EvaluatedRoute) -> bool:
+    """True for an answer of the BIG-IP that a Route asks for: 404 where no HTTPRoute has the request."""
+    wanted = http_edge.reply_of(evaluated.route.options.reply)
+    return wanted is not None and wanted.status == answer.status < SERVER_ERROR
 
 
 def _schemes(evaluated: EvaluatedRoute) -> Iterator[str]:
@@ -59,6 +67,8 @@ def _schemes(evaluated: EvaluatedRoute) -> Iterator[str]:
 
 
 def _name(host: str) -> str:
+    if host == hostnames.ANY:
+        return PROBE
     return f"{PROBE}.{host.removeprefix('*.')}" if host.startswith("*.") else host
 
 

@@ -14,10 +14,11 @@ from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from f5router.model import names
+from f5router.model import http_edge, names
 from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.front_end_names import named
+from f5router.model.http_edge import DeviceAnswer
 from f5router.model.ltm import (
     Attachment,
     CheckedRedirect,
@@ -30,6 +31,7 @@ from f5router.model.ltm import (
     Record,
     Redirect,
     Rule,
+    record_ref,
 )
 from f5router.model.objects import Ref
 
@@ -68,6 +70,8 @@ class Answer:
     """True if a member of a pool gets the request, or a redirect is the answer."""
     doubt: str = ""
     """Something that was not evaluated and may change the outcome; "" for nothing."""
+    status: int = 0
+    """Status of the answer that the BIG-IP gives in the place of pods, for an HTTPRoute; 0 for none."""
 
 
 def parse(url: str) -> Request:
@@ -92,6 +96,7 @@ class Lookup:
         """Args: facts: as the front end has them; folder: the router's."""
         self._objects, self._facts = objects, facts
         self._group = names.full_path(folder, named(names.PASSTHROUGH_GROUP, front_end))
+        self._options = names.full_path(folder, named(names.HTTP_GROUP, front_end))
         self._policies: dict[str, list[str]] = {}
         """Full paths of the policies by virtual server, in order."""
         rules: dict[str, list[Rule]] = {}
@@ -143,7 +148,8 @@ class Lookup:
             if (first := rules.first(request)) is not None:
                 number, rule = first
                 steps.append(f"policy {policy}, rule {number + 1} of {len(rules)}: {rule.name} matches")
-                return _carried_out(request, rule, self._objects, steps, down, "; ".join(doubts[:1]))
+                reply = reply_to(rule, self._objects.get(record_ref(self._options, _record_name(rule))))
+                return _carried_out(request, rule, self._objects, steps, down, "; ".join(doubts[:1]), reply)
             steps.append(f"policy {policy}: none of {len(rules)} rules matches")
         steps.append(f"no Route has this host and path over {request.scheme.upper()}: the answer is 503, or "
                      "the router's page for this")
@@ -231,12 +237,27 @@ def _matches(condition: Condition, request: Request) -> bool:
     return text.endswith(tuple(values))
 
 
+def reply_to(rule: Rule, record: Object | None) -> DeviceAnswer | None:
+    """Return the answer of the BIG-IP in the place of pods. Args: record: the one that the Rule names."""
+    named_by_rule = isinstance(record, Record) and record.name == _record_name(rule) != ""
+    return http_edge.reply_of(record.data) if named_by_rule and isinstance(record, Record) else None
+
+
+def _record_name(rule: Rule) -> str:
+    return rule.action.http if isinstance(rule.action, Forward) else ""
+
+
 def _carried_out(request: Request, rule: Rule, objects: Mapping[Ref, Object], steps: list[str],
-                 down: Down, doubt: str) -> Answer:
+                 down: Down, doubt: str, reply: DeviceAnswer | None) -> Answer:
     """Return the outcome of a Rule. An iRule lets a wildcard have one label only."""
     if rule.suffix and not _is_one_label(request.host, rule.suffix):
         steps.append(f"{request.host} has more than one label before {rule.suffix}: the answer is 503")
         return Answer(tuple(steps), rule.ref, doubt=doubt)
+    if reply is not None:
+        of = "" if reply.share == 1 else f" to {reply.share:.1%} of the requests"
+        steps.append(f"the answer is {reply.text}{of}")
+        if not of:
+            return Answer(tuple(steps), rule.ref, served=bool(reply.target), doubt=doubt, status=reply.status)
     match rule.action:
         case Forward(pool=pool):
             return _to_pool(request.scheme, rule.ref, pool, objects, steps, down, doubt)
@@ -336,8 +357,10 @@ def _bare(host: str) -> str:
     return host.partition(":")[0].removesuffix(".")
 
 
-def action(rule: Rule) -> str:
-    """Return the action of a Rule in words."""
+def action(rule: Rule, reply: DeviceAnswer | None = None) -> str:
+    """Return the action of a Rule in words. Args: reply: as reply_to returns it."""
+    if reply is not None and reply.share == 1:
+        return f"answer {reply.text}"
     match rule.action:
         case Forward(pool=pool):
             return f"pool {pool}"

@@ -100,7 +100,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         virtual_servers=tuple(_virtual(facts) for facts in _virtuals(record)),
         certificate=(certificates.view(record.certificate, evaluated.host, now)
                      if record.certificate else None),
-        rules=tuple(_rule(needed) for needed in record.objects if _leads(needed)), pool=pool,
+        rules=tuple(_rule(needed, record) for needed in record.objects if _leads(needed)), pool=pool,
         objects=tuple(ObjectView(needed.ref.kind, needed.ref.path, needed.state, needed.refusal)
                       for needed in record.objects
                       if needed.desired is not None and not _leads(needed) and needed.ref != record.pool),
@@ -142,13 +142,15 @@ def _leads(needed: NeededObject) -> bool:
         and wanted.data != names.EXCLUSION)
 
 
-def _rule(needed: NeededObject) -> RuleView:
+def _rule(needed: NeededObject, record: RouteRecord) -> RuleView:
     wanted = needed.desired
     if isinstance(wanted, Record):
         return RuleView(wanted.name, wanted.group, f"server name is {names.passthrough_host(wanted.name)}",
                         f"pool {wanted.data}", needed.state, needed.refusal)
     assert isinstance(wanted, Rule), "_leads chooses Rules and Records"
-    return RuleView(wanted.name, wanted.policy, requests.conditions(wanted), requests.action(wanted),
+    replies = (requests.reply_to(wanted, each.desired) for each in record.objects)
+    reply = next(filter(None, replies), None)
+    return RuleView(wanted.name, wanted.policy, requests.conditions(wanted), requests.action(wanted, reply),
                     needed.state, needed.refusal)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.desired import rules
-from f5router.model import names
+from f5router.model import http_edge, names
 from f5router.model.cluster import PathMatch
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
@@ -149,6 +149,20 @@ def test_no_virtual_server(changes, words):
 
 def test_nothing_is_attached():
     assert "no policy of the router is attached" in answer("http://a.com/", objects=OBJECTS[4:]).steps[-1]
+
+
+@rows(("reply", "words", "served", "status"), [
+    (http_edge.encode_answer(404), "the answer is 404", False, 404),
+    (http_edge.encode_redirect(301, "https", "b.com", 0), "the answer is 301, to https://b.com", True, 301),
+    (http_edge.encode_answer(500, 0.25), "pool /Common/shop, 2 of 2 members take requests", True, 0)])
+def test_answers_in_the_place_of_pods(reply, words, served, status):
+    """A record has them, which the Rule names; a share of the requests alone leads to the pool."""
+    record = Record(f"/Common/{names.HTTP_GROUP}", "named", reply)
+    leads = rule("replies", "r.com", action=Forward("/Common/shop", http="named"), ordinal=46)
+    result = answer("http://r.com/", (*OBJECTS, leads, record))
+    assert (result.steps[-1], result.served, result.status) == (words, served, status)
+    assert ("to 25.0% of the requests" in result.steps[-2]) == (status == 0)
+    assert answer("http://r.com/", (*OBJECTS, leads)).steps[-1].startswith("pool /Common/shop")
 
 
 def test_doubts():

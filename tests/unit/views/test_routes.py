@@ -157,7 +157,7 @@ def test_options_have_words_and_no_values_of_headers():
     shown = dict(certificates.options_in_force(replace(route("a"), options=chosen)))
     assert shown == {"timeout": "5 s", "check interval": "1500 ms", "session cookies off": "yes",
                      "allowed clients": "10.0.0.0/8, ::1/128", "request headers": "set X-Token",
-                     "answer of the BIG-IP": "301"}
+                     "answer of the BIG-IP": "301, to https on the same host"}
     assert certificates.options_in_force(route("a")) == ()
 
 
