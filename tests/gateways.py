@@ -49,6 +49,18 @@ def http_route(name: str, *rules: dict, parents: tuple[dict, ...] = (), hostname
     return _object("HTTPRoute", namespace, name, spec, created)
 
 
+def tls_route(name: str, *backends: dict, hostnames: tuple[str, ...] = (), parents: tuple[dict, ...] = (),
+              namespace: str = "infra", created: str = CREATED, **more: Any) -> dict:
+    """A TLSRoute with one rule."""
+    return _object("TLSRoute", namespace, name, {
+        "parentRefs": list(parents or (parent("web"),)), "hostnames": list(hostnames),
+        "rules": [{"backendRefs": list(backends)}], **more}, created)
+
+
+PASSTHROUGH = {"protocol": "TLS", "port": 443, "tls": {"mode": "Passthrough"}}
+"""Fields of a listener whose TLS pods end."""
+
+
 def rule(*backends: dict, paths: tuple[str, ...] = (), exact: tuple[str, ...] = (),
          filters: tuple[dict, ...] = (), **more: Any) -> dict:
     """A rule. Args: paths: prefixes; exact: paths that match as they are."""

@@ -1,7 +1,7 @@
-"""Statuses and Events of GatewayClasses, Gateways and HTTPRoutes, reported to the cluster after each pass."""
+"""Statuses and Events of GatewayClasses, Gateways and routes, reported to the cluster after each pass."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from f5router.admission.condition import Verdict
 from f5router.app.reports import ADMISSION, NOTICES, ObjectEvents, Reports
@@ -10,26 +10,26 @@ from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
-from f5router.kube.watch.sources import GATEWAYS
+from f5router.kube.watch.sources import GATEWAY_ROUTES, GATEWAYS
 from f5router.model.cluster import Key, Route, Subject
-from f5router.model.gateway import GATEWAY, HTTP_ROUTE
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem, rfc3339
 from f5router.reconcile.report import Report
-from f5router.sources.gateway import reports
+from f5router.sources.gateway import listeners, reports
 from f5router.sources.gateway.gateways import Gateways
-from f5router.sources.gateway.listeners import HTTPS
 from f5router.sources.gateway.statuses import Status
-from f5router.sources.settings import ROUTE
+from f5router.sources.settings import ROUTE, origins
 
 
 class GatewayStatuses:
     """The writers of statuses, one for each kind."""
 
     def __init__(self, classes: ObjectStatusWriter, gateways: ObjectStatusWriter,
-                 http_routes: ObjectStatusWriter):
-        self.classes, self.gateways, self.http_routes = classes, gateways, http_routes
-        self._all = (classes, gateways, http_routes)
+                 routes: Mapping[str, ObjectStatusWriter]):
+        """Args: routes: by kind."""
+        self.classes, self.gateways, self.routes = classes, gateways, routes
+        self._all = (classes, gateways, *routes.values())
 
     def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
         """Wait until nothing is left to write; False if that takes longer. See StatusWriter.flush."""
@@ -83,7 +83,7 @@ class GatewayReporter:
                 self._reports.forget(ROUTE, route.key)
         for key in report.verdicts.keys() | report.warnings.keys():
             changed |= self._judged(key, report)
-        servers = (self.lacks(""), self.lacks(HTTPS))
+        servers = (self.lacks(listeners.HTTP), self.lacks(listeners.HTTPS))
         if report.full or servers != self._servers:
             self._servers = servers
             changed |= {*self._source.evaluated, *(subject.key for subject in self._source.routes),
@@ -107,7 +107,7 @@ class GatewayReporter:
     def lacks(self, protocol: str) -> bool:
         """See reports.Programming."""
         facts = self._device.facts
-        return (facts.https if protocol == HTTPS else facts.http) is None
+        return (facts.https if protocol in listeners.SECURE else facts.http) is None
 
     def is_served(self, route: Key) -> bool | None:
         """See reports.Programming."""
@@ -128,7 +128,7 @@ class GatewayReporter:
     def _judged(self, key: Key, report: Report) -> set[Key]:
         """Record what a pass shows of a virtual Route; returns the objects that this concerns."""
         route = self._engine.route(key)
-        if route is None or route.origin is None or route.origin.kind not in (GATEWAY, HTTP_ROUTE):
+        if route is None or route.origin is None or route.origin.kind not in origins(GATEWAY):
             return set()
         if (verdict := report.verdicts.get(key)) is not None:
             self._verdicts[key] = verdict
@@ -178,25 +178,25 @@ class GatewayReporter:
         else:
             self.statuses.gateways.discard(key)
             self._events.forget(GATEWAY, key)
-        yield from self._report_route(key, now)
+        for kind in ROUTE_KINDS:
+            yield from self._report_route(Subject(kind, key), now)
 
-    def _report_route(self, key: Key, now: str) -> Steps[None]:
-        subject = Subject(HTTP_ROUTE, key)
-        route = self._source.routes.get(subject)
+    def _report_route(self, subject: Subject, now: str) -> Steps[None]:
+        (kind, key), route = subject, self._source.routes.get(subject)
         if route is None:
-            self.statuses.http_routes.discard(key)
-            self._events.forget(HTTP_ROUTE, key)
+            self.statuses.routes[kind].discard(key)
+            self._events.forget(kind, key)
             return
         attachments = [(self._source.evaluated[gateway], each)
                        for gateway, each in self._source.attachments(subject)]
         status = reports.route_status(route, attachments, self._source.settings.controller, self)
-        if status.differs_from(self._known(key)):
-            _submit(self.statuses.http_routes, key, route.uid, status, now)
-        yield from self._warn(HTTP_ROUTE, key, route.uid, route.resource_version,
-                              sorted(self._source.routes_of(key)))
+        if status.differs_from(self._known(subject)):
+            _submit(self.statuses.routes[kind], key, route.uid, status, now)
+        yield from self._warn(kind, key, route.uid, route.resource_version,
+                              sorted(self._source.routes_of(key, kind)))
 
-    def _known(self, key: Key) -> dict[str, object]:
-        known = self._cluster.known_status("http_routes", key)
+    def _known(self, subject: Subject) -> dict[str, object]:
+        known = self._cluster.known_status(GATEWAY_ROUTES[subject.kind].field, subject.key)
         return dict(known.status) if known else {}
 
     def _warn(self, kind: str, key: Key, uid: str, version: str, routes: list[Key]) -> Steps[None]:

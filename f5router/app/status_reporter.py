@@ -18,11 +18,11 @@ from f5router.kube.watch.sources import GATEWAYS, INGRESS_ROUTES, Source
 from f5router.logs.log_output import PersistentLog
 from f5router.model import hostnames, names
 from f5router.model.cluster import Key, Route
-from f5router.model.gateway import GATEWAY, HTTP_ROUTE
+from f5router.model.gateway import GATEWAY
 from f5router.model.texts import Problem
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
-from f5router.sources.settings import INGRESS, ROUTE
+from f5router.sources.settings import INGRESS, ROUTE, origins
 
 CONTESTED = "HostContested"
 """Reason of the winner's Event."""
@@ -105,7 +105,7 @@ class ClaimReporter:
             self._events.warn(holder, CONTESTED, text)
             return
         source = self._ingress_source() if kind == INGRESS else INGRESS_ROUTES
-        if kind in (HTTP_ROUTE, GATEWAY):  # a Gateway claims the Hosts of its HTTPRoutes
+        if kind in origins(GATEWAY):  # a Gateway claims the Hosts of its routes
             kind, source = GATEWAY, GATEWAYS
         self._events.warn_about(Involved(source.api_version, kind, key, holder.uid), CONTESTED, text)
 

@@ -35,15 +35,15 @@ from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import (
     GATEWAY_CLASSES,
+    GATEWAY_ROUTES,
     GATEWAYS,
-    HTTP_ROUTES,
     INGRESS_ROUTES,
     INGRESSES,
     Source,
 )
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, Standby
-from f5router.model.gateway import GATEWAY, GATEWAY_CLASS, HTTP_ROUTE
+from f5router.model.gateway import GATEWAY, GATEWAY_CLASS
 from f5router.model.known_status import KnownStatus
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
@@ -234,7 +234,7 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
 def build_gateways(config: Config, connection: Connection, cluster: ClusterWatcher, reconciler: Reconciler,
                    events: EventWriter, reports: Reports, stack: ExitStack, *,
                    timing: Timing = DEFAULT) -> GatewayReporter | None:
-    """Build what reports on Gateways and HTTPRoutes; None if they are not served. The stack stops it."""
+    """Build what reports on Gateways and their routes; None if they are not served. The stack stops it."""
     if not isinstance(source := cluster.objects(GATEWAY), Gateways):
         return None
 
@@ -244,7 +244,7 @@ def build_gateways(config: Config, connection: Connection, cluster: ClusterWatch
             timing=timing.statuses, subresource="/status", served=partial(cluster.source_of, served))
 
     statuses = GatewayStatuses(writer(GATEWAY_CLASS, GATEWAY_CLASSES), writer(GATEWAY, GATEWAYS),
-                               writer(HTTP_ROUTE, HTTP_ROUTES))
+                               {kind: writer(kind, served) for kind, served in GATEWAY_ROUTES.items()})
     stack.callback(statuses.stop)
     return GatewayReporter(source, cluster, reconciler.engine, reconciler.device, statuses, events, reports,
                            later=reconciler.background.add)

@@ -15,7 +15,7 @@ def default_backend_namespaces(text: str) -> frozenset[str]:
 OPTIONS = (
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
            "Kinds to serve: Routes, Ingresses, Contour's IngressRoutes, and Gateways of the Gateway API with "
-           "their HTTPRoutes. A kind whose CRD is missing is picked up once it is installed.",
+           "their routes. A kind whose CRD is missing is picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes", "gateway")),
     Option("gateway-controller", "ROUTER_GATEWAY_CONTROLLER", settings.GATEWAY_CONTROLLER, SELECTION,
            "Controller of the GatewayClasses whose Gateways are served.", "NAME", settings.parse_controller),

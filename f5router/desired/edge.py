@@ -11,6 +11,7 @@ names its record. Pools have no part in it: Routes with different options may sh
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.route_options import HAPROXY, HEADERS_FIELD
 from f5router.desired import irules
 from f5router.desired.irules.groups import own_irule
@@ -138,9 +139,10 @@ def headers_irule(config: HeaderSettings, virtual: str, *, sets_variables: bool)
     ]
 
 
-def reply_fault(options: RouteOptions, facts: DeviceFacts) -> str:
+def reply_fault(evaluated: EvaluatedRoute, facts: DeviceFacts) -> str:
     """Return why the BIG-IP cannot answer in the place of pods; "" if it can, or need not."""
-    needed = options.reply and facts.version < tmos.SET_VARIABLE_SINCE
+    needed = (evaluated.route.options.reply and evaluated.termination != "passthrough"
+              and facts.version < tmos.SET_VARIABLE_SINCE)
     return "spec: answers of the BIG-IP itself need TMOS 12.1" if needed else ""
 
 

@@ -368,7 +368,7 @@ class _HostBuilder:
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""
         if fault := (protection.blank_rule(evaluated, self.config.https_virtual, self.config.http_virtual)
-                     or edge.reply_fault(evaluated.route.options, self.facts)):
+                     or edge.reply_fault(evaluated, self.facts)):
             return fault
         lowest = evaluated.route.minimum_tls
         if not lowest or evaluated.termination not in ("edge", "reencrypt"):

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.secrets.secret_watch import SecretWatch
@@ -20,7 +21,7 @@ from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route
 from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
-from f5router.model.gateway import Gateway, GatewayClass, HTTPRoute
+from f5router.model.gateway import Gateway, GatewayClass, GatewayRoute
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.known_status import KnownStatus
 from f5router.model.selection import NamespaceFilter
@@ -94,7 +95,7 @@ class ClusterWatcher:
             sleep=self._sleep, listener=Listener(
                 on_list=lambda: self._listed(source), on_change=self._changed,
                 on_problem=lambda text: self._problem(source, text),
-                on_absence=(lambda text: self._absence(source)) if source in self._absentable else None))
+                on_absence=partial(self._absence, source) if source in self._absentable else None))
 
     def start(self) -> None:
         """Start the threads; if the router is limited to one namespace, once that exists."""
@@ -323,7 +324,7 @@ class ClusterWatcher:
     def known_status(self, field: str, key: Key) -> KnownStatus | None:
         """Return the status of an object of the Gateway API as read last. Args: field: of the Store."""
         obj = self._store.get(field, key)
-        if not isinstance(obj, GatewayClass | Gateway | HTTPRoute):
+        if not isinstance(obj, GatewayClass | Gateway | GatewayRoute):
             return None
         return KnownStatus.read(obj.uid, obj.resource_version, obj.status)
 
@@ -358,8 +359,8 @@ class ClusterWatcher:
             self._begin()
         self._check_relisted()
 
-    def _absence(self, source: Source) -> None:
-        if self._kinds.record_absence(source):
+    def _absence(self, source: Source, sure: bool) -> None:
+        if self._kinds.record_absence(source, sure=sure):
             self._changed()
         self._check_relisted()
 

@@ -107,7 +107,7 @@ class Origin:
     """
 
     kind: str
-    """Ingress, IngressRoute, HTTPRoute or Gateway."""
+    """Ingress, IngressRoute, Gateway, or a kind of its routes."""
     key: Key
     field: str = ""
     """Part of the object, such as spec.rules[0].http.paths[1]."""

@@ -22,6 +22,7 @@ from f5router.model.gateway import (
     HTTPRoute,
     LabelledNamespace,
     ReferenceGrant,
+    TLSRoute,
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 
@@ -51,6 +52,7 @@ class Delta:
     gateway_classes: "Mapping[Key, GatewayClass | None]" = field(default_factory=dict)
     gateways: "Mapping[Key, Gateway | None]" = field(default_factory=dict)
     http_routes: "Mapping[Key, HTTPRoute | None]" = field(default_factory=dict)
+    tls_routes: "Mapping[Key, TLSRoute | None]" = field(default_factory=dict)
     grants: "Mapping[Key, ReferenceGrant | None]" = field(default_factory=dict)
     labelled_namespaces: "Mapping[Key, LabelledNamespace | None]" = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
@@ -82,10 +84,10 @@ class Delta:
         return replace(later, **merged)
 
     def of_gateways(self) -> "Delta":
-        """Return the changes of the kinds that decide about Gateways and HTTPRoutes."""
+        """Return the changes of the kinds that decide about Gateways and their routes."""
         return Delta(services=self.services, secrets=self.secrets, gateway_classes=self.gateway_classes,
-                     gateways=self.gateways, http_routes=self.http_routes, grants=self.grants,
-                     labelled_namespaces=self.labelled_namespaces)
+                     gateways=self.gateways, http_routes=self.http_routes, tls_routes=self.tls_routes,
+                     grants=self.grants, labelled_namespaces=self.labelled_namespaces)
 
     def _kinds(self) -> dict[str, Mapping[Key, Any]]:
         return {name: getattr(self, name) for name in _KINDS}

@@ -4,6 +4,7 @@ Source: gateway-api.sigs.k8s.io, API specification; kubernetes-sigs/gateway-api 
 apis/v1beta1/referencegrant_types.go. Older versions of a kind are decoded into the same values.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from f5router.model.label_selector import Requirement
 
 GROUP = "gateway.networking.k8s.io"
-GATEWAY, HTTP_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "GatewayClass"
-ROUTE_KINDS = (HTTP_ROUTE,)
+GATEWAY, HTTP_ROUTE, TLS_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "TLSRoute", "GatewayClass"
+ROUTE_KINDS = (HTTP_ROUTE, TLS_ROUTE)
 """Kinds of routes that are served."""
 SERVICE, SECRET = "Service", "Secret"
 
@@ -159,6 +160,20 @@ class HTTPRoute(GatewayRoute):
         """See GatewayRoute."""
         for rule in self.rules:
             yield from rule.backends
+
+
+@dataclass(frozen=True, slots=True)
+class TLSRoute(GatewayRoute):
+    """A TLSRoute."""
+
+    kind = TLS_ROUTE
+    rules: tuple[tuple[BackendRef, ...], ...] = ()
+    """backendRefs of each rule."""
+
+    @property
+    def backends(self) -> Iterator[BackendRef]:
+        """See GatewayRoute."""
+        return itertools.chain.from_iterable(self.rules)
 
 
 class KindRef(NamedTuple):

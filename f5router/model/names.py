@@ -131,7 +131,8 @@ def route(key: Key) -> str:
     return shorten(f"openshift_route_{key.namespace}_{key.name}")
 
 
-VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-", "HTTPRoute": "-h-", "Gateway": "-g-"}
+VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-", "HTTPRoute": "-h-", "Gateway": "-g-",
+           "TLSRoute": "-t-"}
 """By kind: beginning of the name of a virtual Route. No object of the cluster has such a name: no DNS label
 begins with "-". It stands first, where `shorten` leaves it."""
 

@@ -32,11 +32,12 @@ def document(kinds: Sequence[Kind], path: str) -> dict | None:
         case ["api"]:
             return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
         case ["apis"]:
-            groups = [_group(*version) for version in versions if version[0]]
+            named = dict.fromkeys(group for group, _ in versions if group)
+            groups = [_group(versions, name) for name in named]
             return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
         case ["apis", group]:
-            matching = [_group(*version) for version in versions if version[0] == group]
-            return {"kind": "APIGroup", "apiVersion": "v1", **matching[0]} if matching else None
+            is_known = any(name == group for name, _ in versions)
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(versions, group)} if is_known else None
         case ["api" | "oapi", _] | ["apis", _, _] if f"/{'/'.join(parts)}" in bases:
             return _resources(kinds, f"/{'/'.join(parts)}")
         case ["openapi", "v2"]:
@@ -52,9 +53,11 @@ def document(kinds: Sequence[Kind], path: str) -> dict | None:
     return None
 
 
-def _group(group: str, version: str) -> dict:
-    offered = {"groupVersion": f"{group}/{version}", "version": version}
-    return {"name": group, "versions": [offered], "preferredVersion": offered}
+def _group(versions: Sequence[tuple[str, str]], name: str) -> dict:
+    """Args: versions: groups and versions."""
+    offered = [{"groupVersion": f"{name}/{version}", "version": version}
+               for group, version in versions if group == name]  # fmt: skip
+    return {"name": name, "versions": offered, "preferredVersion": offered[0]}
 
 
 def _resources(kinds: Sequence[Kind], base: str) -> dict:

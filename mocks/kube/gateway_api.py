@@ -85,7 +85,7 @@ def faults(kind: str, data: Mapping, current: Mapping | None) -> Iterator[Cause]
     if not isinstance(spec, Mapping):
         yield required("spec")
         return
-    yield from _counts(spec, "spec")
+    yield from _counts(spec, "spec", _MOST | ({"hostnames": 1024} if kind == "TLSRoute" else {}))
     match kind:
         case "GatewayClass":
             yield from _gateway_class(spec, (current or {}).get("spec") or {})
@@ -94,21 +94,22 @@ def faults(kind: str, data: Mapping, current: Mapping | None) -> Iterator[Cause]
         case "HTTPRoute":
             yield from chain(_route(spec), _http_route(spec))
         case "TLSRoute" | "TCPRoute":
-            yield from chain(_route(spec), _stream_route(kind, spec))
+            is_alpha = data["apiVersion"].endswith("/v1alpha2")
+            yield from chain(_route(spec), _stream_route(kind, spec, is_alpha))
         case "ReferenceGrant":
             yield from _grant(spec)
 
 
-def _counts(value: object, where: str) -> Iterator[Cause]:
+def _counts(value: object, where: str, most: Mapping[str, int]) -> Iterator[Cause]:
     """Too long lists, at any depth."""
     if isinstance(value, Mapping):
         for name, each in value.items():
-            if isinstance(each, list) and len(each) > _MOST.get(name, len(each)):
-                yield too_many(f"{where}.{name}", len(each), _MOST[name])
-            yield from _counts(each, f"{where}.{name}")
+            if isinstance(each, list) and len(each) > most.get(name, len(each)):
+                yield too_many(f"{where}.{name}", len(each), most[name])
+            yield from _counts(each, f"{where}.{name}", most)
     elif isinstance(value, list):
         for number, each in enumerate(value):
-            yield from _counts(each, f"{where}[{number}]")
+            yield from _counts(each, f"{where}[{number}]", most)
 
 
 def _gateway_class(spec: Mapping, before: Mapping) -> Iterator[Cause]:
@@ -226,11 +227,15 @@ def _backends(where: str, rule: Mapping) -> Iterator[Cause]:
             yield invalid(f"{field}.weight", weight, "should be between 0 and 1000000")
 
 
-def _stream_route(kind: str, spec: Mapping) -> Iterator[Cause]:
-    if kind == "TLSRoute" and not spec.get("hostnames"):
+def _stream_route(kind: str, spec: Mapping, is_alpha: bool) -> Iterator[Cause]:
+    """Args: is_alpha: v1alpha2, where hostnames may be missing, and rules may be many."""
+    names = spec.get("hostnames") or ()
+    if kind == "TLSRoute" and not (names or is_alpha):
         yield required("spec.hostnames")
+    if any(str(name).replace(".", "").isdigit() for name in names):
+        yield _rule_of("spec.hostnames", "Hostnames cannot contain an IP")
     rules = _objects(spec.get("rules"))
-    if len(rules) != 1:
+    if not rules or (len(rules) > 1 and not is_alpha):
         yield _rule_of("spec.rules", "must have exactly 1 item")
     for number, rule in enumerate(rules):
         if not rule.get("backendRefs"):

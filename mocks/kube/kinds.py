@@ -212,13 +212,16 @@ GATEWAY_APIS: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "v0.8": {"GatewayClass": "v1beta1", "Gateway": "v1beta1", "HTTPRoute": "v1beta1",
              "ReferenceGrant": "v1beta1"},
+    "v1.3": {"GatewayClass": "v1", "Gateway": "v1", "HTTPRoute": "v1", "ReferenceGrant": "v1beta1",
+             "TLSRoute": "v1alpha2", "TCPRoute": "v1alpha2", "BackendTLSPolicy": "v1alpha3"},
     "v1.4": {"GatewayClass": "v1", "Gateway": "v1", "HTTPRoute": "v1", "ReferenceGrant": "v1beta1",
              "TLSRoute": "v1alpha3", "TCPRoute": "v1alpha2", "BackendTLSPolicy": "v1"},
     "v1.6": {"GatewayClass": "v1", "Gateway": "v1", "HTTPRoute": "v1", "ReferenceGrant": "v1",
              "TLSRoute": "v1", "TCPRoute": "v1", "BackendTLSPolicy": "v1"},
 }  # fmt: skip
-"""Releases of the Gateway API, each with the newest version of its kinds, the only one that is served; v1.4
-is its experimental channel. Source: kubernetes-sigs/gateway-api, config/crd of these releases."""
+"""Releases of the Gateway API, each with the newest version of its kinds, the only one that is served; of
+v1.3 and v1.4 it is the experimental channel.
+Source: kubernetes-sigs/gateway-api, config/crd of these releases."""
 
 
 class UnknownKind(LookupError):

@@ -15,8 +15,8 @@ from f5router.kube.watch import kind_states
 from f5router.kube.watch.kind_states import OPTIONAL
 from f5router.kube.watch.sources import (
     GATEWAY_CLASSES,
+    GATEWAY_ROUTES,
     GATEWAYS,
-    HTTP_ROUTES,
     INGRESSES,
     NAMESPACES,
     NODES,
@@ -36,7 +36,8 @@ POD_NETWORK_READER, GATEWAY_READER = "21-pod-networks.yaml", "22-gateway-api.yam
 STATUS, LEASE = "19-ingressroutes-status.yaml", "replicas/10-lease.yaml"
 
 _FILES = {"namespaces": NAMES, "hostsubnets": SDN, "clusternetworks": SDN, "leases": LEASE,
-          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "referencegrants"), GATEWAY_READER)}
+          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "tlsroutes", "referencegrants"),
+                          GATEWAY_READER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def _statuses(config: Config, served: Callable[[Source], Source | None]) -> Iter
         yield Right("patch", "ingressroutes", "contour.heptio.com", namespace=namespace, file=STATUS,
                     lacks="IngressRoutes show no status", required=False)
     if GATEWAY in kinds:
-        for source in (GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES):
+        for source in (GATEWAY_CLASSES, GATEWAYS, *GATEWAY_ROUTES.values()):
             if (api := served(source)) is not None:
                 yield Right("patch", source.resource, _group(api), "status", file=GATEWAY_READER,
                             namespace=namespace if source.namespaced else "", required=False,

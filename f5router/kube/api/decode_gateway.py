@@ -35,6 +35,7 @@ from f5router.model.gateway import (
     ParentRef,
     ReferenceGrant,
     RequestRedirect,
+    TLSRoute,
     ValueMatch,
 )
 from f5router.model.hostnames import quote
@@ -48,6 +49,8 @@ MOST = {"parentRefs": 32, "hostnames": 16, "rules": 16, "matches": 64, "filters"
 MOST_OPTIONS, MOST_LABELS, MOST_REQUIREMENTS = 16, 1000, 100
 """Keys of tls.options; labels of a namespace, and requirements of a selector, which have no bound of their
 own."""
+MOST_SERVER_NAMES = 1024
+"""Hostnames of a TLSRoute. Source: kubernetes-sigs/gateway-api v1.6.1, apis/v1/tlsroute_types.go."""
 MOST_NUMBER = 2**31 - 1
 MOST_WEIGHT = 1_000_000
 
@@ -80,6 +83,12 @@ def http_route(obj: JSON) -> HTTPRoute:
     """Decode an HTTPRoute. Raises: DecodeError: it has no name."""
     return HTTPRoute(fields.namespaced_key(obj), created=_created(obj), **_metadata(obj),
                      **_checked(obj, _route_spec, parents=_held_parents))
+
+
+def tls_route(obj: JSON) -> TLSRoute:
+    """Decode a TLSRoute. Raises: DecodeError: it has no name."""
+    return TLSRoute(fields.namespaced_key(obj), created=_created(obj), **_metadata(obj),
+                    **_checked(obj, _tls_route_spec, parents=_held_parents))
 
 
 def reference_grant(obj: JSON) -> ReferenceGrant:
@@ -204,14 +213,28 @@ def _requirement(expression: JSON, at: str) -> Requirement:
 
 
 def _route_spec(spec: JSON) -> dict[str, Any]:
-    hostnames = _items(spec, "hostnames", "spec")
-    if not all(isinstance(name, str) for name in hostnames):
-        raise _FieldProblem("spec.hostnames")
     return {
         "parents": _parents(spec),
-        "hostnames": tuple(dict.fromkeys(fields.text(name).lower() for name in hostnames)),
+        "hostnames": _hostnames(spec, MOST["hostnames"]),
         "rules": tuple(_rule(each, at) for at, each in _objects(spec, "rules", "spec")),
     }
+
+
+def _tls_route_spec(spec: JSON) -> dict[str, Any]:
+    return {
+        "parents": _parents(spec),
+        "hostnames": _hostnames(spec, MOST_SERVER_NAMES),
+        "rules": tuple(
+            tuple(_backend(each, where) for where, each in _objects(rule, "backendRefs", at))
+            for at, rule in _objects(spec, "rules", "spec")),
+    }
+
+
+def _hostnames(spec: JSON, most: int) -> tuple[str, ...]:
+    names = _items(spec, "hostnames", "spec", most)
+    if not all(isinstance(name, str) for name in names):
+        raise _FieldProblem("spec.hostnames")
+    return tuple(dict.fromkeys(fields.text(name).lower() for name in names))
 
 
 def _parents(spec: JSON) -> tuple[ParentRef, ...]:
@@ -287,14 +310,15 @@ def _ref(obj: JSON, at: str, kind: str, *, group: str = "") -> ObjectRef:
                      _text(obj, "name", at), intern(_text(obj, "namespace", at)))
 
 
-def _items(obj: JSON, name: str, at: str) -> list[Any]:
+def _items(obj: JSON, name: str, at: str, most: int = 0) -> list[Any]:
+    """Return the entries of a list. Args: most: how many there may be; 0 for those of MOST."""
     value = obj.get(name)
     if value is None:
         return []
     if not isinstance(value, list):
         raise _FieldProblem(f"{at}.{name}")
-    if len(value) > MOST[name]:
-        raise _FieldProblem(f"{at}.{name}", f"{len(value)} entries, at most {MOST[name]} are possible")
+    if len(value) > (most := most or MOST[name]):
+        raise _FieldProblem(f"{at}.{name}", f"{len(value)} entries, at most {most} are possible")
     return value
 
 

@@ -103,19 +103,21 @@ class KindStates:
                 self._looked[source] = problem
         _log_problem(source, known, problem)
 
-    def record_absence(self, source: Source) -> bool:
+    def record_absence(self, source: Source, *, sure: bool = False) -> bool:
         """Record that the API server does not serve a kind, which is no problem and not awaited.
 
+        Args: sure: one look is enough.
         Returns: True if that is news: for the first time, and when it is settled.
         """
         with self._lock:
-            looks = self._absent[source] = self._absent.get(source, 0) + 1
+            before = self._absent.get(source, 0)
+            looks = self._absent[source] = max(before + 1, ABSENT_LOOKS if sure else 0)
             self._awaited.discard(source)
             self._problems.pop(source, None)
-        if looks == 1:
+        if not before:
             log.info("kind not served by the API server, checking again later",
                      extra={"kind": source.resource})
-        return looks in (1, ABSENT_LOOKS)
+        return before == 0 or before < ABSENT_LOOKS <= looks
 
     def record_namespace(self, namespace: str, problem: str) -> None:
         """Record why the only namespace cannot be read, "" when it exists."""

@@ -16,7 +16,7 @@ from f5router.kube.api.counts import FAILURES, LISTS, WATCHES
 from f5router.kube.api.documents import Document, UnreadableDocument
 from f5router.kube.api.requests import Collection
 from f5router.kube.settings import WatchTiming
-from f5router.kube.watch.sources import Source, choose_served, is_served
+from f5router.kube.watch.sources import Source, choose_served, is_absent, is_served
 from f5router.kube.watch.store import Value
 from f5router.model.cluster import Key
 from f5router.model.errors import (
@@ -66,9 +66,9 @@ class Listener:
     """A value in the store changed."""
     on_problem: Callable[[str], None] = lambda text: None
     """Given the reason why the kind cannot be read; "" when it can."""
-    on_absence: Callable[[str], None] | None = None
-    """Given the reason when the API server does not serve the kind, which may come later; without it this is
-    a problem like others."""
+    on_absence: Callable[[bool], None] | None = None
+    """Called when the API server does not serve the kind, which may come later, with True if it is sure of
+    that; without it this is a problem like others."""
 
 
 class Reflector:
@@ -137,7 +137,7 @@ class Reflector:
             self._choose_source()
         if not self._source_is_chosen and self._listener.on_absence is not None:
             self._version = ""
-            self._listener.on_absence(self._not_served())
+            self._listener.on_absence(self._is_surely_absent())
             self._sleep(self._timing.absent_s * random.uniform(0.8, 1.0))
             return
         period_s = self._source.period_s
@@ -184,6 +184,12 @@ class Reflector:
         if self._source is not self._preferred:
             log.info("API not served, falling back", extra={
                 "kind": self._preferred.resource, "instead": self._source.path(None)})
+
+    def _is_surely_absent(self) -> bool:
+        try:
+            return is_absent(self._connection, self._preferred)
+        except KubeError:
+            return False
 
     def _explained(self, exc: KubeError) -> str:
         if isinstance(exc, KubeInvalid):

@@ -86,7 +86,9 @@ GATEWAY_CLASSES = _of_gateway_api("gatewayclasses", "gateway_classes", decode_ga
                                   "v1", "v1beta1", namespaced=False)
 GATEWAYS = _of_gateway_api("gateways", "gateways", decode_gateway.gateway, "v1", "v1beta1")
 HTTP_ROUTES = _of_gateway_api("httproutes", "http_routes", decode_gateway.http_route, "v1", "v1beta1")
-GATEWAY_ROUTES = {gateway.HTTP_ROUTE: HTTP_ROUTES}
+TLS_ROUTES = _of_gateway_api("tlsroutes", "tls_routes", decode_gateway.tls_route,
+                             "v1", "v1alpha3", "v1alpha2")
+GATEWAY_ROUTES = {gateway.HTTP_ROUTE: HTTP_ROUTES, gateway.TLS_ROUTE: TLS_ROUTES}
 """Kinds of routes, by their names."""
 GRANTS = _of_gateway_api("referencegrants", "grants", decode_gateway.reference_grant, "v1", "v1beta1")
 LABELLED_NAMESPACES = Source("namespaces", "/api/v1", "labelled_namespaces",
@@ -146,6 +148,29 @@ def is_served(connection: Connection, source: Source) -> bool:
         return True
     listed = fields.objects(fields.mapping(reply).get("resources"))
     return any(item.get("name") == source.resource for item in listed)
+
+
+def is_absent(connection: Connection, source: Source) -> bool:
+    """True if the API server is sure that it serves a kind of the Gateway API in no version.
+
+    It shows the custom resources of a group together, so that those which it shows are all, also while it
+    starts; other groups may be those of servers behind it. Source: k8s.io/apiextensions-apiserver,
+    pkg/apiserver/customresource_discovery_controller.go.
+    Raises: KubeError: it does not say.
+    """
+    group_path, _, _ = source.group_path.rpartition("/")
+    if group_path != f"/apis/{gateway.GROUP}":
+        return False
+    reply = fields.mapping(connection.request("GET", group_path))
+    versions = {fields.text(each.get("version")) for each in fields.objects(reply.get("versions"))}
+    older: Source | None = source
+    while older is not None:
+        if older.group_path.rpartition("/")[2] in versions:
+            listed = fields.mapping(connection.request("GET", older.group_path)).get("resources")
+            if any(item.get("name") == older.resource for item in fields.objects(listed)):
+                return False
+        older = older.fallback
+    return bool(versions)
 
 
 def choose_served(connection: Connection, source: Source) -> Source | None:

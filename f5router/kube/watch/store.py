@@ -28,19 +28,20 @@ from f5router.model.gateway import (
     HTTPRoute,
     LabelledNamespace,
     ReferenceGrant,
+    TLSRoute,
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 from f5router.model.label_selector import TOO_MANY
 
 Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation
-         | GatewayClass | Gateway | HTTPRoute | ReferenceGrant | LabelledNamespace)
+         | GatewayClass | Gateway | HTTPRoute | TLSRoute | ReferenceGrant | LabelledNamespace)
 
 FIELDS = (
     "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks",
     "block_affinities", "cilium_nodes", "secrets",
     "ingresses", "ingress_classes", "ingress_routes", "delegations",
-    "gateway_classes", "gateways", "http_routes", "grants", "labelled_namespaces")
+    "gateway_classes", "gateways", "http_routes", "tls_routes", "grants", "labelled_namespaces")
 """Fields of a Delta."""
 
 _NOT_COMPARED = {kind: tuple(each.name for each in fields(kind) if not each.compare)

@@ -1,4 +1,4 @@
-"""RouteAttachment of HTTPRoutes to the listeners of a Gateway.
+"""Attachment of routes to the listeners of a Gateway.
 
 Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/shared_types.go: ParentReference, RouteConditionReason;
 apis/v1/gateway_types.go: ListenerStatus.AttachedRoutes.
@@ -7,7 +7,7 @@ apis/v1/gateway_types.go: ListenerStatus.AttachedRoutes.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from f5router.model.gateway import GATEWAY, GROUP, HTTP_ROUTE, Gateway, KindRef, ParentRef
+from f5router.model.gateway import GATEWAY, GROUP, Gateway, KindRef, ParentRef
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import conditions, hosts
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
@@ -18,18 +18,18 @@ from f5router.sources.gateway.route_rules import CheckedRoute
 
 @dataclass(frozen=True, slots=True)
 class RouteAttachment:
-    """An entry of spec.parentRefs of an HTTPRoute that names a Gateway."""
+    """An entry of spec.parentRefs of a route that names a Gateway."""
 
     parent: ParentRef
     conditions: Conditions
     """Accepted and ResolvedRefs."""
     hosts: tuple[tuple[int, tuple[str, ...]], ...] = ()
-    """Listeners that accept the HTTPRoute, by their numbers, each with the hostnames that it has there."""
+    """Listeners that accept the route, by their numbers, each with the hostnames that it has there."""
 
 
 def attach(checked: CheckedRoute, gateway: Gateway, listeners: Iterable[CheckedListener],
            view: GatewayView) -> list[RouteAttachment]:
-    """Attach an HTTPRoute to a Gateway, once for each of its references to it."""
+    """Attach a route to a Gateway, once for each of its references to it."""
     route, listeners = checked.route, tuple(listeners)
     return [_attached(checked, parent, gateway, listeners, view) for parent in route.parents
             if parent.ref[:2] == (GROUP, GATEWAY) and parent.ref.key(route.key.namespace) == gateway.key]
@@ -53,7 +53,7 @@ def _match(checked: CheckedRoute, parent: ParentRef, gateway: Gateway,
         wanted = f"sectionName {quote(parent.section)}" if parent.section else f"port {parent.port}"
         return false(conditions.ACCEPTED, conditions.NO_PARENT,
                      f"Gateway {gateway.key} has no listener of {wanted}"), []
-    ours = [each for each in named if KindRef(GROUP, HTTP_ROUTE) in each.kinds]
+    ours = [each for each in named if KindRef(GROUP, route.kind) in each.kinds]
     allowed = [each for each in ours
                if allows_namespace(view, each.listener, gateway.key, route.key.namespace)]
     if not allowed:

@@ -1,4 +1,4 @@
-"""Evaluates one Gateway with the HTTPRoutes that name it: conditions, counts and virtual Routes.
+"""Evaluates one Gateway with the routes that name it: conditions, counts and virtual Routes.
 
 Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewayConditionType and reasons,
 GatewayStatusAddress; ListenerStatus.AttachedRoutes counts accepted routes whatever else is wrong.
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from f5router.model.cluster import Key, Route, Subject
-from f5router.model.gateway import Gateway, HTTPRoute
+from f5router.model.gateway import Gateway, GatewayRoute, HTTPRoute, TLSRoute
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import attachment, conditions, listeners, route_rules
+from f5router.sources.gateway import attachment, conditions, listeners, route_rules, server_names
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import StatusCondition, false, true
 from f5router.sources.gateway.listeners import CheckedListener
@@ -21,12 +21,12 @@ from f5router.sources.gateway.virtual_routes import VirtualRoutes
 from f5router.sources.settings import ServedPorts
 
 MOST_ROUTES = 1000
-"""Virtual Routes of one HTTPRoute on one Gateway."""
+"""Virtual Routes of one route on one Gateway."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayVerdict:
-    """A Gateway by itself: without HTTPRoutes, and without what only the BIG-IP shows."""
+    """A Gateway by itself: without routes, and without what only the BIG-IP shows."""
 
     gateway: Gateway
     accepted: StatusCondition
@@ -36,9 +36,9 @@ class GatewayVerdict:
 
 
 class EvaluatedGateway:
-    """A Gateway with the HTTPRoutes that name it: all that their statuses say except what the BIG-IP shows.
+    """A Gateway with the routes that name it: all that their statuses say except what the BIG-IP shows.
 
-    A change of an HTTPRoute costs what that one has on the Gateway. Not thread-safe.
+    A change of a route costs what that one has on the Gateway. Not thread-safe.
     """
 
     def __init__(self, verdict: GatewayVerdict):
@@ -56,12 +56,12 @@ class EvaluatedGateway:
         """The Gateway."""
         return self.verdict.gateway
 
-    def put(self, route: HTTPRoute, view: GatewayView) -> dict[Key, Route | None] | None:
+    def put(self, route: GatewayRoute, view: GatewayView) -> dict[Key, Route | None] | None:
         """Evaluate a route that names the Gateway.
 
         Returns: the virtual Routes that differ, None for removed ones; None if the route is as before.
         """
-        checked = route_rules.check(route, view)
+        checked = _check(route, view)
         entries = [] if self.gateway.problem else attachment.attach(
             checked, self.gateway, self.verdict.listeners, view)
         now = checked, tuple(_bounded(checked, entries))
@@ -97,6 +97,13 @@ class EvaluatedGateway:
     def _accepting(self, subject: Subject) -> set[int]:
         """Return the listeners that have accepted a route: each counts it once."""
         return {number for each in self.attachments(subject) for number, _ in each.hosts}
+
+
+def _check(route: GatewayRoute, view: GatewayView) -> CheckedRoute:
+    if isinstance(route, TLSRoute):
+        return server_names.check(route, view)
+    assert isinstance(route, HTTPRoute), "there is no other kind"
+    return route_rules.check(route, view)
 
 
 def unusable(gateway: Gateway, served: ServedPorts) -> StatusCondition | None:
@@ -156,7 +163,7 @@ def _invalid(accepted: StatusCondition) -> StatusCondition:
 
 
 def _bounded(checked: route_rules.CheckedRoute, entries: list[RouteAttachment]) -> list[RouteAttachment]:
-    """Refuse an HTTPRoute that would have more virtual Routes than one may have."""
+    """Refuse a route that would have more virtual Routes than one may have."""
     matches = sum(len(rule.rule.matches) for rule in checked.rules)
     names = sum(len(shared) for each in entries for _, shared in each.hosts)
     if matches * names <= MOST_ROUTES:

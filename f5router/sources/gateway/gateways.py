@@ -1,6 +1,6 @@
-"""The Gateways of this router's class with their HTTPRoutes, as virtual Routes.
+"""The Gateways of this router's class with their routes, as virtual Routes.
 
-A change of an HTTPRoute, or of what it refers to, costs that HTTPRoute; a change of a Gateway itself all that
+A change of a route, or of what it refers to, costs that route; a change of a Gateway itself all that
 name it. One Gateway at a time has the front end of the router: the oldest one that asks for it. Source:
 kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go, GatewaySpec.Addresses;
 gatewayclass_types.go, GatewayClassSpec.ControllerName.
@@ -19,10 +19,10 @@ from f5router.model.gateway import (
     GATEWAY,
     GROUP,
     HTTP_ROUTE,
+    TLS_ROUTE,
     Gateway,
     GatewayClass,
     GatewayRoute,
-    HTTPRoute,
     ReferenceGrant,
 )
 from f5router.model.texts import Problem
@@ -53,7 +53,7 @@ class Gateways:
         """GatewayClasses of this router, by name."""
         self._gateways: dict[Key, Gateway] = {}
         """All Gateways, of other classes too."""
-        self.routes: dict[Subject, HTTPRoute] = {}
+        self.routes: dict[Subject, GatewayRoute] = {}
         self._grants: dict[str, dict[Key, ReferenceGrant]] = defaultdict(dict)
         self._labels: dict[str, Mapping[str, str]] = {}
         self._secrets: dict[Key, Secret] = {}
@@ -172,6 +172,7 @@ class Gateways:
         pairs: _Pairs = defaultdict(set)
         gateways = self._put_classes(delta) | self._put_gateways(delta)
         self._put_routes(HTTP_ROUTE, delta.http_routes, pairs)
+        self._put_routes(TLS_ROUTE, delta.tls_routes, pairs)
         gateways |= self._put_references(delta, pairs)
         return self._evaluate(gateways, pairs)
 
@@ -199,7 +200,7 @@ class Gateways:
                 self._gateways[key] = value
         return set(delta.gateways)
 
-    def _put_routes(self, kind: str, changes: Mapping[Key, HTTPRoute | None], pairs: _Pairs) -> None:
+    def _put_routes(self, kind: str, changes: Mapping[Key, GatewayRoute | None], pairs: _Pairs) -> None:
         for key, value in changes.items():
             subject = Subject(kind, key)
             self._changed.add(key)

@@ -14,6 +14,7 @@ from f5router.model.gateway import (
     GROUP,
     HTTP_ROUTE,
     SECRET,
+    TLS_ROUTE,
     Gateway,
     GatewayListener,
     KindRef,
@@ -25,9 +26,12 @@ from f5router.sources.gateway.conditions import Conditions, StatusCondition, fal
 from f5router.sources.gateway.references import GatewayView, permits
 from f5router.sources.settings import ServedPorts
 
-HTTP, HTTPS = "HTTP", "HTTPS"
-_TCP = ("HTTP", "HTTPS", "TLS", "TCP")
-_ROUTES = KindRef(GROUP, HTTP_ROUTE)
+HTTP, HTTPS, TLS = "HTTP", "HTTPS", "TLS"
+SECURE = (HTTPS, TLS)
+"""Protocols of the virtual server on which clients speak TLS."""
+_TCP = (HTTP, HTTPS, TLS, "TCP")
+_ROUTES = {HTTP: HTTP_ROUTE, HTTPS: HTTP_ROUTE, TLS: TLS_ROUTE}
+"""Kind of routes by protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: S
 
 def _kinds(listener: GatewayListener) -> tuple[tuple[KindRef, ...], StatusCondition | None]:
     """Return the kinds of routes that a listener accepts, and what is wrong with those that it names."""
-    possible = (_ROUTES,) if listener.protocol in (HTTP, HTTPS) else ()
+    possible = tuple(KindRef(GROUP, kind) for protocol, kind in _ROUTES.items()
+                     if protocol == listener.protocol)
     if not listener.kinds:
         return possible, None
     unknown = next((each for each in listener.kinds if each not in possible), None)
@@ -86,11 +91,11 @@ def _accepted(listener: GatewayListener, conflict: StatusCondition | None,
     ports = dict(served.ports)
     if conflict is not None:
         return false(conditions.ACCEPTED, conflict.reason, conflict.message)
-    if listener.protocol not in (HTTP, HTTPS):
+    if listener.protocol not in _ROUTES:
         return false(conditions.ACCEPTED, conditions.UNSUPPORTED_PROTOCOL,
-                     f"protocol {quote(listener.protocol)} is not supported, only HTTP and HTTPS")
-    if served.addresses and ports.get(listener.protocol) != listener.port:
-        known = ports.get(listener.protocol)
+                     f"protocol {quote(listener.protocol)} is not supported, only {', '.join(_ROUTES)}")
+    known = ports.get(HTTPS if listener.protocol in SECURE else HTTP)
+    if served.addresses and known != listener.port:
         text = f"the front end serves {listener.protocol} " + (f"on port {known}" if known else "on no port")
         return false(conditions.ACCEPTED, conditions.PORT_UNAVAILABLE, f"port {listener.port}: {text}")
     if text := _unsupported(listener):
@@ -103,10 +108,13 @@ def _unsupported(listener: GatewayListener) -> str:
         return f"hostname: {quote(listener.hostname)}: {problem}"
     if listener.protocol == HTTP:
         return "tls: a listener of protocol HTTP cannot have it" if listener.tls_mode else ""
-    if listener.tls_mode != "Terminate":
-        return f"tls.mode: {quote(listener.tls_mode)} is not supported with protocol HTTPS"
+    if listener.tls_mode != (mode := "Passthrough" if listener.protocol == TLS else "Terminate"):
+        return (f"tls.mode: {quote(listener.tls_mode)} is not supported with protocol {listener.protocol}, "
+                f"only {mode}")
     if listener.options:
         return f"tls.options: {quote(listener.options[0])} is not supported"
+    if listener.protocol == TLS:
+        return ""
     if listener.hostname == hosts.ALL:
         return ("hostname: a listener of protocol HTTPS needs one on this front end, where the default "
                 "certificate is that of the router")
@@ -158,9 +166,8 @@ def _conflicts(listeners: Iterable[GatewayListener]) -> Mapping[int, StatusCondi
 
 
 def _conflict(listener: GatewayListener, other: GatewayListener) -> StatusCondition | None:
-    secure = {"HTTPS", "TLS"}
     protocols = {listener.protocol, other.protocol}
-    if "TCP" in protocols or (len(protocols) > 1 and protocols != secure):
+    if "TCP" in protocols or (len(protocols) > 1 and protocols != {*SECURE}):
         return StatusCondition(conditions.CONFLICTED, True, conditions.PROTOCOL_CONFLICT,
                          f"listener {quote(other.name)} has the same port with protocol {other.protocol}")
     if listener.hostname == other.hostname:

@@ -8,39 +8,28 @@ RouteConditionReason; GEP-1911 for appProtocol.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from f5router.model import header_actions, hostnames, http_edge
 from f5router.model.cluster import Key, PathMatch
 from f5router.model.gateway import (
-    HTTP_ROUTE,
-    SERVICE,
-    BackendRef,
     Filter,
+    GatewayRoute,
     HTTPMatch,
     HTTPRoute,
     HTTPRule,
     RequestRedirect,
 )
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import conditions
+from f5router.sources.gateway import backends, conditions
+from f5router.sources.gateway.backends import BackendTarget
 from f5router.sources.gateway.conditions import StatusCondition, false, true
-from f5router.sources.gateway.references import GatewayView, permits
+from f5router.sources.gateway.references import GatewayView
 
 _UNSUPPORTED_PROTOCOLS = ("kubernetes.io/h2c", "kubernetes.io/wss")
 """Values of appProtocol that ask for a protocol which pods are not asked in."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 NO_BACKEND = 500
 MOST_PORT = 65535
-
-
-class BackendTarget(NamedTuple):
-    """A Service that gets requests."""
-
-    service: Key
-    port: str
-    """Name of its port, as Route.target_port."""
-    weight: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +66,9 @@ class CheckedRule:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRoute:
-    """An HTTPRoute with what is known of it without a Gateway."""
+    """A route with what is known of it without a Gateway."""
 
-    route: HTTPRoute
+    route: GatewayRoute
     refusal: StatusCondition | None
     """Why nothing of it can be served; None if it can."""
     resolved: StatusCondition
@@ -117,7 +106,8 @@ def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
           problems: list[StatusCondition]) -> CheckedRule:
     where, weights, failing = f"spec.rules[{number}]", Counter[tuple[Key, str]](), 0
     for count, backend in enumerate(rule.backends):
-        target = _target(route, f"{where}.backendRefs[{count}]", backend, view)
+        target = backends.resolve(
+            route, f"{where}.backendRefs[{count}]", backend, view, _UNSUPPORTED_PROTOCOLS)
         if isinstance(target, StatusCondition):
             problems.append(target)
             failing += backend.weight
@@ -130,31 +120,6 @@ def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
     actions, redirect = _filters(rule, where)
     targets = tuple(BackendTarget(*backend, weight) for backend, weight in weights.items())
     return CheckedRule(number, rule, targets, failing, actions, redirect)
-
-
-def _target(route: HTTPRoute, field: str, backend: BackendRef,
-            view: GatewayView) -> BackendTarget | StatusCondition:
-    """Return what a backend stands for, or why it cannot be used."""
-    ref, key = backend.ref, backend.ref.key(route.key.namespace)
-    if ref[:2] != ("", SERVICE):
-        return false(conditions.RESOLVED, conditions.INVALID_KIND,
-                     f"{field}: {quote(ref.kind)} of group {quote(ref.group)} is not supported, only "
-                     "Services")
-    if not permits(view, route.key, HTTP_ROUTE, ref):
-        return false(conditions.RESOLVED, conditions.NOT_PERMITTED,
-                     f"{field}: no ReferenceGrant in namespace {quote(key.namespace)} permits HTTPRoutes of "
-                     f"namespace {route.key.namespace} to refer to Service {quote(key.name)}")
-    service = view.service(key)
-    port = next((port for port in service.ports if port.port == backend.port and port.protocol == "TCP"),
-                None) if service else None
-    if service is None or port is None:
-        text = f"no TCP port {backend.port}" if service else "not found"
-        return false(conditions.RESOLVED, conditions.BACKEND_NOT_FOUND,
-                     f"{field}: Service {quote(key.name)}: {text}")
-    if port.app_protocol in _UNSUPPORTED_PROTOCOLS:
-        return false(conditions.RESOLVED, conditions.UNSUPPORTED_PROTOCOL,
-                     f"{field}: appProtocol {quote(port.app_protocol)} is not supported")
-    return BackendTarget(key, port.name, backend.weight)
 
 
 def _unsupported(rule: HTTPRule) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Rules of HTTPRoutes on a Gateway as virtual Routes: one for each port, host and path.
+"""Rules of routes on a Gateway as virtual Routes: one for each port, host and path.
 
 Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/httproute_types.go, HTTPRouteRule.Matches: 404 where
 nothing matches. The Gateway claims the Hosts: its listeners say
@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from f5router.model import hostnames, http_edge, names
 from f5router.model.cluster import Backend, Key, Origin, PathMatch, Route, RouteTLS
-from f5router.model.gateway import GATEWAY, HTTP_ROUTE, Gateway, HTTPRoute, RequestRedirect
+from f5router.model.gateway import GATEWAY, Gateway, GatewayRoute, RequestRedirect
 from f5router.model.route_options import RouteOptions
 from f5router.sources.gateway import hosts
-from f5router.sources.gateway.listeners import HTTPS, CheckedListener
-from f5router.sources.gateway.route_rules import BackendTarget, CheckedRoute, CheckedRule, path_of
+from f5router.sources.gateway.backends import BackendTarget
+from f5router.sources.gateway.listeners import HTTP, HTTPS, TLS, CheckedListener
+from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule, path_of
 
 NOT_FOUND = 404
 HTTP_PORT, HTTPS_PORT = 80, 443
@@ -32,7 +33,7 @@ class RoutePlace(NamedTuple):
 
 def routes(gateway: Gateway, listener: CheckedListener, checked: CheckedRoute,
            host: str) -> Iterator[tuple[RoutePlace, Route]]:
-    """Yield the Routes of an HTTPRoute for one host, those of its first rules first."""
+    """Yield the Routes of a route for one host, those of its first rules first."""
     for rule in checked.rules:
         for match in rule.rule.matches:
             kind, path = path_of(match)
@@ -40,7 +41,7 @@ def routes(gateway: Gateway, listener: CheckedListener, checked: CheckedRoute,
                    _route(gateway, listener, checked.route, rule, host, kind, path))
 
 
-def _route(gateway: Gateway, listener: CheckedListener, route: HTTPRoute, rule: CheckedRule, host: str,
+def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rule: CheckedRule, host: str,
            kind: PathMatch, path: str) -> Route:
     distinction = f"{route.key.namespace} {_distinction(gateway, listener, host)} {kind} {path}"
     answer = _redirect(rule.redirect, listener, host) if rule.redirect else rule.answer()
@@ -51,16 +52,16 @@ def _route(gateway: Gateway, listener: CheckedListener, route: HTTPRoute, rule: 
     return _base(
         gateway, listener, host,
         Key(rule.namespace if serves else route.key.namespace,
-            names.virtual_route(HTTP_ROUTE, route.key.name, distinction)),
+            names.virtual_route(route.kind, route.key.name, distinction)),
         created=route.created, path=path, path_match=kind, service=first.service.name,
         target_port=first.port, weight=first.weight, options=options,
         alternates=tuple(Backend(each.service.name, each.weight, port=each.port) for each in others),
-        origin=Origin(HTTP_ROUTE, route.key, rule.field, "spec.hostnames", claimant=gateway.key,
+        origin=Origin(route.kind, route.key, rule.field, "spec.hostnames", claimant=gateway.key,
                       tls_field=f"{listener.field}.tls.certificateRefs[0]"))
 
 
 def closing(gateway: Gateway, listener: CheckedListener, host: str, created: str) -> Route:
-    """Return the Route that answers where nothing matches.
+    """Return the Route that answers where nothing matches; connections with their TLS untouched are reset.
 
     Args: created: time of the oldest HTTPRoute of the host, RFC 3339; "" without one.
     """
@@ -77,16 +78,17 @@ def closing(gateway: Gateway, listener: CheckedListener, host: str, created: str
 def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, created: str,
           **more: object) -> Route:
     """Return a Route with what its listener says."""
-    secure, named = listener.listener.protocol == HTTPS, listener.listener.hostname
+    protocol, named = listener.listener.protocol, listener.listener.hostname
+    secure = protocol == HTTPS
     secret = listener.listener.certificates[0].key(gateway.key.namespace) if secure else None
     fields: dict[str, object] = {
         "uid": gateway.uid,
         "created": gateway.created if host == named else max(gateway.created, created),
         "host": host or hostnames.ANY,
         "default_backend": host == hosts.ALL,
-        "tls": RouteTLS("edge", "None") if secure else None,
+        "tls": RouteTLS("edge", "None") if secure else RouteTLS("passthrough") if protocol == TLS else None,
         "tls_secret": secret,
-        "port": HTTPS_PORT if secure else HTTP_PORT,
+        "port": HTTP_PORT if protocol == HTTP else HTTPS_PORT,
     }
     return Route(key, **{**fields, **more})  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ from f5router.model.cluster import Key, PathMatch, Route, Subject
 from f5router.model.gateway import Gateway
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
-from f5router.sources.gateway.listeners import CheckedListener
+from f5router.sources.gateway.listeners import TLS, CheckedListener
 from f5router.sources.gateway.route_rules import CheckedRoute
 from f5router.sources.gateway.translation import RoutePlace
 
@@ -105,8 +105,9 @@ class VirtualRoutes:
 
     def _named(self) -> Iterable[_Site]:
         """Return the hosts that listeners name: they are answered for without any HTTPRoute."""
-        return (_Site(number, each.listener.hostname) for number, each in self._listeners.items()
-                if not each.listener.hostname.startswith("*."))
+        return (_Site(number, name) for number, each in self._listeners.items()
+                if not (name := each.listener.hostname).startswith("*.")
+                and not (name == hosts.ALL and each.listener.protocol == TLS))
 
     def _owner(self, site: _Site) -> int | None:
         """Return the listener of a port that has the requests for a host: the most specific one."""

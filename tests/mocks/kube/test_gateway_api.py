@@ -27,7 +27,8 @@ def post(api, obj: dict) -> requests.Response:
 
 
 @rows(("release", "versions"), [
-    ("none", []), ("v0.8", ["v1beta1"]), ("v1.4", ["v1", "v1alpha2", "v1alpha3", "v1beta1"]),
+    ("none", []), ("v0.8", ["v1beta1"]), ("v1.3", ["v1", "v1alpha2", "v1alpha3", "v1beta1"]),
+    ("v1.4", ["v1", "v1alpha2", "v1alpha3", "v1beta1"]),
     ("v1.6", ["v1"]),
 ])
 def test_releases_serve_their_versions(release, versions):
@@ -79,7 +80,11 @@ TWO = gateways.parent("web")
     (gateways.http_route("a", gateways.rule(gateways.backend("v1"), filters=(gateways.redirect(),))),
      "must not be used together"),
     ({**gateways.grant("a", "infra", ("HTTPRoute", ""), ("", "Service", ""))}, "from[0].namespace"),
-    ({**gateways.http_route("a"), "kind": "TLSRoute"}, "spec.hostnames"),
+    (gateways.tls_route("a", gateways.backend("v1")), "spec.hostnames"),
+    (gateways.tls_route("a", gateways.backend("v1"), hostnames=("10.1.1.1",)), "cannot contain an IP"),
+    (gateways.tls_route("a", hostnames=("a.test",)), "backendRefs"),
+    (gateways.tls_route("a", hostnames=("a.test",), rules=[]), "exactly 1 item"),
+    (gateways.tls_route("a", hostnames=("a.test",) * 1025), "at most 1024 items"),
 ])
 def test_rules_of_the_crds(api, obj, text):
     reply = post(api, obj)

@@ -119,3 +119,11 @@ def test_looks(kinds, caplog):
     assert [(record.message, record.kind) for record in caplog.records] == [
         ("kind not readable", "routes"), ("kind not readable", "nodes"), ("kind readable again", "nodes"),
         ("kind readable again", "routes")]
+
+
+def test_a_kind_that_is_surely_absent_is_known_at_once(kinds):
+    assert kinds.record_absence(HOST_SUBNETS)
+    assert not kinds.is_known(HOST_SUBNETS)
+    assert kinds.record_absence(HOST_SUBNETS, sure=True)
+    assert kinds.is_known(HOST_SUBNETS)
+    assert not kinds.record_absence(HOST_SUBNETS, sure=True)

@@ -19,6 +19,7 @@ NOW = "2026-02-01T00:00:00Z"
 _FIELDS = {"GatewayClass": ("gateway_classes", decode_gateway.gateway_class),
            "Gateway": ("gateways", decode_gateway.gateway),
            "HTTPRoute": ("http_routes", decode_gateway.http_route),
+           "TLSRoute": ("tls_routes", decode_gateway.tls_route),
            "ReferenceGrant": ("grants", decode_gateway.reference_grant),
            "Namespace": ("labelled_namespaces", decode_gateway.labelled_namespace)}
 
@@ -78,19 +79,20 @@ class GatewaySite:
         (entry,) = (each for each in self.gateway(gateway)["listeners"] if each["name"] == name)
         return gateways.conditions(entry["conditions"])
 
-    def parents(self, name: str = "r", namespace: str = "infra",
-                known: dict | None = None) -> list[dict[str, Any]]:
-        """Entries in the status of an HTTPRoute."""
-        subject = Subject(HTTP_ROUTE, Key(namespace, name))
+    def parents(self, name: str = "r", namespace: str = "infra", known: dict | None = None,
+                kind: str = HTTP_ROUTE) -> list[dict[str, Any]]:
+        """Entries in the status of a route."""
+        subject = Subject(kind, Key(namespace, name))
         attached = [(self.source.evaluated[gateway], each)
                     for gateway, each in self.source.attachments(subject)]
         status = reports.route_status(
             self.source.routes[subject], attached, gateways.CONTROLLER, self)
         return list(status.merged(known or {}, NOW)["parents"])
 
-    def route(self, name: str = "r", namespace: str = "infra") -> dict[str, tuple[str, str]]:
-        """Conditions of an HTTPRoute with one parent."""
-        (entry,) = self.parents(name, namespace)
+    def route(self, name: str = "r", namespace: str = "infra",
+              kind: str = HTTP_ROUTE) -> dict[str, tuple[str, str]]:
+        """Conditions of a route with one parent."""
+        (entry,) = self.parents(name, namespace, kind=kind)
         return gateways.conditions(entry["conditions"])
 
     def served(self) -> dict[tuple[str, int, str, str], tuple[str, str]]:

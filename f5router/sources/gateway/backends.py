@@ -1,0 +1,51 @@
+"""Backends of routes: the Service that an entry of backendRefs stands for, or why it cannot be used.
+
+Sources: kubernetes-sigs/gateway-api v1.4.1, apis/v1/object_reference_types.go and shared_types.go,
+RouteConditionReason; GEP-1911 for appProtocol.
+"""
+
+from typing import NamedTuple
+
+from f5router.model.cluster import Key
+from f5router.model.gateway import SERVICE, BackendRef, GatewayRoute
+from f5router.model.hostnames import quote
+from f5router.sources.gateway import conditions
+from f5router.sources.gateway.conditions import StatusCondition, false
+from f5router.sources.gateway.references import GatewayView, permits
+
+
+class BackendTarget(NamedTuple):
+    """A Service that gets requests."""
+
+    service: Key
+    port: str
+    """Name of its port, as Route.target_port."""
+    weight: int
+
+
+def resolve(route: GatewayRoute, field: str, backend: BackendRef, view: GatewayView,
+            refused_protocols: tuple[str, ...] = ()) -> BackendTarget | StatusCondition:
+    """Return what a backend stands for, or why it cannot be used.
+
+    Args: field: its place in the route; refused_protocols: values of appProtocol.
+    """
+    ref, key = backend.ref, backend.ref.key(route.key.namespace)
+    if ref[:2] != ("", SERVICE):
+        return false(conditions.RESOLVED, conditions.INVALID_KIND,
+                     f"{field}: {quote(ref.kind)} of group {quote(ref.group)} is not supported, only "
+                     "Services")
+    if not permits(view, route.key, route.kind, ref):
+        return false(conditions.RESOLVED, conditions.NOT_PERMITTED,
+                     f"{field}: no ReferenceGrant in namespace {quote(key.namespace)} permits {route.kind}s "
+                     f"of namespace {route.key.namespace} to refer to Service {quote(key.name)}")
+    service = view.service(key)
+    port = next((port for port in service.ports if port.port == backend.port and port.protocol == "TCP"),
+                None) if service else None
+    if service is None or port is None:
+        text = f"no TCP port {backend.port}" if service else "not found"
+        return false(conditions.RESOLVED, conditions.BACKEND_NOT_FOUND,
+                     f"{field}: Service {quote(key.name)}: {text}")
+    if port.app_protocol in refused_protocols:
+        return false(conditions.RESOLVED, conditions.UNSUPPORTED_PROTOCOL,
+                     f"{field}: appProtocol {quote(port.app_protocol)} is not supported")
+    return BackendTarget(key, port.name, backend.weight)
