@@ -28,7 +28,7 @@ from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign
 from f5router.model.cluster import Key
-from f5router.model.delta import Delta
+from f5router.model.delta import Changes, Delta
 from f5router.model.errors import BigIPError, Busy, NotLeader, Standby, Stopped
 from f5router.model.limits import Steps
 from f5router.plan.change import AnyChange
@@ -116,6 +116,7 @@ class Controller:
         if not self._writes_end(self._timing.exit_s / 2):  # the configuration is saved with them
             self.settling.record_write()  # it may have been done
         self.settling.finish_at_exit()
+        self.cluster.end_conversion()  # statuses follow from it
         self.reporter.flush(self._timing.exit_s / 2)
 
     def _start(self) -> None:
@@ -200,6 +201,8 @@ class Controller:
 
         self.reconciler.on_report = record
         self.reconciler.rollouts.trouble = None
+        while self.reconciler.work:
+            self.reconciler.work.step(STEP_S)
         self.take_events()
         self.reconciler.rollouts.is_demanded = True
         try:
@@ -238,13 +241,13 @@ class Controller:
         """Begin to take what changed in the cluster."""
         self.replica.has_taken, first = True, self.signal.take()
         confirmed = self.held_deletes.is_listed()  # before the drain, which has the changes of these lists
-        delta = self.cluster.drain()
-        self._record_services(delta)
-        self._contended = self._contended or bool(delta)
-        self.reconciler.work.add(self._apply(delta, first, confirmed=confirmed))
+        changes = self.cluster.drain()
+        self._record_services(changes.objects)
+        self._contended = self._contended or bool(changes.objects)
+        self.reconciler.work.add(self._apply(changes, first, confirmed=confirmed))
 
-    def _apply(self, delta: Delta, since: float | None, *, confirmed: bool) -> Steps[None]:
-        yield from self.reconciler.apply_in_steps(delta, since)
+    def _apply(self, changes: Changes, since: float | None, *, confirmed: bool) -> Steps[None]:
+        yield from self.reconciler.apply_in_steps(changes, since)
         if confirmed:
             self.held_deletes.confirm()
 

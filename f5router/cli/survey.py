@@ -76,7 +76,7 @@ class Survey:
         self.knows_cluster = first_load.wait_synced(self.cluster, first_load.SYNC_S, refused_s=refused_s,
                                                     silent_s=refused_s)
         if self.knows_cluster:
-            self._known = self.cluster.drain()
+            self._known = self.cluster.drain().whole()
             self.reconciler.apply(self._known)
 
     def unread_cluster(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Survey:
 
     def begin_again(self) -> None:
         """Forget the BIG-IP, and take the cluster as its watches show it now: then read_device is due."""
-        self._known = self._known.then(self.cluster.drain())
+        self._known = self._known.then(self.cluster.drain().whole())
         self.reconciler, self.knows_device, self.error = self._new_reconciler(), False, None
         self.reconciler.apply(self._known)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from f5router.kube.api.connection import Connection
+from f5router.kube.conversion import Conversion
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import SecretPace, WatchSettings, WatchTiming
 from f5router.kube.watch import kind_states, single_reads
@@ -19,16 +20,15 @@ from f5router.kube.watch.single_reads import ServiceReading
 from f5router.kube.watch.sources import INGRESSES, NODES, POD_NETWORKS, ROUTES, SERVED, Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route
-from f5router.model.containment import FailureLog
-from f5router.model.delta import Delta
+from f5router.model.delta import Changes, Delta
 from f5router.model.gateway import Gateway, GatewayClass, GatewayRoute
 from f5router.model.ingress import Ingress, IngressRoute
 from f5router.model.known_status import KnownStatus
-from f5router.model.selection import NamespaceFilter
-from f5router.sources.front_ends import FrontEndRoutes, label_keys
+from f5router.model.limits import finish
+from f5router.sources.front_ends import label_keys
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS_ROUTE, ROUTE
-from f5router.sources.translator import ObjectSource, Translator
+from f5router.sources.translator import ObjectSource
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +58,6 @@ class ClusterWatcher:
         self._lock = threading.Lock()
         self._synced, self._stopped = threading.Event(), threading.Event()
         self._sleep = sleep or self._stopped.wait
-        self._translator = Translator(settings.sources, on_failure=FailureLog())
-        self._filter, self._secret_filter = NamespaceFilter(), NamespaceFilter()
-        self._front_ends = FrontEndRoutes(settings.front_ends)
         self._absentable = kind_states.absentable(settings)
         self._slices = kind_states.slices(settings)
         self._kinds = KindStates(
@@ -68,12 +65,15 @@ class ClusterWatcher:
             dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES, *(
                 source for kind in settings.sources.kinds if kind != ROUTE for source in SERVED[kind])})
         self.record_look = self._kinds.record_look
+        self._conversion = Conversion(settings, self._kinds)
         self._first = Delta()  # changes until synced(), which are not drained yet
         self._namespace = settings.selection.namespace
         pace = secret_pace or SecretPace()
         self._secrets = SecretWatch(
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
-            timing=self._timing, clock=clock) if settings.secrets or self._translator.sources else None
+            timing=self._timing, clock=clock) if settings.secrets or self._conversion.sources else None
+        if self._secrets is not None:
+            self._conversion.follow = self._secrets.follow
         self.look_at_secret = self._secrets.look if self._secrets else lambda: None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, (), {"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
@@ -218,34 +218,33 @@ class ClusterWatcher:
         with self._lock:
             return self._store.pending() + self._first.size()
 
-    def drain(self) -> Delta:
-        """Return the changes since the last call, each object once; empty before synced()."""
+    def drain(self) -> Changes:
+        """Return the changes since the last call, each object once; empty before synced().
+
+        They are taken from the watches at once; what is left is their conversion to Routes. Until it has
+        ended, `objects` has nothing to say; a further call ends it first.
+        """
         if not self.synced():
-            return Delta()
+            return Changes.known(Delta())
+        self.end_conversion()
         nodes_listed, slices_listed = map(self._kinds.is_listed, (NODES, self._slices))
         with self._lock:
             first, self._first = self._first, Delta()
-        chosen = self._chosen()
-        if self._secrets is not None:
-            self._follow_secrets(self._secrets, chosen)
-        networks = {*POD_NETWORKS} & self._readers.keys()
-        return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed,
-                       networks_unread=not all(map(self._kinds.is_known, networks)),
-                       undecided=kind_states.undecided(self._translator.sources, self._kinds))
+        objects, networks = self._taken(), {*POD_NETWORKS} & self._readers.keys()
+        known = replace(first.then(objects), nodes_listed=nodes_listed, slices_listed=slices_listed,
+                        networks_unread=not all(map(self._kinds.is_known, networks)))
+        return Changes(known, self._conversion.begin(objects, known.only_routes(first.routes)))
 
-    def _follow_secrets(self, secrets: SecretWatch, chosen: Delta) -> None:
-        """Follow the Secrets of changed Routes; Secrets of spec.tls.externalCertificate only if allowed.
+    def end_conversion(self) -> None:
+        """Do what is left of a conversion; its Routes are in the next drain."""
+        left = self._conversion.end()
+        with self._lock:
+            self._first = self._first.then(left)
 
-        Virtual Routes name none there.
-        """
-        others: Mapping[Key, Route | None] = self._translator.take_secret_users()
-        if self._settings.selection.by_namespace:
-            others = self._secret_filter.apply(replace(chosen, routes=others)).routes
-        users = {**chosen.routes, **others}
-        if not self._settings.secrets:
-            users = {key: route if route and (route.tls_secret or route.pod_authority) else None
-                     for key, route in users.items()}
-        secrets.follow(users)
+    def _taken(self) -> Delta:
+        """Drain the store."""
+        return replace(
+            self._store.drain(), sources_unread=self._kinds.unread(self._settings.sources.kinds))
 
     def drain_endpoints(self, is_held: Callable[[Key], bool] = lambda service: False, *,
                         settled: bool = False) -> Delta:
@@ -256,14 +255,6 @@ class ClusterWatcher:
     def has_endpoints(self) -> bool:
         """True if `drain_endpoints` may return a change."""
         return self._store.has_slices()
-
-    def _chosen(self) -> Delta:
-        """Drain the store, and convert all sources to Routes; only selected Routes are kept."""
-        objects = replace(
-            self._store.drain(), sources_unread=self._kinds.unread(self._settings.sources.kinds))
-        delta = self._translator.apply(objects)
-        selects = self._settings.selection.by_namespace
-        return self._front_ends.apply(objects, self._filter.apply(delta) if selects else delta)
 
     def watch_counts(self) -> Mapping[tuple[str, str], int]:
         return self._connection.watch_counts.counts()
@@ -279,10 +270,9 @@ class ClusterWatcher:
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about the selection, as of the last drain."""
-        selection = self._settings.selection
-        if not selection.by_namespace or self._filter.namespaces or not self.synced():
+        if not (self._conversion.selects_nothing and self.synced()):
             return ()
-        return (selection.nothing_selected(),)
+        return (self._settings.selection.nothing_selected(),)
 
     def route(self, key: Key) -> Route | None:
         """Return the newest known Route, with resource_version and status_ingress."""
@@ -300,16 +290,16 @@ class ClusterWatcher:
 
     def objects(self, kind: str) -> ObjectSource | None:
         """Return the converter of a kind to Routes; None for an unserved kind. For the draining thread."""
-        return self._translator.sources.get(kind)
+        return self._conversion.sources.get(kind)
 
     def selects(self, namespace: str) -> bool:
         """True if Routes of a namespace are served; for the thread that drains."""
-        return not self._settings.selection.by_namespace or namespace in self._filter.namespaces
+        return self._conversion.selects(namespace)
 
     @property
     def ingress_routes(self) -> IngressRoutes | None:
         """The IngressRoutes as Routes, for the thread that drains; None if they are not served."""
-        source = self._translator.sources.get(INGRESS_ROUTE)
+        source = self._conversion.sources.get(INGRESS_ROUTE)
         return source if isinstance(source, IngressRoutes) else None
 
     def ingress_route_status(self, key: Key) -> KnownStatus | None:
@@ -372,14 +362,12 @@ class ClusterWatcher:
         with self._lock:
             if not self._kinds.is_complete() or self._synced.is_set():
                 return
-            chosen = self._chosen()
+            chosen = finish(self._conversion.convert(self._taken()))
             self._first = self._first.then(chosen)
-            if self._secrets is not None:
-                self._follow_secrets(self._secrets, chosen)
-                if not self._secrets.complete() and not without_secrets:
-                    if not self._secrets_timer.ident:
-                        self._secrets_timer.start()
-                    return
+            if self._secrets is not None and not self._secrets.complete() and not without_secrets:
+                if not self._secrets_timer.ident:
+                    self._secrets_timer.start()
+                return
             missing = () if self._secrets is None else self._secrets.not_loaded()
             self._synced.set()
         log.info("cluster caches synced")

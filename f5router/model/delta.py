@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from f5router.model.cluster import (
     ClusterNetwork,
@@ -25,6 +25,7 @@ from f5router.model.gateway import (
     TLSRoute,
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
+from f5router.model.limits import Steps, finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,11 @@ class Delta:
         merged: dict[str, Any] = {name: {**kind, **after[name]} for name, kind in self._kinds().items()}
         return replace(later, **merged)
 
+    def only_routes(self, routes: Mapping[Key, Route | None]) -> "Delta":
+        """Return a Delta of these Routes, with the same notes of what is not known."""
+        nothing: dict[str, Any] = {name: {} for name in _KINDS}
+        return replace(self, **nothing | {"routes": routes})
+
     def of_gateways(self) -> "Delta":
         """Return the changes of the kinds that decide about Gateways and their routes."""
         return Delta(services=self.services, secrets=self.secrets, gateway_classes=self.gateway_classes,
@@ -95,3 +101,28 @@ class Delta:
 
 _KINDS = tuple(attribute.name for attribute in fields(Delta) if attribute.default_factory is dict)
 """Fields of a Delta that hold objects; a Delta is looked at between any two requests."""
+
+
+class Changes(NamedTuple):
+    """Changes in the cluster, whose conversion to Routes may still have to be done."""
+
+    objects: Delta
+    """All that has changed, as the API server has it; `undecided` and `statuses_due` are not known yet."""
+    conversion: Steps[Delta]
+    """Converts the objects of all sources, and returns a Delta of the Routes alone that are served."""
+
+    @classmethod
+    def known(cls, delta: Delta) -> "Changes":
+        """Return the changes of a Delta whose Routes are known."""
+        return cls(delta, _known(delta.only_routes(delta.routes)))
+
+    def whole(self) -> Delta:
+        """Do the conversion at once, and return everything."""
+        converted = finish(self.conversion)
+        return replace(self.objects, routes=converted.routes, undecided=converted.undecided,
+                       statuses_due=converted.statuses_due)
+
+
+def _known(routes: Delta) -> Steps[Delta]:
+    yield from ()
+    return routes

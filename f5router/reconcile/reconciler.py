@@ -15,7 +15,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.dispatcher import PATIENCE_S
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
-from f5router.model.delta import Delta
+from f5router.model.delta import Changes, Delta
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.limits import Steps, finish
 from f5router.model.objects import Ref
@@ -104,29 +104,29 @@ class Reconciler:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster at once."""
-        finish(self.apply_in_steps(delta))
+        finish(self.apply_in_steps(Changes.known(delta)))
 
-    def apply_in_steps(self, delta: Delta, since: float | None = None) -> Steps[None]:
-        """Take changes of the cluster. Args: since: monotonic seconds of the oldest event."""
+    def apply_in_steps(self, changes: Changes, since: float | None = None) -> Steps[None]:
+        """Take changes of the cluster: all but Routes at once, as endpoints that come meanwhile are newer.
+
+        Args: since: monotonic seconds of the oldest event.
+        """
         if self._held is not None:
-            self._held.append(delta)
+            self._held.append(changes.whole())
             return
-        self._event_at = since
         ways_known, undetermined = self._knows_ways(), self.engine.undetermined()
-        before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
-        services = self.engine.cluster.services_of(delta)
-        routes = Delta(routes=delta.routes, sources_unread=delta.sources_unread, undecided=delta.undecided,
-                       networks_unread=delta.networks_unread)
-        for step in [replace(delta, routes={}), routes] if delta.routes else [delta]:
-            for _ in self.engine.apply_in_steps(step):
-                self._collect()
-                yield
-            self._collect()
+        before = {key: self.engine.route(key) for key in self.engine.undecided()}
+        objects = replace(changes.objects, routes={}, undecided=self.engine.cluster.undecided)
+        services = self.engine.cluster.services_of(objects)
+        yield from self._collected(self.engine.apply_in_steps(objects), since)
+        converted = yield from changes.conversion
+        before = {key: self.engine.route(key) for key in converted.routes} | before
+        yield from self._collected(self.engine.apply_in_steps(converted), since)
         if self.rollouts.follows:
             return
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
-        self.reports.is_due |= delta.statuses_due
+        self.reports.is_due |= converted.statuses_due
         if self.engine.undetermined() != undetermined:
             self.rollouts.retry_deferred()  # what waits may do so for them
         self._collect(services)
@@ -152,11 +152,7 @@ class Reconciler:
 
     def set_default_destination_ca(self, certificates: str) -> Steps[None]:
         """Take renewed authorities for pods."""
-        self._event_at = None
-        for _ in self.engine.set_default_destination_ca(certificates):
-            self._collect()
-            yield
-        self._collect()
+        return self._collected(self.engine.set_default_destination_ca(certificates))
 
     def take_endpoints(self, delta: Delta, since: float | None = None) -> set[Key]:
         """Take changes of endpoints only, and return their Services. Args: since: see apply_in_steps."""
@@ -184,10 +180,7 @@ class Reconciler:
         self.reports.is_due = self.reports.is_full = True
 
     def confirm_deletes(self) -> None:
-        """Let deletes go ahead that were held back when a list was asked for; the others are judged anew.
-
-        The caller has applied that list, which is complete.
-        """
+        """Let deletes go ahead that waited for a complete list, which was applied; judge the others anew."""
         self.guard.confirm()
         self.rollouts.is_demanded = True
 
@@ -200,6 +193,15 @@ class Reconciler:
         """Let a reading of the device come before the next Plan. Args: reason: for the log."""
         self.reader.must_read(reason)
 
+    def _collected(self, work: Steps[None], since: float | None = None) -> Steps[None]:
+        """Do work of the engine in its steps. Args: since: see apply_in_steps."""
+        for _ in work:
+            self._event_at = since
+            self._collect()
+            yield
+        self._event_at = since
+        self._collect()
+
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
         dirty, affected = self.engine.take_changes()
@@ -207,17 +209,14 @@ class Reconciler:
             return  # a reading finds what differs, once this router leads
         self.members.note_endpoints(services, self._event_at)
         if self.has_read or self.device.observed:  # else the first reading shows what differs
-            self.table.touch(dirty, since=self._since())
+            now = self._clock()
+            self.table.touch(dirty, since=now if self._event_at is None else min(self._event_at, now))
         if affected:
             self.reports.add(affected)
             if self.failures:  # what a team has changed is tried at once, not when its back-off ends
                 needed = self.engine.closure(ref for key in affected for ref in self.engine.uses(key))
                 for ref in needed & self.failures.keys():
                     self.table.retry(ref)
-
-    def _since(self) -> float:
-        now = self._clock()
-        return now if self._event_at is None else min(self._event_at, now)
 
     def queue_lengths(self) -> tuple[int, int]:
         """Return how many objects wait for a rollout or a reply, and how many pools for their members."""

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from f5router.admission import host_claims
 from f5router.model.cluster import TLS_SECRET, Key, is_object_name
 from f5router.model.ingress import IngressRoute, RouteEntry, VirtualHost
+from f5router.model.limits import Steps
 from f5router.sources import contour_entries
 from f5router.sources.contour_entries import CheckedEntry, host_of, is_below, quoted, secret_of
 from f5router.sources.delegation_walk import (
@@ -94,11 +95,11 @@ class StatusCounts:
         self.counts, self.rebuilt_at = dict(self._counts), now
 
 
-def build(root: IngressRoute, view: View, budget: Budget, previous: Graph | None = None) -> Graph:
+def build(root: IngressRoute, view: View, budget: Budget, previous: Graph | None = None) -> Steps[Graph]:
     """Build the graph of a root. Args: previous: the last one, for Routes that need not be made again."""
     graph = Graph(root.key, root.virtual_host.fqdn if root.virtual_host else "", of=root)
     known = previous.records if previous and previous.of == root else {}
-    _fill(root, view, graph, budget, known)
+    yield from _fill(root, view, graph, budget, known)
     if not graph.routes and graph.fqdn and "*" not in graph.fqdn:
         held = host_claims.hold(root.key, contour_entries.KIND, root.uid, root.created, host_of(graph.fqdn),
                                 "spec.virtualhost.fqdn")
@@ -114,7 +115,7 @@ def build(root: IngressRoute, view: View, budget: Budget, previous: Graph | None
     return graph
 
 
-def _fill(root: IngressRoute, view: View, graph: Graph, budget: Budget, known: Records) -> None:
+def _fill(root: IngressRoute, view: View, graph: Graph, budget: Budget, known: Records) -> Steps[None]:
     if error := _root_error(root, view, graph):
         graph.visits[Visit(root.key)] = error
         return
@@ -126,9 +127,9 @@ def _fill(root: IngressRoute, view: View, graph: Graph, budget: Budget, known: R
         error = next((error for visit, error in graph.visits.items() if visit.key == root.key), "")
         if error:
             return
-    Walk(root, view, graph, budget).run()
+    yield from Walk(root, view, graph, budget).run()
     if not graph.visits[Visit(root.key)]:
-        _publish(root, proxy, view, graph, known)
+        yield from _publish(root, proxy, view, graph, known)
 
 
 # --- the root ----------------------------------------------------------------------------
@@ -227,9 +228,11 @@ def _check_proxy(root: IngressRoute, view: View, graph: Graph) -> tuple[Key, Che
 
 # --- what is published -------------------------------------------------------------------
 
+ENTRIES_OF_A_STEP = 50
+
 
 def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: View, graph: Graph,
-             known: Records) -> None:
+             known: Records) -> Steps[None]:
     """Build the Routes of the valid objects. The later of equal matches, by order of visits, counts.
 
     They are gone through backwards, and what is there already counts: nothing is published twice.
@@ -247,6 +250,8 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
         if number is None:
             stack.pop()
             continue
+        if number % ENTRIES_OF_A_STEP == ENTRIES_OF_A_STEP - 1:
+            yield
         obj = view.objects[visit.key]
         entry, checked = obj.routes[number], view.entries(visit.key)[number]
         if not is_below(entry.match, visit.prefix):  # another visit of the object should have it
@@ -261,7 +266,7 @@ def _publish(root: IngressRoute, proxy: tuple[Key, CheckedEntry] | None, view: V
         elif checked.backends:
             place = visit.key, number
             record = known.get(place)
-            if record is None or record[0] is not entry or record[1] != checked:
+            if record is None or record[:2] != (entry, checked):
                 record = entry, checked, contour_entries.build_route(root, visit.key, entry, checked)
             graph.records[place], route = record, record[2]
             if route.path in holders and graph.routes.get(route.key) != route:

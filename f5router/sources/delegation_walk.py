@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from f5router.model.cluster import Key, Route, Secret
 from f5router.model.ingress import Delegate, IngressRoute, RouteEntry
+from f5router.model.limits import Steps
 from f5router.sources.contour_entries import CheckedEntry, is_below, quoted
 from f5router.sources.settings import MOST_ROUTES
 
@@ -206,7 +207,7 @@ class Walk:
         self._delegated = DelegatedPrefixes(root, view)
         self._counted: set[tuple[str, Key]] = set()
 
-    def run(self) -> None:
+    def run(self) -> Steps[None]:
         """Record the visits of a root, with their errors."""
         stack = [self._enter(Visit(self._root), self._root.namespace)]
         while stack:
@@ -219,6 +220,7 @@ class Walk:
             payer = charged(self._root, tenant, following.key)
             if (payer, following) not in self._seen:
                 stack.append(self._enter(following, payer))
+                yield
 
     def _enter(self, visit: Visit, tenant: str) -> tuple[Visit, str, Iterator[Visit]]:
         """Check an object; returns the visits that it leads to. Args: tenant: who is charged for it."""

@@ -13,6 +13,7 @@ from f5router.model.cluster import Key, Route, Secret, Service
 from f5router.model.delta import Delta
 from f5router.model.findings import INVALID_INGRESS_ROUTE
 from f5router.model.ingress import CertificateDelegation, IngressRoute
+from f5router.model.limits import Steps, finish
 from f5router.model.texts import WARNING, Problem
 from f5router.sources import contour_entries, delegation_graph
 from f5router.sources.contour_entries import CheckedEntry
@@ -211,6 +212,10 @@ class IngressRoutes:
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
         """Apply changes of the cluster; returns the changes of Routes, None for a deleted Route."""
+        return finish(self.apply_in_steps(delta))
+
+    def apply_in_steps(self, delta: Delta) -> Steps[dict[Key, Route | None]]:
+        """Apply changes of the cluster, as `apply` does. Between two steps no result may be asked for."""
         dirty = set(self._put_objects(delta.ingress_routes))
         for key in set().union(*(self._service_users.get(key, ()) for key in delta.services)):
             if self._recheck(key):
@@ -229,9 +234,10 @@ class IngressRoutes:
             dirty |= self._foreign.get(key.namespace, set())
         changes: _Changes = {}
         for root in sorted(dirty):
-            self._rebuild(root, changes)
+            yield from self._rebuild(root, changes)
+            yield
         for namespace in sorted({root.namespace for root in dirty}):
-            self._settle(namespace, changes)
+            yield from self._settle(namespace, changes)
             if not self._spent[namespace]:
                 del self._spent[namespace]
         return {key: new for key, (old, new) in changes.items() if new is not old and new != old}
@@ -286,7 +292,7 @@ class IngressRoutes:
                self.proxy(key) if old[1] is not None else None)
         return old != new
 
-    def _settle(self, namespace: str, changes: _Changes) -> None:
+    def _settle(self, namespace: str, changes: _Changes) -> Steps[None]:
         """Assign the limited routes of a tenant to the oldest roots of the namespace.
 
         A root was built with what all others had left, which may be less than the older ones leave. Where
@@ -300,18 +306,20 @@ class IngressRoutes:
             graph = self.graphs[root]
             if any(most - spent[tenant] < size for tenant, size in graph.spent.items()) or any(
                     most - spent[tenant] != left for tenant, left in graph.cut.items()):
-                self._rebuild(root, changes, spent)
+                yield from self._rebuild(root, changes, spent)
             spent.update(self.graphs[root].spent)
 
-    def _rebuild(self, root: Key, changes: _Changes, spent: Mapping[str, int] | None = None) -> None:
+    def _rebuild(self, root: Key, changes: _Changes,
+                 spent: Mapping[str, int] | None = None) -> Steps[None]:
         """Rebuild the graph of a root. Args: spent: routes of other roots by tenant, None: of all roots."""
         obj, old = self.objects.get(root), self.graphs.pop(root, None)
         total = self._spent[root.namespace]
         if old is not None:
             total.subtract(old.spent)
         budget = Budget(self._policy.most_routes, total if spent is None else spent)
-        new = delegation_graph.build(obj, self, budget, old) if obj is not None and _is_root(obj) else None
-        if new is not None:
+        new = None
+        if obj is not None and _is_root(obj):
+            new = yield from delegation_graph.build(obj, self, budget, old)
             self.graphs[root] = new
             total.update(new.spent)
         for tenant in old.spent if old is not None else ():
@@ -330,7 +338,7 @@ class IngressRoutes:
         if before.secret != after.secret:
             self._secrets_changed.add(root)
         for key, route in after.routes.items():
-            if (known := before.routes.get(key)) is not route:
+            if (known := before.routes.get(key)) is not route and known != route:
                 changes[key] = changes.get(key, (known, None))[0], route
         _move(self._reached, root, {*before.objects, *before.missing}, {*after.objects, *after.missing})
         _move(self._secret_users, root, _secrets(before), _secrets(after))

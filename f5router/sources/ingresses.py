@@ -11,6 +11,7 @@ from f5router.model.cluster import Key, Route, Service
 from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress, IngressClass
+from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem
 from f5router.sources import ingress_conversion
 from f5router.sources.settings import INGRESS, ClassSettings, IngressPolicy
@@ -73,6 +74,10 @@ class Ingresses:
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
         """Apply the changes of a Delta; returns the virtual Routes that differ, None for removed ones."""
+        return finish(self.apply_in_steps(delta))
+
+    def apply_in_steps(self, delta: Delta) -> Steps[dict[Key, Route | None]]:
+        """Apply changes, as `apply` does. Between two steps no result may be asked for."""
         affected = set(delta.ingresses) | self._own_routes(delta.routes)
         for service in delta.services:
             affected |= self._by_service.get(service, set())
@@ -88,6 +93,7 @@ class Ingresses:
         for key in affected:
             with contained(self._on_failure, INGRESS, key):
                 changes.update(self._convert(key))
+            yield
         return changes
 
     def take_changed(self) -> set[Key]:

@@ -12,6 +12,7 @@ from f5router.model.cluster import Key, Route, Service
 from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
 from f5router.model.gateway import GATEWAY
+from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem
 from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.ingress_routes import IngressRoutes
@@ -26,7 +27,7 @@ from f5router.sources.settings import (
 class ObjectSource(Protocol):
     """The objects of one kind."""
 
-    def apply(self, delta: Delta, /) -> dict[Key, Route | None]: ...
+    def apply_in_steps(self, delta: Delta, /) -> Steps[dict[Key, Route | None]]: ...
 
     def take_changed(self) -> set[Key]: ...
 
@@ -52,6 +53,10 @@ class Translator:
 
     def apply(self, delta: Delta) -> Delta:
         """Return the Delta with the virtual Routes that changed by it."""
+        return finish(self.apply_in_steps(delta))
+
+    def apply_in_steps(self, delta: Delta) -> Steps[Delta]:
+        """Convert what has changed, as `apply` does. Between two steps no source may be asked for results."""
         if not self.sources:
             return delta
         for key, service in delta.services.items():
@@ -62,7 +67,7 @@ class Translator:
         routes = dict(delta.routes)
         for kind, source in self.sources.items():
             with contained(self._on_failure, "changes of", kind):
-                routes.update(source.apply(delta))
+                routes.update((yield from source.apply_in_steps(delta)))
         gateways = self.sources.get(GATEWAY)
         return replace(delta, routes=routes,
                        statuses_due=isinstance(gateways, Gateways) and gateways.has_changed)

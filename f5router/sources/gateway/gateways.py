@@ -25,6 +25,7 @@ from f5router.model.gateway import (
     GatewayRoute,
     ReferenceGrant,
 )
+from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem
 from f5router.sources.gateway import conditions, evaluation, listeners, references
 from f5router.sources.gateway.attachment import RouteAttachment
@@ -164,6 +165,10 @@ class Gateways:
 
         Nothing changes while objects of the Gateway API cannot be read: see Delta.sources_unread.
         """
+        return finish(self.apply_in_steps(delta))
+
+    def apply_in_steps(self, delta: Delta) -> Steps[dict[Key, Route | None]]:
+        """Apply changes, as `apply` does. Between two steps no result may be asked for."""
         if GATEWAY in delta.sources_unread:
             self._held = self._held.then(delta.of_gateways())
             return {}
@@ -174,7 +179,7 @@ class Gateways:
         self._put_routes(HTTP_ROUTE, delta.http_routes, pairs)
         self._put_routes(TLS_ROUTE, delta.tls_routes, pairs)
         gateways |= self._put_references(delta, pairs)
-        return self._evaluate(gateways, pairs)
+        return (yield from self._evaluate(gateways, pairs))
 
     def _put_classes(self, delta: Delta) -> set[Key]:
         names_ = set()
@@ -249,17 +254,18 @@ class Gateways:
         own = self.classes.get(gateway.class_name)
         return own is not None and not own.parameters
 
-    def _evaluate(self, gateways: set[Key], pairs: _Pairs) -> dict[Key, Route | None]:
+    def _evaluate(self, gateways: set[Key], pairs: _Pairs) -> Steps[dict[Key, Route | None]]:
         """Evaluate Gateways, and routes on their Gateways, anew."""
         gateways |= self._assign(gateways)
         changes: dict[Key, Route | None] = {}
         for key in sorted(gateways, key=lambda each: each == self._holder):
             with contained(self._on_failure, GATEWAY, key):
-                self._judge(key, changes)
+                yield from self._judge(key, changes)
         for key, routes in pairs.items():
             if (evaluated := self.evaluated.get(key)) is not None:
                 for route in routes:
                     changes.update(self._put_route(evaluated, route))
+                    yield
         return changes
 
     def _assign(self, dirty: Iterable[Key]) -> set[Key]:
@@ -274,7 +280,7 @@ class Gateways:
             self._asking, key=lambda each: self._gateways[each].age, default=None)
         return set(self._asking) if before != self._holder else set()
 
-    def _judge(self, key: Key, changes: dict[Key, Route | None]) -> None:
+    def _judge(self, key: Key, changes: dict[Key, Route | None]) -> Steps[None]:
         """Judge a Gateway; if it is another than before, all its routes are evaluated."""
         before, gateway = self.evaluated.get(key), self._gateways.get(key)
         verdict = None
@@ -293,6 +299,7 @@ class Gateways:
             self.evaluated[key] = after
             for route in sorted(self._named_by.get(key, ())):
                 self._put_route(after, route)
+                yield
         wanted = after.virtual.routes if after else {}
         known = before.virtual.routes if before else {}
         changes.update(dict.fromkeys(known.keys() - wanted.keys()))

@@ -84,7 +84,7 @@ class Follower:
             self.changed.wait(0.05)
 
     def drain(self) -> None:
-        delta = self.cluster.drain()
+        delta = self.cluster.drain().whole()
         before = len(self.drained)
         for kind, known in self.state.items():
             for key, value in getattr(delta, kind).items():

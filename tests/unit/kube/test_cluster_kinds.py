@@ -101,14 +101,14 @@ def test_network_of_the_cluster(kube, follow):
     kube.forbid("clusternetworks", ["list", "watch"])
     follower = follow(nodes=True, sdn=True)
     assert follower.cluster.wait_synced(DEADLINE_S)
-    delta = follower.cluster.drain()
+    delta = follower.cluster.drain().whole()
     assert delta.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
     assert delta.cluster_networks == {
         Key("", "default"): ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))}
     assert delta.nodes_listed
     assert lists(kube, "clusternetworks") == []
     kube.delete("HostSubnet", "", "f5")
-    delta = until(follower.cluster.drain)
+    delta = until(lambda: follower.cluster.drain().whole())
     assert delta.host_subnets == {Key("", "f5"): None}
 
 
@@ -124,11 +124,11 @@ def test_another_vxlan_port(kube, follow):
 
     follower = follow(nodes=True, sdn=True, sleep=sleep)
     assert follower.cluster.wait_synced(DEADLINE_S)
-    follower.cluster.drain()
+    follower.cluster.drain().whole()
     assert slept.get(timeout=DEADLINE_S) == 60.0
     kube.apply(NETWORK | {"vxlanPort": 4800})
     go_on.set()
-    delta = until(follower.cluster.drain)
+    delta = until(lambda: follower.cluster.drain().whole())
     assert delta.cluster_networks[Key("", "default")].vxlan_port == 4800
 
 
@@ -150,11 +150,11 @@ def test_nodes_are_complete_when_they_are_listed(kube, follow):
     kube.forbid("nodes")
     follower = follow(nodes=True)
     assert follower.cluster.wait_synced(DEADLINE_S)
-    assert not follower.cluster.drain().nodes_listed
+    assert not follower.cluster.drain().whole().nodes_listed
     assert "system:sdn-reader" in follower.cluster.nodes_problem()
     kube.allow("nodes")
     deltas = []
-    until(lambda: deltas.append(follower.cluster.drain()) or deltas[-1].nodes_listed)
+    until(lambda: deltas.append(follower.cluster.drain().whole()) or deltas[-1].nodes_listed)
     # Told with the Nodes or after them, never before.
     assert {key.name for delta in deltas for key in delta.nodes} == {"node-1"}
 
@@ -185,7 +185,7 @@ def test_nodes_of_endpoints(slices, tmp_path):
         (endpoint_slice,) = follower.state["slices"].values()
         assert (endpoint_slice.addresses, endpoint_slice.nodes) == ({"10.1.0.1"}, {"n1"})
         follower.cluster.forget_addresses()
-        assert not follower.cluster.drain().slices
+        assert not follower.cluster.drain().whole().slices
         moved = kube.get("EndpointSlice", "shop", "web-1") if slices else kube.get("Endpoints", "shop", "web")
         if slices:
             moved["endpoints"][0]["addresses"] = ["10.1.0.2"]
@@ -194,10 +194,11 @@ def test_nodes_of_endpoints(slices, tmp_path):
         kube.apply(moved)
         kube.apply(objects.route("later"))
         deltas = []
-        until(lambda: deltas.append(follower.cluster.drain()) or any(delta.routes for delta in deltas))
+        until(lambda: deltas.append(follower.cluster.drain().whole())
+              or any(delta.routes for delta in deltas))
         follower.cluster.relist()
-        until(lambda: deltas.append(follower.cluster.drain()) or follower.cluster.relisted())
-        assert [delta.slices for delta in (*deltas, follower.cluster.drain()) if delta.slices] == []
+        until(lambda: deltas.append(follower.cluster.drain().whole()) or follower.cluster.relisted())
+        assert [delta.slices for delta in (*deltas, follower.cluster.drain().whole()) if delta.slices] == []
         follower.cluster.stop()
 
 
@@ -207,11 +208,11 @@ def test_endpoints_are_dispensable_with_nodes_as_members(kube, follow):
     kube.forbid("endpointslices")
     follower = follow(nodeport=True)
     assert follower.cluster.wait_synced(DEADLINE_S)
-    assert not follower.cluster.drain().slices_listed
+    assert not follower.cluster.drain().whole().slices_listed
     assert follower.cluster.missing() == ()
     kube.allow("endpointslices")
     deltas = []
-    until(lambda: deltas.append(follower.cluster.drain()) or deltas[-1].slices_listed)
+    until(lambda: deltas.append(follower.cluster.drain().whole()) or deltas[-1].slices_listed)
     assert {key.name for delta in deltas for key in delta.slices} == {"web-1"}
 
 
@@ -219,7 +220,7 @@ def test_slices_are_listed(kube, follow):
     """Where pods are members they always are, at the first drain."""
     follower = follow()
     assert follower.cluster.wait_synced(DEADLINE_S)
-    assert follower.cluster.drain().slices_listed
+    assert follower.cluster.drain().whole().slices_listed
 
 
 def test_node_selector(kube, follow):

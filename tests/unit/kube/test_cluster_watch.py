@@ -28,7 +28,7 @@ def test_first_lists(kube, follow):
     assert follower.names("services") == {"web"}
     assert follower.state["slices"][Key("shop", "web-1")].addresses == {"10.1.0.1"}
     assert follower.state["nodes"][Key("", "node-1")].internal_ips == ("192.0.2.1",)
-    assert follower.cluster.drain() == Delta()
+    assert follower.cluster.drain().whole() == Delta()
     assert follower.cluster.problems() == ()
 
 
@@ -39,7 +39,7 @@ def test_nothing_before_every_list(kube, follow):
     follower = follow()
     assert kube.wait_for(lambda: watching(kube))
     assert not follower.cluster.synced()
-    assert not follower.cluster.drain()
+    assert not follower.cluster.drain().whole()
     assert not follower.cluster.wait_synced(0)
     kube.allow("services")
     follower.until(lambda: follower.names() == {"a"})
@@ -181,7 +181,7 @@ def test_observe(kube, follow):
     follower.until(lambda: follower.names() == {"a"})
     new = decode.route(old | {"spec": old["spec"] | {"host": "new.example.com"}})
     follower.cluster.observe(new)  # of the same version
-    assert not follower.cluster.drain()
+    assert not follower.cluster.drain().whole()
     follower.cluster.observe(replace(new, resource_version=str(int(new.resource_version) + 1000)))
     follower.until(lambda: follower.state["routes"][A].host == "new.example.com")
     kube.apply(objects.route("a", host="late.example.com"))  # an event from before
@@ -207,5 +207,5 @@ def test_an_empty_list_is_told(kube, follow, resource, options):
     while not listed:  # other kinds may report their lists late
         assert follower.changed.wait(DEADLINE_S)
         follower.changed.clear()
-        delta = follower.cluster.drain()
+        delta = follower.cluster.drain().whole()
         listed = delta.nodes_listed if resource == "nodes" else delta.slices_listed

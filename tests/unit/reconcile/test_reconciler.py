@@ -21,7 +21,9 @@ from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.readiness import Blame
 from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
+from f5router.model.delta import Changes
 from f5router.model.errors import BigIPError, InUse, NotFound, Refused, Standby, Unconfirmed
+from f5router.model.limits import finish
 from f5router.model.ltm import CertFile, CRLFile, KeyFile, Pool, PoolMember, Rule
 from f5router.model.objects import Ref
 from f5router.model.route_options import HealthCheck, RouteOptions
@@ -589,6 +591,27 @@ def test_pods_that_left_a_refused_pool_go_while_a_rollout_is_under_way(serve):
     served.later()
     assert {member.address for member in served.sender.there[pool].members} == {"10.1.1.1", "10.1.1.3"}
     assert reconciler.table.rows == {}
+
+
+def test_endpoints_that_come_during_a_conversion_are_newer(serve):
+    """All but Routes is applied before the conversion begins: its steps may take a while."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"))
+    reconciler, converted = served.reconciler, []
+
+    def convert():
+        converted.append("begun")
+        yield
+        return delta((route("api", host="api.example.com"), True))
+
+    work = reconciler.apply_in_steps(Changes(delta((endpoints("10.1.1.2"), True)), convert()))
+    while not converted:
+        next(work)
+    reconciler.take_endpoints(delta((endpoints("10.1.1.3"), True)))
+    finish(work)
+    served.run()
+    pool = reconciler.engine.pool_of(route("web").key)
+    assert {member.address for member in served.sender.there[pool].members} == {"10.1.1.3"}
+    assert reconciler.engine.route(route("api").key)
 
 
 @pytest.mark.parametrize("shown", ["by drift", "by a reading", "after a rollout"])
