@@ -72,7 +72,7 @@ def _holds(condition: Condition, request: Request) -> bool:
     elif condition.selector == "pathSegment":
         segments = request.path.split("/")
         value = segments[condition.index] if condition.index < len(segments) else None
-    if value is None:
+    if value is None or condition.operand in ("httpHeader", "httpMethod") or condition.name:
         return False
     test = {"equals": str.__eq__, "startsWith": str.startswith, "endsWith": str.endswith}[condition.operator]
     return any(test(value, wanted) for wanted in condition.values)

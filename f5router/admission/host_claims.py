@@ -22,6 +22,7 @@ from f5router.admission.validation import terminates
 from f5router.model import hostnames, names, small
 from f5router.model.cluster import Key, Origin, PathMatch, Route
 from f5router.model.findings import CLAIMED
+from f5router.model.request_match import RequestMatch
 
 WON = ("", None)
 _PORTS = (80, 443)
@@ -78,7 +79,9 @@ class _Place:
 
     def __init__(self) -> None:
         self.owner: Route | None = None
-        self._paths: dict[tuple[str, bool, int], Route] = {}
+        self._paths: dict[_Path, Route] = {}
+        self._matches: dict[tuple[_Path, RequestMatch], Route] = {}
+        """Holders of a part of the requests for a path, which Routes of one claimant share."""
         self._passthrough: Route | None = None
         self._secure: Route | None = None
 
@@ -90,15 +93,26 @@ class _Place:
 
     def rival(self, route: Route) -> Route | None:
         """Return the holder that excludes a Route: a holder of the path, or passthrough beside other TLS."""
-        if (holder := next(filter(None, map(self._paths.get, _paths(route))), None)) is not None:
+        if (holder := next(filter(None, (self._holder(path, route) for path in _paths(route))), None)):
             return holder
         kind = terminates(route)
         return (self._secure if kind == "passthrough" else self._passthrough) if kind else None
 
+    def _holder(self, path: "_Path", route: Route) -> Route | None:
+        """Return the Route that keeps another one from a path: Routes of one Gateway share it."""
+        holder = self._paths.get(path)
+        if holder is None or holder.match is None or route.match is None or (
+                holder.claimant != route.claimant):
+            return holder
+        return self._matches.get((path, _untied(route.match)))
+
     def hold(self, route: Route) -> None:
         kind = terminates(route)
         self.owner = self.owner or route
-        self._paths.update(dict.fromkeys(_paths(route), route))
+        for path in _paths(route):
+            self._paths.setdefault(path, route)
+            if route.match is not None:
+                self._matches[path, _untied(route.match)] = route
         if kind:
             self._secure = self._secure or route
         if kind == "passthrough":
@@ -150,7 +164,15 @@ class _Subdomain:
             self._holders.setdefault(route.claim_namespace, route)
 
 
-def _paths(route: Route) -> Iterator[tuple[str, bool, int]]:
+_Path = tuple[str, bool, int]
+"""See _paths."""
+
+
+def _untied(match: RequestMatch) -> RequestMatch:
+    return match._replace(ties=0)
+
+
+def _paths(route: Route) -> Iterator[_Path]:
     """Yield the path that a Route claims, a prefix or the single one that it stands for, on each port."""
     exact = route.path_match is PathMatch.EXACT
     for port in (route.port,) if route.port else _PORTS:

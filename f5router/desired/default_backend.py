@@ -20,6 +20,7 @@ from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.front_end_names import own_path
 from f5router.model.ltm import Rule
+from f5router.model.request_match import PLAIN_SLOT
 
 CLOSING = rules.MOST_PATHS + 1
 """Number of the Rule among those of its Route, behind those of paths and of a redirect."""
@@ -57,7 +58,8 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], verdicts: Mappin
             yield Rule(own_path(settings, policy), names.rule(oldest.key, CLOSING),
                        names.CLOSING_BAND, rules.match_host(host, ports),
                        baseline.nowhere(settings.folder, facts), hosts=frozenset({host}),
-                       suffix=host[1:] if host.startswith("*.") else "")
+                       suffix=host[1:] if host.startswith("*.") else "",
+                       slot=0 if oldest.match is None else PLAIN_SLOT)
 
 
 def _lost(rejection: Rejection | None) -> bool:

@@ -21,7 +21,7 @@ from f5router.desired import (
 from f5router.desired.contributions import HostObjects
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.settings import DesiredSettings
-from f5router.model import names, tls_names
+from f5router.model import names, request_match, tls_names
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import DEVICE_REJECTED, NOT_ADMITTED
@@ -217,7 +217,8 @@ class _HostBuilder:
         """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80."""
         route, covers = evaluated.route, rules.covers
         above = [c for c in self.admitted
-                 if c.insecure != "None" and covers(c.route, route) and not self._fault(c)]
+                 if c.insecure != "None" and covers(c.route, route) and not self._fault(c)
+                 and not (c.route.match or request_match.ANY_REQUEST).is_narrow]
         around = [c for c in self.wildcards if not self._fault(c) and (
                   covers(c.route, route) or covers(route, c.route))]
         if any(c.pending for c in (*above, *around)):
@@ -282,11 +283,12 @@ class _HostBuilder:
         route, refs = evaluated.route, set()
         band = names.priority_band(route.path, labels=labels, exact=route.path_match is PathMatch.EXACT,
                                    default=route.default_backend)
+        narrow, slot = rules.match_request(route.match) | host, request_match.slot(route.match)
         for number, path_is in enumerate(rules.match_path(route.path, route.path_match)):
             refs.add(self.add(Rule(
-                self._full(policy), names.rule(evaluated.route.key, number), band, path_is | host, action,
+                self._full(policy), names.rule(evaluated.route.key, number), band, path_is | narrow, action,
                 extra_dependencies=shared(frozenset(required)), protection=protected, hosts=self._hosts,
-                suffix=suffix)))
+                suffix=suffix, slot=slot)))
         if isinstance(action, Forward):
             refs |= self._add_all(option_objects.app_root(
                 evaluated, self.admitted, self._full(policy), host, frozenset(required), protected))
@@ -368,7 +370,8 @@ class _HostBuilder:
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""
         if fault := (protection.blank_rule(evaluated, self.config.https_virtual, self.config.http_virtual)
-                     or edge.reply_fault(evaluated, self.facts)):
+                     or edge.reply_fault(evaluated, self.facts)
+                     or rules.match_fault(evaluated.route.match, self.facts)):
             return fault
         lowest = evaluated.route.minimum_tls
         if not lowest or evaluated.termination not in ("edge", "reencrypt"):

@@ -7,6 +7,7 @@ from f5router.model import hostnames, tmos
 from f5router.model.cluster import PathMatch, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import CheckedRedirect, Condition, Redirect
+from f5router.model.request_match import RequestMatch
 from f5router.model.route_options import RouteOptions
 
 MOST_PATHS = 2
@@ -37,6 +38,33 @@ def match_path(text: str, kind: PathMatch = PathMatch.SEGMENTS) -> list[frozense
         return [frozenset({begins, last})]
     below = Condition("httpUri", "path", "startsWith", frozenset({text + "/"}), case_sensitive=True)
     return [frozenset({whole}), frozenset({below})]
+
+
+def match_request(match: RequestMatch | None) -> frozenset[Condition]:
+    """Return the conditions for what a request must have besides host and path.
+
+    Source: tmsh reference, ltm policy (http-method, http-header name, http-uri query-parameter name). A
+    header, or a parameter, that a request has several times is compared as the device does it.
+    """
+    if match is None:
+        return frozenset()
+    method = [Condition("httpMethod", "all", "equals", frozenset({match.method}), case_sensitive=True)]
+    return frozenset([
+        *(method if match.method else ()),
+        *(Condition("httpHeader", "all", "equals", frozenset({value}), case_sensitive=True, name=name)
+          for name, value in match.headers),
+        *(Condition("httpUri", "queryParameter", "equals", frozenset({value}), case_sensitive=True, name=name)
+          for name, value in match.query)])
+
+
+def match_fault(match: RequestMatch | None, facts: DeviceFacts) -> str:
+    """Return why the BIG-IP cannot compare a request; "" if it can.
+
+    Where Rules are not published together, a new order of them takes effect one by one.
+    """
+    narrow = match is not None and match.is_narrow
+    needed = narrow and facts.version < tmos.DRAFTS_SINCE
+    return "spec: matches by method, header or query parameter need TMOS 12.1" if needed else ""
 
 
 def match_root() -> frozenset[Condition]:

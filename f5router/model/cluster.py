@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from f5router.model.json_types import JSON
 from f5router.model.net import VXLAN_PORT
+from f5router.model.request_match import RequestMatch
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
@@ -151,6 +152,8 @@ class Route:
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
     path_match: PathMatch = PathMatch.SEGMENTS
+    match: RequestMatch | None = None
+    """Set for a virtual Route whose Host and path others of the same claimant may have too."""
     tls_secret: Key | None = None
     """The Secret with the certificate of a virtual Route; it may be in another namespace."""
     pod_authority: PodAuthority | None = None

@@ -16,6 +16,7 @@ from f5router.model.client_tls import TLSProperties
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 from f5router.model.placement import FloatingAddress, References
+from f5router.model.request_match import PLAIN_SLOT
 from f5router.model.route_options import HealthMonitor
 from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
 
@@ -98,15 +99,17 @@ class Condition:
     """
 
     operand: str
-    """httpHost or httpUri."""
+    """httpHost, httpUri, httpHeader or httpMethod."""
     selector: str
-    """host, path or pathSegment."""
+    """host, path, pathSegment or queryParameter; all of a header or method."""
     operator: str
     """equals, startsWith or endsWith."""
     values: frozenset[str]
     index: int = 0
     """Number of a pathSegment, from 1."""
     case_sensitive: bool = False
+    name: str = ""
+    """Name of a header, in lower case, or of a queryParameter; "" without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,13 @@ class Rule(BigIPObject):
     """Hosts that the conditions name."""
     suffix: str = ""
     """Domain of a wildcard Host after a dot, which is passed to names.REQUEST_IRULE."""
+    slot: int = 0
+    """Its part of the band, see request_match.slot; 0 for all of it."""
+
+    @property
+    def rank(self) -> int:
+        """Precedence: of two Rules that a request matches, the one with the smaller rank gets it."""
+        return self.priority_band * (PLAIN_SLOT + 1) + self.slot
 
     def _make_ref(self) -> Ref:
         return rule_ref(self.policy, self.name)

@@ -395,7 +395,6 @@ def band_of(ordinal: int) -> int:
     return ordinal // BAND_WIDTH if above < 0 else _WILDCARDS + above // WILDCARD_WIDTH
 
 
-def first_ordinal(band: int, name: str) -> int:
-    """Return where the search for a free ordinal starts; spread by name, so that few Rules collide."""
-    ordinals = band_ordinals(band)
-    return ordinals[int(digest(name), 16) % len(ordinals)]
+def first_place(ordinals: range, name: str) -> int:
+    """Return where the search for a free one begins; spread by name, so that few Rules collide."""
+    return int(digest(name), 16) % len(ordinals)

@@ -106,7 +106,7 @@ def _generality(obj: Object) -> int:
     would get its requests for a moment.
     """
     if isinstance(obj, Rule):
-        return obj.priority_band
+        return obj.rank
     return int(isinstance(obj, Record) and obj.name.startswith("."))
 
 

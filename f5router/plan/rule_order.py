@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
-from f5router.model import hostnames, names
+from f5router.model import hostnames, names, request_match
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.front_end_names import beside
 from f5router.model.ltm import CheckedRedirect, Forward, Object, Record, Redirect, Rule, rule_ref
@@ -37,15 +37,15 @@ def leaves(change: AnyChange) -> bool:
 def early_deletes(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> set[Ref]:
     """Return the deletes of Rules that would catch requests which a Rule gives up by one of the writes."""
     left: dict[Place, int] = {}
-    """The band of the most specific Rule that leaves a place."""
+    """The rank of the most specific Rule that leaves a place."""
     for change in of_kind(writes, Rule):
         if leaves(change) and change.old is not None:
             for place in places(change.old.policy, change.old.hosts):
-                left[place] = min(change.old.priority_band, left.get(place, change.old.priority_band))
+                left[place] = min(change.old.rank, left.get(place, change.old.rank))
     if not left:
         return set()
     return {delete.ref for delete in of_kind(deletes, Rule)
-            if any(left.get(place, math.inf) < delete.obj.priority_band for place in covered(delete.obj))}
+            if any(left.get(place, math.inf) < delete.obj.rank for place in covered(delete.obj))}
 
 
 def ends_redirect(change: AnyChange, early: Collection[Ref]) -> bool:
@@ -118,7 +118,7 @@ class UncertainWrites:
 
 def _rank(obj: Object) -> int:
     """Rank an object among the objects of its Host or data-group: the smaller, the more specific."""
-    return obj.priority_band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
+    return obj.rank if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
 
 
 def _places(obj: Object) -> Iterator[tuple[str, str]]:
@@ -163,7 +163,7 @@ class Ordinals:
 
 
 def with_ordinals(changes: list[AnyChange], ordinals: Ordinals) -> list[AnyChange]:
-    """Assign every new or moved Rule an unused ordinal of its band; other Rules keep theirs."""
+    """Assign every new or moved Rule an unused ordinal of its band and slot; other Rules keep theirs."""
     chosen: set[tuple[str, int]] = set()
     return [_with_ordinal(change, ordinals, chosen) for change in changes]
 
@@ -172,13 +172,13 @@ def _with_ordinal(change: AnyChange, ordinals: Ordinals, chosen: set[tuple[str, 
     rule = change.new
     if not isinstance(rule, Rule):
         return change
-    if isinstance(change.old, Rule) and change.old.priority_band == rule.priority_band:
+    if isinstance(change.old, Rule) and change.old.rank == rule.rank:
         return replace(change, new=changed(rule, ordinal=change.old.ordinal))
-    band = names.band_ordinals(rule.priority_band)
-    first = band.index(names.first_ordinal(rule.priority_band, rule.name))
-    candidates = (band[(first + n) % len(band)] for n in range(len(band)))
+    free = request_match.slot_ordinals(names.band_ordinals(rule.priority_band), rule.slot)
+    first = names.first_place(free, rule.name)
+    candidates = (free[(first + n) % len(free)] for n in range(len(free)))
     ordinal = next((candidate for candidate in candidates
                     if (rule.policy, candidate) not in chosen
-                    and not ordinals.is_used(rule.policy, candidate)), band[first])
+                    and not ordinals.is_used(rule.policy, candidate)), free[first])
     chosen.add((rule.policy, ordinal))
     return replace(change, new=changed(rule, ordinal=ordinal))

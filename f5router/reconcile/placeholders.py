@@ -72,14 +72,14 @@ class _Places:
         hosts = {*rule.hosts, *map(hostnames.wildcard, rule.hosts)}
         less_specific = (other for host in hosts
                          for other in _covering(self._remaining(rule.policy, host), rule))
-        nearest = min(less_specific, key=lambda other: other.priority_band, default=None)
+        nearest = min(less_specific, key=lambda other: other.rank, default=None)
         if nearest is None:
             return False
         before = self._observed.get(nearest.ref)
         if not isinstance(before, Rule) or before.conditions != nearest.conditions:
             return True
         return self._is_passed_through(rule) or any(
-            other.priority_band < nearest.priority_band
+            other.rank < nearest.rank
             for place in rule_order.places(rule.policy, rule.hosts)
             for other in _covering(self._foreign().get(place, {}), rule))
 
@@ -134,6 +134,8 @@ def _covers(rule: Rule, path: str) -> bool:
     if isinstance(rule.conditions, Foreign):
         return True
     conditions = {condition.selector: condition for condition in rule.conditions}
+    if not conditions.keys() <= {"host", "path", "pathSegment"}:
+        return False  # it matches some of them alone
     if "path" not in conditions:
         return True
     texts = conditions["path"].values  # several in a Rule that somebody has edited

@@ -12,6 +12,7 @@ from f5router.model import findings, hostnames, http_edge
 from f5router.model.cluster import PathMatch
 from f5router.model.findings import CATALOGUE, CAUSES_OF_EMPTY_POOLS, Effect, Finding, Link, finding
 from f5router.model.objects import Ref
+from f5router.model.request_match import ANY_REQUEST
 from f5router.model.texts import Problem
 from f5router.views.requests import HTTP, HTTPS, NOBODY, Answer, Down, Lookup, Request, State
 from f5router.views.route_view import (
@@ -38,7 +39,8 @@ def probes(evaluated: EvaluatedRoute, uses: Collection[Ref], lookup: Lookup,
     """
     result = []
     for scheme in filter(lookup.has, _schemes(evaluated)):
-        request = Request(scheme, _name(evaluated.host), evaluated.route.path or "/")
+        request = Request(scheme, _name(evaluated.host), evaluated.route.path or "/",
+                          has=evaluated.route.match or ANY_REQUEST)
         answer = lookup.answer(request, down)
         if answer.matched not in uses and evaluated.route.path_match is not PathMatch.EXACT:
             # Another Route may have the path itself, as an Ingress with pathType Exact, and not those below.

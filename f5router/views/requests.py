@@ -34,6 +34,7 @@ from f5router.model.ltm import (
     record_ref,
 )
 from f5router.model.objects import Ref
+from f5router.model.request_match import RequestMatch
 
 Down = Mapping[str, Collection[tuple[str, int]]]
 """Address and port of members that the BIG-IP sends nothing, by full path of their pool."""
@@ -41,6 +42,9 @@ NOBODY: Down = {}
 
 HTTP, HTTPS = "http", "https"
 SCHEMES = (HTTP, HTTPS)
+
+
+_GET = RequestMatch("GET")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Request:
     """Without query."""
     port: int = 0
     """0 for that of the virtual server."""
+    has: RequestMatch = _GET
+    """Its method, "" for one that no Rule names, its headers and its query parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,9 @@ def parse(url: str) -> Request:
     parts = urlsplit(url if "://" in url else f"{HTTPS}://{url}")
     if parts.scheme not in SCHEMES or not parts.hostname:
         raise ValueError(f"{url!r} must be http://HOST/PATH or https://HOST/PATH")
-    return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", parts.port or 0)
+    query = tuple(pair.partition("=")[::2] for pair in parts.query.split("&") if pair)
+    return Request(parts.scheme, parts.hostname.lower().rstrip("."), parts.path or "/", parts.port or 0,
+                   _GET._replace(query=query))
 
 
 def host_of(text: str) -> str:
@@ -224,6 +232,11 @@ def _matches(condition: Condition, request: Request) -> bool:
     elif condition.selector == "pathSegment":
         segments = request.path.split("/")[1:]
         text = segments[condition.index - 1] if condition.index <= len(segments) else ""
+    elif condition.operand == "httpMethod":
+        text = request.has.method
+    elif condition.name:
+        pairs = request.has.headers if condition.operand == "httpHeader" else request.has.query
+        text = dict(pairs).get(condition.name, "")
     else:
         text = request.path
     values: Iterable[str] = condition.values
@@ -335,6 +348,7 @@ class NeededObject(NamedTuple):
         return State.IN_PLACE if self.observed == self.desired else State.DIFFERS
 
 
+_NAMED = {"httpHeader": "header", "httpUri": "query parameter"}
 _OPERATORS = {"equals": "is", "startsWith": "begins with", "endsWith": "ends with"}
 
 
@@ -347,7 +361,9 @@ def conditions(rule: Rule) -> str:
 
 def _condition(condition: Condition) -> str:
     """Return a condition in words; a host without its forms with a port or a final dot."""
-    what = f"path segment {condition.index}" if condition.index else condition.selector
+    what = f"path segment {condition.index}" if condition.index else (
+        f"{_NAMED[condition.operand]} {condition.name}" if condition.name else
+        "method" if condition.operand == "httpMethod" else condition.selector)
     is_host = condition.selector == "host"
     values = " or ".join(sorted({_bare(value) if is_host else value for value in condition.values}))
     return f"{what} {_OPERATORS.get(condition.operator, condition.operator)} {values}"

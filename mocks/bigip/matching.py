@@ -155,7 +155,8 @@ class Condition:
         self.exact = "caseSensitive" in fields
         tls = self.operand == "sslExtension" and "sslClientHello" in fields
         self.known_event = tls or "request" in fields
-        self.index, self.header = fields["index"], str(fields.get("tmName", "")).lower()
+        self.index, self.parameter = fields["index"], str(fields.get("tmName", ""))
+        self.header = self.parameter.lower()
         self.group = fields.get("datagroup")
         values = fields.get("values") or []
         self.longest = max(map(len, values), default=0)
@@ -184,6 +185,9 @@ class Condition:
             return segments[self.index - 1] if self.index <= len(segments) else None
         if operand == "httpUri" and selector in ("all", "path", "queryString"):
             return {"all": request.uri, "path": request.path, "queryString": request.query or ""}[selector]
+        if operand == "httpUri" and selector == "queryParameter":
+            pairs = (pair.partition("=") for pair in (request.query or "").split("&"))
+            return next((value for name, _, value in pairs if name == self.parameter), None)
         if operand == "httpMethod":
             return request.method
         if operand in ("httpHeader", *_HEADERS) and selector == "all":

@@ -101,10 +101,10 @@ class Conformance:
     def ask(self, path: str = "/", host: str = "example.com", **how) -> clients.Seen:
         return clients.plain(self.site.http, host, path, **how)
 
-    def wait_answer(self, path: str, answer: int | str, host: str = "example.com") -> None:
+    def wait_answer(self, path: str, answer: int | str, host: str = "example.com", **how) -> None:
         """Wait for a status, or for a pod of a Service."""
         def holds() -> bool:
-            seen = self.ask(path, host)
+            seen = self.ask(path, host, **how)
             return seen.status == answer or seen.pod.get("pod", "").rpartition("-")[0] == answer
         until(holds)
 

@@ -7,6 +7,7 @@ conformance/apis/v1/conformancereport.go.
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 VERSION = "v1.6.1"
@@ -37,6 +38,11 @@ TLS_ROUTE = (
     "TLSRouteListenerPassthroughSupportedKinds", "TLSRouteListenerTerminateNotSupported",
     "TLSRouteSimpleSameNamespace",
 )
+EXTENDED: Mapping[str, Mapping[str, str]] = {"GATEWAY-HTTP": {
+    "HTTPRouteMethodMatching": "HTTPRouteMethodMatching",
+    "HTTPRouteQueryParamMatching": "HTTPRouteQueryParamMatching",
+}, "GATEWAY-TLS": {}}
+"""Tests of extended features of each profile, with their features."""
 PROFILES: Mapping[str, tuple[str, ...]] = {
     "GATEWAY-HTTP": (*GATEWAY, *HTTP_ROUTE), "GATEWAY-TLS": (*GATEWAY, *TLS_ROUTE)}
 """Core tests of each profile."""
@@ -45,12 +51,18 @@ PROFILES: Mapping[str, tuple[str, ...]] = {
 def core(short_name: str) -> Callable[[Callable], Callable]:
     """Name the test of the suite that a test here stands for."""
     assert short_name in {name for names in PROFILES.values() for name in names}, short_name
+    return partial(_named, short_name)
 
-    def named(test: Callable) -> Callable:
-        test.short_name = short_name  # type: ignore[attr-defined]
-        return test
 
-    return named
+def extended(short_name: str) -> Callable[[Callable], Callable]:
+    """Name the test of an extended feature that a test here stands for."""
+    assert short_name in {name for features in EXTENDED.values() for name in features}, short_name
+    return partial(_named, short_name)
+
+
+def _named(short_name: str, test: Callable) -> Callable:
+    test.short_name = short_name  # type: ignore[attr-defined]
+    return test
 
 
 def report(outcomes: Mapping[str, bool], channel: str) -> dict:
@@ -66,15 +78,22 @@ def report(outcomes: Mapping[str, bool], channel: str) -> dict:
 
 
 def _profile(name: str, tests: tuple[str, ...], outcomes: Mapping[str, bool]) -> dict:
+    core_tests, features = _result(tests, outcomes), EXTENDED[name]
+    more = {"extended": _result(tuple(features), outcomes) | {
+        "supportedFeatures": sorted(set(features.values()))}} if features else {}
+    passed = core_tests["statistics"]["Passed"]
+    return {"name": name, "core": core_tests, **more,
+            "summary": f"{passed} of {len(tests)} core tests, on fakes of both sides, one Gateway at a time."}
+
+
+def _result(tests: tuple[str, ...], outcomes: Mapping[str, bool]) -> dict:
     failed = [test for test in tests if outcomes.get(test) is False]
     skipped = [test for test in tests if test not in outcomes]
     passed = len(tests) - len(failed) - len(skipped)
-    core_tests = {
+    return {
         "result": "failure" if failed else "partial" if skipped else "success",
         "statistics": {"Passed": passed, "Failed": len(failed), "Skipped": len(skipped)},
         **({"skippedTests": skipped} if skipped else {}), **({"failedTests": failed} if failed else {})}
-    return {"name": name, "core": core_tests,
-            "summary": f"{passed} of {len(tests)} core tests, on fakes of both sides, one Gateway at a time."}
 
 
 def write(outcomes: Mapping[str, bool], path: Path) -> None:

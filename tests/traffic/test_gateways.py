@@ -197,3 +197,28 @@ def test_what_an_old_device_cannot_answer_is_refused(site_of):
                      http_route("app", rule(backend("missing"))), tmos_version="11.6.0")
     site.converge(**FLAGS)
     assert accepted(site, "app")[0] == programmed(site)[0] == "False"
+
+
+@rows("version", ["12.1.0", "14.1.2", "17.1.0"])
+def test_matches_by_more_than_the_path(site_of, version):
+    """The Rules are compared in their order, and none is written again by a router that is started anew."""
+    to = {name: [{"headers": [{"name": "x", "value": value}]}] for name, value in (("v1", "1"), ("v2", "2"))}
+    site = site_with(site_of, gateway_class(), gateway("web", OPEN), http_route(
+        "app", rule(backend("web"), matches=[*to["v1"], {"method": "POST"}]),
+        rule(backend("missing"), matches=to["v2"])), tmos_version=version)
+    assert site.converge(**FLAGS) == []
+    for how, answer in (({"headers": ["X: 1"]}, 200), ({"headers": ["X: 2"]}, 500), ({}, 404),
+                        ({"method": "POST"}, 200), ({"method": "POST", "headers": ["X: 2"]}, 200)):
+        assert clients.plain(site.http, "any.example.com", **how).status == answer, how
+    written = site.writes()
+    assert site.converge(**FLAGS) == []
+    assert site.writes() == written
+
+
+def test_before_drafts_matches_are_refused(site_of):
+    matched = rule(backend("web"), matches=[{"method": "GET"}])
+    site = site_with(site_of, gateway_class(), gateway("web", listener(hostname="own.example.com")),
+                     http_route("app", matched), tmos_version="12.0.0")
+    site.converge(**FLAGS)
+    assert accepted(site, "app")[0] == "False"
+    assert pod(site, "own.example.com") == "503"

@@ -9,14 +9,20 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
 from f5router.icontrol.codec.ltm_codec import ODD, items, located, path_of
-from f5router.model import hostnames, names
+from f5router.model import hostnames, names, request_match
 from f5router.model.json_types import JSON
 from f5router.model.ltm import CheckedRedirect, Condition, Foreign, Forward, Policy, Redirect, Rule
 
 _OPERANDS = {
     "httpHost": ("host",),
-    "httpUri": ("path", "pathSegment"),
+    "httpUri": ("path", "pathSegment", "queryParameter"),
+    "httpHeader": ("all",),
+    "httpMethod": ("all",),
 }
+_NAMED = ("httpHeader", "queryParameter")
+"""Operands and selectors of which a condition names one."""
+_WITH_SLOTS = names.VIRTUAL.keys() - {"Ingress", "IngressRoute"}
+"""Kinds of objects whose Rules have slots in their bands."""
 _OPERATORS = ("equals", "startsWith", "endsWith")
 _VARIABLES = (names.POOL_VARIABLE, names.INSECURE_VARIABLE, names.HTTP_VARIABLE, names.WILDCARD_VARIABLE,
               names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
@@ -90,7 +96,7 @@ def rule_changes(rule: Rule) -> dict[str, Any]:
     """Encode the body of a PATCH; both lists replace the old ones."""
     if isinstance(rule.conditions, Foreign) or isinstance(rule.action, Foreign):
         raise TypeError(f"{rule.ref}: a form that is never written")
-    conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
+    conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator, c.name))
     actions = [{"name": str(n), **action} for n, action in enumerate(_action(rule.action))]
     actions += [_set_variable(n, *pair) for n, pair in enumerate(_variables(rule).items(), len(actions))]
     return {
@@ -121,7 +127,14 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
         policy, str(obj["name"]), names.band_of(ordinal),
         foreign or frozenset(c for c in conditions if isinstance(c, Condition)),
         action, ordinal, hosts=_hosts(conditions), suffix=variables.get(names.WILDCARD_VARIABLE, ""),
+        slot=_slot(str(obj["name"]), ordinal),
     )
+
+
+def _slot(name: str, ordinal: int) -> int:
+    if names.route_kind(name) not in _WITH_SLOTS:
+        return 0
+    return request_match.slot_of(names.band_ordinals(names.band_of(ordinal)), ordinal)
 
 
 def _condition(condition: Condition) -> dict[str, Any]:
@@ -130,6 +143,8 @@ def _condition(condition: Condition) -> dict[str, Any]:
         "caseSensitive" if condition.case_sensitive else "caseInsensitive": True,
         "values": sorted(condition.values),
     }
+    if condition.name:
+        body["tmName"] = condition.name
     return {**body, "index": condition.index} if condition.index else body
 
 
@@ -139,12 +154,14 @@ def _decode_condition(item: JSON) -> Condition | Foreign:
     operand = next((name for name in _OPERANDS if name in flags), "")
     selector = next((name for name in _OPERANDS.get(operand, ()) if name in flags), "")
     operator = next((name for name in _OPERATORS if name in flags), "")
-    named = operand and selector and operator and others == {operand, selector, operator}
-    if not named or item.get("request") is not True:
+    words = {operand, selector, operator}
+    if operand in _NAMED or selector in _NAMED:
+        words.add("tmName")
+    if "" in words or others != words or item.get("request") is not True:
         return Foreign(_text(item))
     return Condition(
         operand, selector, operator, frozenset(item.get("values", ())), int(item.get("index", 0)),
-        case_sensitive=item.get("caseSensitive") is True,
+        case_sensitive=item.get("caseSensitive") is True, name=str(item.get("tmName", "")),
     )
 
 

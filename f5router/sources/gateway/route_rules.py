@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from f5router.model import header_actions, hostnames, http_edge
-from f5router.model.cluster import Key, PathMatch
+from f5router.model.cluster import Key
 from f5router.model.gateway import (
     Filter,
     GatewayRoute,
-    HTTPMatch,
     HTTPRoute,
     HTTPRule,
     RequestRedirect,
 )
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import backends, conditions
+from f5router.sources.gateway import backends, conditions, matches
 from f5router.sources.gateway.backends import BackendTarget
 from f5router.sources.gateway.conditions import StatusCondition, false, true
 from f5router.sources.gateway.references import GatewayView
@@ -125,12 +124,8 @@ def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
 def _unsupported(rule: HTTPRule) -> Iterator[str]:
     """Yield the fields of a rule that cannot be served."""
     for number, match in enumerate(rule.matches):
-        if match.path_type not in ("Exact", "PathPrefix"):
-            yield f"matches[{number}].path.type: {quote(match.path_type)} is not supported"
-        for name, given in (("method", match.method), ("headers", match.headers),
-                            ("queryParams", match.query)):
-            if given:
-                yield f"matches[{number}].{name}: it is not supported"
+        if problem := matches.unsupported(match):
+            yield f"matches[{number}].{problem}"
     for number, backend in enumerate(rule.backends):
         if backend.has_filters:
             yield f"backendRefs[{number}].filters: they are not supported"
@@ -182,10 +177,3 @@ def _header_actions(entry: Filter) -> Iterator[str]:
         for name, value in pairs:
             yield encode(name, value.replace("%", "%%"), side=header_actions.REQUEST)
     yield from map(header_actions.encode_delete, entry.headers.remove)
-
-
-def path_of(match: HTTPMatch) -> tuple[PathMatch, str]:
-    """Return a path as Routes have it. A slash at the end of a prefix does not count."""
-    if match.path_type == "Exact":
-        return PathMatch.EXACT, match.path
-    return PathMatch.SEGMENTS, match.path.rstrip("/")

@@ -1,4 +1,4 @@
-"""Rules of routes on a Gateway as virtual Routes: one for each port, host and path.
+"""Rules of routes on a Gateway as virtual Routes: one for each port, host and match.
 
 Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/httproute_types.go, HTTPRouteRule.Matches: 404 where
 nothing matches. The Gateway claims the Hosts: its listeners say
@@ -12,38 +12,51 @@ from typing import NamedTuple
 from f5router.model import hostnames, http_edge, names
 from f5router.model.cluster import Backend, Key, Origin, PathMatch, Route, RouteTLS
 from f5router.model.gateway import GATEWAY, Gateway, GatewayRoute, RequestRedirect
+from f5router.model.request_match import ANY_REQUEST, RequestMatch
 from f5router.model.route_options import RouteOptions
-from f5router.sources.gateway import hosts
+from f5router.sources.gateway import hosts, matches
 from f5router.sources.gateway.backends import BackendTarget
 from f5router.sources.gateway.listeners import HTTP, HTTPS, TLS, CheckedListener
-from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule, path_of
+from f5router.sources.gateway.ranks import Order
+from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule
 
 NOT_FOUND = 404
 HTTP_PORT, HTTPS_PORT = 80, 443
 
 
 class RoutePlace(NamedTuple):
-    """Requests that one rule has: those of a listener for a host and a path."""
+    """Requests that one rule has: those of a listener for a host and a path, or some of them."""
 
     listener: int
     host: str
     kind: PathMatch
     path: str
+    match: RequestMatch
+
+
+class PlacedRoute(NamedTuple):
+    """A Route that has a place unless an older HTTPRoute has it."""
+
+    order: Order
+    route: Route
 
 
 def routes(gateway: Gateway, listener: CheckedListener, checked: CheckedRoute,
-           host: str) -> Iterator[tuple[RoutePlace, Route]]:
+           host: str) -> Iterator[tuple[RoutePlace, PlacedRoute]]:
     """Yield the Routes of a route for one host, those of its first rules first."""
     for rule in checked.rules:
         for match in rule.rule.matches:
-            kind, path = path_of(match)
-            yield (RoutePlace(listener.number, host, kind, path),
-                   _route(gateway, listener, checked.route, rule, host, kind, path))
+            place = RoutePlace(listener.number, host, *matches.path_of(match), matches.request_of(match))
+            yield place, PlacedRoute((checked.route.age, rule.number, place.match.subject),
+                                     _route(gateway, listener, checked.route, rule, place))
 
 
-def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rule: CheckedRule, host: str,
-           kind: PathMatch, path: str) -> Route:
+def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rule: CheckedRule,
+           place: RoutePlace) -> Route:
+    _, host, kind, path, match = place
     distinction = f"{route.key.namespace} {_distinction(gateway, listener, host)} {kind} {path}"
+    if match.is_narrow:
+        distinction = f"{tuple(match)} {distinction}"
     answer = _redirect(rule.redirect, listener, host) if rule.redirect else rule.answer()
     options = RouteOptions(balance="roundrobin", disable_cookies=True, request_actions=rule.actions,
                            reply=answer)
@@ -53,7 +66,7 @@ def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rul
         gateway, listener, host,
         Key(rule.namespace if serves else route.key.namespace,
             names.virtual_route(route.kind, route.key.name, distinction)),
-        created=route.created, path=path, path_match=kind, service=first.service.name,
+        created=route.created, path=path, path_match=kind, match=match, service=first.service.name,
         target_port=first.port, weight=first.weight, options=options,
         alternates=tuple(Backend(each.service.name, each.weight, port=each.port) for each in others),
         origin=Origin(route.kind, route.key, rule.field, "spec.hostnames", claimant=gateway.key,
@@ -89,6 +102,7 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
         "tls": RouteTLS("edge", "None") if secure else RouteTLS("passthrough") if protocol == TLS else None,
         "tls_secret": secret,
         "port": HTTP_PORT if protocol == HTTP else HTTPS_PORT,
+        "match": ANY_REQUEST,
     }
     return Route(key, **{**fields, **more})  # type: ignore[arg-type]
 

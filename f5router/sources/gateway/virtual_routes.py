@@ -6,19 +6,22 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/httproute_types.go, HTTPRout
 
 import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from f5router.model.cluster import Key, PathMatch, Route, Subject
 from f5router.model.gateway import Gateway
+from f5router.model.request_match import ANY_REQUEST, MOST_TIES
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.listeners import TLS, CheckedListener
+from f5router.sources.gateway.ranks import Age, Ranks
 from f5router.sources.gateway.route_rules import CheckedRoute
-from f5router.sources.gateway.translation import RoutePlace
+from f5router.sources.gateway.translation import PlacedRoute, RoutePlace
 
-Age = tuple[str, str, str]
-"""See HTTPRoute.age."""
+TOO_MANY = (f"spec: more than {MOST_TIES} matches for the same host and path, with as many headers and "
+            "parameters and another name among them, come before one of its matches, which is not supported")
 
 
 class _Site(NamedTuple):
@@ -29,7 +32,7 @@ class _Site(NamedTuple):
 
     def at_last(self) -> RoutePlace:
         """Return the place of all requests that nothing else matches."""
-        return RoutePlace(self.listener, self.host, PathMatch.SEGMENTS, "")
+        return RoutePlace(self.listener, self.host, PathMatch.SEGMENTS, "", ANY_REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class _Share:
 
     age: Age
     sites: Collection[_Site]
-    routes: Mapping[RoutePlace, Route]
+    routes: Mapping[RoutePlace, PlacedRoute]
 
 
 class VirtualRoutes:
@@ -52,8 +55,9 @@ class VirtualRoutes:
                         for number, each in self._listeners.items()}
         self._shares: dict[Subject, _Share] = {}
         """By route."""
-        self._places: dict[RoutePlace, list[tuple[Age, Route]]] = {}
+        self._places: dict[RoutePlace, list[PlacedRoute]] = {}
         """The oldest one first, as below."""
+        self._ranks = Ranks()
         self._sites: dict[_Site, list[Age]] = {}
         """The HTTPRoutes that a host has."""
         self._served: dict[RoutePlace, Route] = {}
@@ -70,8 +74,8 @@ class VirtualRoutes:
     def of_route(self, subject: Subject) -> list[Key]:
         """Return the Routes of an HTTPRoute that no older one has displaced."""
         share = self._shares.get(subject)
-        return [route.key for place, route in share.routes.items()
-                if self._served.get(place) is route] if share else []
+        return [each.route.key for each in share.routes.values()
+                if each.route.key in self.routes] if share else []
 
     def closing(self) -> Iterator[Key]:
         """Yield the Routes that answer where no rule matches."""
@@ -86,15 +90,15 @@ class VirtualRoutes:
         sites = [site for site in dict.fromkeys(
             _Site(number, host) for each in attachments for number, names in each.hosts for host in names)
             if self._owner(site) == site.listener]
-        routes: dict[RoutePlace, Route] = {}
+        routes: dict[RoutePlace, PlacedRoute] = {}
         for site in sites:
             listener = self._listeners[site.listener]
-            for place, route in translation.routes(self._gateway, listener, checked, site.host):
-                routes.setdefault(place, route)
+            for place, candidate in translation.routes(self._gateway, listener, checked, site.host):
+                routes.setdefault(place, candidate)
         touched = self._withdraw(checked.route.subject)
         self._shares[checked.route.subject] = share = _Share(checked.route.age, sites, routes)
-        for place, route in routes.items():
-            bisect.insort(self._places.setdefault(place, []), (share.age, route), key=_age)
+        for place, candidate in routes.items():
+            bisect.insort(self._places.setdefault(place, []), candidate, key=_ORDER)
         for site in sites:
             bisect.insort(self._sites.setdefault(site, []), share.age)
         return self._settle({*touched, *_touched(share)})
@@ -119,9 +123,9 @@ class VirtualRoutes:
         """Withdraw the part of an HTTPRoute; returns its places."""
         if (share := self._shares.pop(subject, None)) is None:
             return set()
-        for place in share.routes:
+        for place, candidate in share.routes.items():
             candidates = self._places[place]
-            del candidates[bisect.bisect_left(candidates, share.age, key=_age)]
+            del candidates[bisect.bisect_left(candidates, candidate.order, key=_ORDER)]
             if not candidates:
                 del self._places[place]
         for site in share.sites:
@@ -131,10 +135,12 @@ class VirtualRoutes:
                 del self._sites[site]
         return _touched(share)
 
-    def _settle(self, touched: Iterable[RoutePlace]) -> dict[Key, Route | None]:
-        """Find what is served in some places."""
+    def _settle(self, touched: Collection[RoutePlace]) -> dict[Key, Route | None]:
+        """Find what is served in some places, and in those that it puts elsewhere in the order."""
         changes: dict[Key, Route | None] = {}
-        for place in touched:
+        first = {place: self._places.get(place) for place in touched}
+        moved = self._ranks.put({place: each[0].order if each else None for place, each in first.items()})
+        for place in {*touched, *moved}:
             before, after = self._served.pop(place, None), self._wanted(place)
             if before is not None and (after is None or before.key != after.key):
                 del self.routes[before.key]
@@ -147,7 +153,9 @@ class VirtualRoutes:
 
     def _wanted(self, place: RoutePlace) -> Route | None:
         if candidates := self._places.get(place):
-            return candidates[0][1]
+            route, ties = candidates[0].route, self._ranks.ties(place)
+            return route if not ties else replace(route, match=place.match._replace(ties=ties),
+                                                  option_refusal=TOO_MANY if ties >= MOST_TIES else "")
         site, listener = _Site(place.listener, place.host), self._listeners[place.listener]
         ages = self._sites.get(site)
         if place != site.at_last() or not (ages or listener.listener.hostname == site.host):
@@ -155,8 +163,7 @@ class VirtualRoutes:
         return translation.closing(self._gateway, listener, site.host, ages[0][0] if ages else "")
 
 
-def _age(candidate: tuple[Age, Route]) -> Age:
-    return candidate[0]
+_ORDER = attrgetter("order")
 
 
 def _touched(share: _Share) -> set[RoutePlace]:

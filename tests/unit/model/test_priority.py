@@ -19,7 +19,8 @@ def test_bands_order_rules(length_one, length_other, labels_one, labels_other, n
         assert (bands[0] < bands[1]) == bool(before)
     elif max(length_one, length_other) <= names.MAX_PATH:
         assert (bands[0] < bands[1]) == (length_one > length_other)
-    ordinal = names.first_ordinal(bands[0], name_one)
+    ordinals = names.band_ordinals(bands[0])
+    ordinal = ordinals[names.first_place(ordinals, name_one)]
     assert names.band_of(ordinal) == bands[0]
     assert 0 < ordinal < names.LAST_ORDINAL
 

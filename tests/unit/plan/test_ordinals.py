@@ -43,7 +43,8 @@ def test_adding_a_route_writes_its_own_objects_only():
 def test_equal_bands_get_distinct_ordinals():
     """Even when the device holds the ordinal that a Rule would take first."""
     rule = Rule(POLICY, "openshift_route_a_b", names.priority_band("/x"), frozenset(), Redirect("x"))
-    first = names.first_ordinal(rule.priority_band, rule.name)
+    ordinals = names.band_ordinals(rule.priority_band)
+    first = ordinals[names.first_place(ordinals, rule.name)]
     other = Rule(POLICY, "foreign", rule.priority_band, frozenset(), Redirect("y"), ordinal=first)
     changes = diff({rule.ref: rule}, {other.ref: other}, owns)
     assert [c.new.ordinal for c in changes] == [first + 1]

@@ -1,5 +1,7 @@
 """Requests, by the Rules and records that are on the device."""
 
+from dataclasses import replace
+
 import pytest
 
 from f5router.desired import rules
@@ -17,7 +19,9 @@ from f5router.model.ltm import (
     Record,
     Redirect,
     Rule,
+    rule_ref,
 )
+from f5router.model.request_match import RequestMatch
 from f5router.views import requests
 from tests.rows import rows
 
@@ -186,3 +190,32 @@ def test_no_request(url):
 ])
 def test_parse(url, request_parsed):
     assert requests.parse(url) == request_parsed
+
+
+def _matched(name: str, match: RequestMatch, ordinal: int) -> Rule:
+    plain = rule(name, "m.com", ordinal=ordinal)
+    return replace(plain, conditions=plain.conditions | rules.match_request(match))
+
+
+MATCHED = (*BOTH, _matched("both", RequestMatch("GET", query=(("a", "1"),)), 1),
+           _matched("post", RequestMatch("POST"), 2),
+           _matched("header", RequestMatch(headers=(("x", "1"),)), 3))
+
+
+@rows(("url", "has", "matched"), [
+    ("http://m.com/?a=1", {}, "both"), ("http://m.com/?a=2", {}, None),
+    ("http://m.com/?a=2", {"method": "POST"}, "post"),
+    ("http://m.com/", {"headers": (("x", "1"),)}, "header"),
+    ("http://m.com/", {"headers": (("x", "2"),)}, None),
+])
+def test_matches_by_more_than_the_path(url, has, matched):
+    parsed = requests.parse(url)
+    request = replace(parsed, has=RequestMatch(**{"method": "GET", "query": parsed.has.query, **has}))
+    lookup = requests.Lookup({obj.ref: obj for obj in MATCHED}, FACTS, "/Common")
+    assert lookup.answer(request).matched == (rule_ref(POLICY, matched) if matched else None)
+
+
+def test_matches_in_words():
+    match = RequestMatch("GET", (("x", "1"),), (("q", "2"),))
+    assert requests.conditions(_matched("a", match, 1)) == (
+        "header x is 1, host is m.com, method is GET, query parameter q is 2")

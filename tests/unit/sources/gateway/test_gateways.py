@@ -197,9 +197,17 @@ def test_reference_grants(source, target, wanted):
 @rows(("given", "reason"), [
     (rule(backend("v1"), matches=[{"path": {"type": "RegularExpression", "value": "/a.*"}}]),
      "UnsupportedValue"),
-    (rule(backend("v1"), matches=[{"method": "GET"}]), "UnsupportedValue"),
-    (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": "b"}]}]), "UnsupportedValue"),
-    (rule(backend("v1"), matches=[{"queryParams": [{"name": "a", "value": "b"}]}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"method": "CONNECT"}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": "b.*", "type": "RegularExpression"}]}]),
+     "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": " b"}]}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": "b\r\nc: d"}]}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"headers": [{"name": "a b", "value": "b"}]}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"headers": [
+        {"name": "a", "value": "b" * 4000}, {"name": "b", "value": "b" * 100}]}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"queryParams": [{"name": "a", "value": "b%20c"}]}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"queryParams": [{"name": f"a{number}", "value": "b"}
+                                                   for number in range(5)]}]), "UnsupportedValue"),
     (rule(backend("v1"), filters=({"type": "RequestMirror"},)), "UnsupportedValue"),
     (rule(filters=(redirect(path={"type": "ReplaceFullPath"}),)), "UnsupportedValue"),
     (rule(backend("v1"), filters=(redirect(hostname="a.b"),)), "IncompatibleFilters"),
