@@ -9,13 +9,15 @@ from tests import gateways, manifests
 from tests.builders import identity
 from tests.gateways import EVERYWHERE, gateway, listener
 from tests.traffic import clients
-from tests.traffic.conftest import Site
+from tests.traffic.conftest import PODS, Site
 from tests.waiting import until
 
 INFRA, APP, WEB = (f"gateway-conformance-{name}" for name in ("infra", "app-backend", "web-backend"))
 LABELS = {INFRA: "infra", APP: "backend", WEB: "backend"}
 PORT = 8080
 FLAGS = {"f5_vserver_address": "203.0.113.10", "sources": "routes,gateway"}
+TLS_SERVICES = ("tls-backend", "tls-backend-2")
+"""In INFRA; their pods have the same certificate."""
 SERVICES = {INFRA: ("infra-backend-v1", "infra-backend-v2", "infra-backend-v3"),
             APP: ("app-backend-v1", "app-backend-v2"), WEB: ("web-backend",)}
 CERTIFICATE = identity("example.org")
@@ -40,6 +42,8 @@ class Conformance:
             for count, service in enumerate(services, 1):
                 self.site.serve(service, f"10.{number}.{count}.1", f"10.{number}.{count}.2",
                                 namespace=namespace)
+        for count, service in enumerate(TLS_SERVICES, 1):
+            self.site.serve(service, f"10.8.{count}.1", namespace=INFRA, port=443, tls=PODS)
         self._running = self.site.run(**FLAGS)
 
     @property
@@ -51,7 +55,7 @@ class Conformance:
 
     def clear(self) -> None:
         """Delete all objects of the Gateway API, and Secrets."""
-        for kind in ("HTTPRoute", "Gateway", "ReferenceGrant", "GatewayClass", "Secret"):
+        for kind in ("HTTPRoute", "TLSRoute", "Gateway", "ReferenceGrant", "GatewayClass", "Secret"):
             for obj in self.kube.list(kind):
                 metadata = obj["metadata"]
                 self.kube.delete(kind, metadata.get("namespace"), metadata["name"])
@@ -81,14 +85,14 @@ class Conformance:
         until(holds)
         return self._status("Gateway", name, namespace)[1]
 
-    def wait_route(self, name: str, wanted: dict, *, namespace: str = INFRA) -> dict:
-        """Wait for conditions in the only entry of an HTTPRoute; returns that entry."""
+    def wait_route(self, name: str, wanted: dict, *, namespace: str = INFRA, kind: str = "HTTPRoute") -> dict:
+        """Wait for conditions in the only entry of a route; returns that entry."""
         def holds() -> bool:
-            generation, status = self._status("HTTPRoute", name, namespace)
+            generation, status = self._status(kind, name, namespace)
             parents = status.get("parents", ())
             return len(parents) == 1 and _has(parents[0]["conditions"], wanted, generation)
         until(holds)
-        return self._status("HTTPRoute", name, namespace)[1]["parents"][0]
+        return self._status(kind, name, namespace)[1]["parents"][0]
 
     def attached(self, name: str, namespace: str = INFRA) -> dict[str, int]:
         """attachedRoutes by listener."""
@@ -107,6 +111,17 @@ class Conformance:
             seen = self.ask(path, host, **how)
             return seen.status == answer or seen.pod.get("pod", "").rpartition("-")[0] == answer
         until(holds)
+
+
+    def passed_to(self, host: str) -> str:
+        """Service of the pod that ends the TLS of a client; "" if the connection is reset or closed."""
+        seen = clients.python(self.site.https, host)
+        assert seen.certificate in ("", "pods.example.com"), f"the BIG-IP ends TLS: {seen.certificate}"
+        return seen.pod["pod"].rpartition("-")[0] if seen.status == 200 else ""
+
+    def wait_passed(self, host: str, service: str) -> None:
+        """Wait until connections come to a Service; "" for those that are rejected."""
+        until(lambda: self.passed_to(host) == service)
 
 
 def route(name: str, *rules: dict, **more) -> dict:

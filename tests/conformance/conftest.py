@@ -3,6 +3,7 @@
 Source: kubernetes-sigs/gateway-api v1.6.1, conformance/base/manifests.yaml.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,8 @@ from tests.conformance.cluster import Conformance
 
 OUTCOMES = pytest.StashKey[dict[str, bool]]()
 REPORT = Path(__file__).parents[2] / "build" / "gateway-api-conformance.yaml"
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+"""Name of this run of the tests, which all workers have."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -35,7 +38,7 @@ def running(tmp_path_factory: pytest.TempPathFactory,
         yield cluster
         cluster.stop()
         assert cluster.site.faults() == []
-    suite.write(request.config.stash.get(OUTCOMES, {}), REPORT)
+    suite.record(RUN, request.config.stash.get(OUTCOMES, {}), REPORT)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ Source: kubernetes-sigs/gateway-api v1.6.1, conformance/tests (ShortName, Featur
 conformance/apis/v1/conformancereport.go.
 """
 
+import fcntl
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -96,7 +97,18 @@ def _result(tests: tuple[str, ...], outcomes: Mapping[str, bool]) -> dict:
         **({"skippedTests": skipped} if skipped else {}), **({"failedTests": failed} if failed else {})}
 
 
-def write(outcomes: Mapping[str, bool], path: Path) -> None:
-    """Write a report; JSON is YAML, too."""
+def record(run: str, outcomes: Mapping[str, bool], path: Path) -> None:
+    """Write a report with the outcomes of a run so far; JSON is YAML, too.
+
+    Args: run: name of the run, of which other processes may have outcomes.
+    """
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(report(outcomes, "standard"), indent=1) + "\n")
+    with path.with_suffix(".json").open("a+") as known:
+        fcntl.flock(known, fcntl.LOCK_EX)
+        known.seek(0)
+        name, before = json.loads(known.read() or '["", {}]')
+        merged = {**(before if name == run else {}), **outcomes}
+        known.truncate(0)
+        known.write(json.dumps([run, merged]))
+        known.flush()
+        path.write_text(json.dumps(report(merged, "standard"), indent=1) + "\n")

@@ -9,7 +9,17 @@ from f5router.cli.main import main
 from tests import manifests
 from tests.feature.conftest import Lab
 from tests.feature.test_uninstall import reasons, run
-from tests.gateways import EVERYWHERE, backend, conditions, gateway, gateway_class, http_route, listener, rule
+from tests.gateways import (
+    EVERYWHERE,
+    backend,
+    conditions,
+    gateway,
+    gateway_class,
+    http_route,
+    listener,
+    rule,
+    tls_route,
+)
 from tests.rows import rows
 from tests.waiting import until
 
@@ -29,6 +39,7 @@ def lab(tmp_path):
             gateway_class(), gateway_class("other", "example.com/other"),
             *manifests.service("infra", "web", pods=("10.1.1.1",)),
             gateway("web", listener(namespaces=EVERYWHERE)), http_route("app", rule(backend("web"))),
+            tls_route("app", backend("web"), hostnames=("a.test",)),
             gateway("theirs", class_name="other") | {"status": {"conditions": [OTHER]}},
             http_route("alien", rule(backend("web")), parents=({"name": "theirs"},)) | {
                 "status": {"parents": [THEIRS]}})
@@ -36,7 +47,8 @@ def lab(tmp_path):
         lab.apply(shared | {"status": {"parents": [THEIRS]}})
         router = lab.router(**FLAGS)
         assert lab.converge(router) == []
-        until(lambda: len(parents(lab)) == 2 and status(lab, "Gateway", "web").get("addresses"))
+        until(lambda: len(parents(lab)) == 2 and status(lab, "Gateway", "web").get("addresses")
+              and parents(lab, kind="TLSRoute"))
         router.close()
         yield lab
 
@@ -45,13 +57,14 @@ def status(lab: Lab, kind: str, name: str) -> dict:
     return lab.kube.get(kind, "" if kind == "GatewayClass" else "infra", name).get("status", {})
 
 
-def parents(lab: Lab, name: str = "app") -> list:
-    return status(lab, "HTTPRoute", name).get("parents", [])
+def parents(lab: Lab, name: str = "app", kind: str = "HTTPRoute") -> list:
+    return status(lab, kind, name).get("parents", [])
 
 
 def withdrawn(lab: Lab) -> bool:
     web = status(lab, "Gateway", "web")
-    return (parents(lab) == [THEIRS] and conditions(web["conditions"]) == WAITING
+    return (parents(lab) == [THEIRS] and parents(lab, kind="TLSRoute") == []
+            and conditions(web["conditions"]) == WAITING
             and not web.get("listeners") and not web.get("addresses"))
 
 
@@ -70,8 +83,8 @@ def test_uninstall(lab, capsys):
     assert run(lab, dry_run=True, **FLAGS) == 0
     assert patches(lab) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if "\t" in line] == [
-        "HTTPRoute\tinfra/app\tweb", "Gateway\tinfra/web\tAccepted True, Programmed True",
-        "GatewayClass\tf5\tAccepted True"]
+        "HTTPRoute\tinfra/app\tweb", "TLSRoute\tinfra/app\tweb",
+        "Gateway\tinfra/web\tAccepted True, Programmed True", "GatewayClass\tf5\tAccepted True"]
     assert run(lab, **FLAGS) == 0
     assert withdrawn(lab)
     assert conditions(status(lab, "GatewayClass", "f5")["conditions"]) == {"Accepted": ("Unknown", "Pending")}
@@ -87,7 +100,7 @@ def test_clear(lab):
     result = clear(lab)
     assert (result.exit_code, result.stdout.splitlines()) == (0, [
         f"{kind}: 1 had a status of this router, 1 are cleared, 0 had none left, 0 are left; 0 conflicts"
-        for kind in ("HTTPRoute", "Gateway", "GatewayClass")])
+        for kind in ("HTTPRoute", "TLSRoute", "Gateway", "GatewayClass")])
     assert withdrawn(lab)
     assert lab.converge(**FLAGS) == []
     until(lambda: len(parents(lab)) == 2)

@@ -133,6 +133,20 @@ def test_routes_that_are_refused(route):
     assert passed(site) == {}
 
 
+def test_services_of_several_namespaces_are_refused():
+    site = GatewaySite(gateway("web", LISTENER),
+                       grant("g", "shop", ("TLSRoute", "infra"), ("", "Service", "")))
+    site.services[Key("shop", "v1")] = site.services[Key("infra", "v1")]
+    site.put(tls_route("r", backend("v1"), backend("v1", namespace="shop"), hostnames=("a.test",)))
+    assert of(site)["Accepted"] == UNSUPPORTED
+
+
+def test_as_many_hostnames_as_a_gateway_serves():
+    site = GatewaySite(gateway("web", LISTENER), tls_route(
+        "r", backend("v1"), hostnames=tuple(f"h{number}.test" for number in range(MOST_ROUTES))))
+    assert len(passed(site)) == MOST_ROUTES
+
+
 def test_a_host_that_the_listener_names_is_closed_without_a_route():
     """The older one of two TLSRoutes has the host."""
     own = {**LISTENER, "hostname": "a.test"}
@@ -144,6 +158,14 @@ def test_a_host_that_the_listener_names_is_closed_without_a_route():
     assert passed(site) == {"a.test": "v1"}
     site.put(gone=(("TLSRoute", "r"),))
     assert passed(site) == {"a.test": ""}
+
+
+def test_a_listener_without_a_hostname_takes_those_of_its_routes():
+    site = GatewaySite(gateway("web", listener("tls", **PASSTHROUGH)))
+    assert site.routes == {}
+    assert site.listener("tls")["Programmed"] == ("True", "Programmed")
+    site.put(ROUTE)
+    assert passed(site) == {"a.test": "v1"}
 
 
 def test_a_more_specific_listener_that_ends_tls_has_its_host():
