@@ -7,7 +7,8 @@ import re
 import textwrap
 from pathlib import Path
 
-from f5router.model.findings import CATALOGUE, Meaning
+from f5router.model.findings import CATALOGUE
+from f5router.model.meanings import Meaning
 
 PAGE = Path(__file__).parent.parent / "docs/findings.md"
 

@@ -131,11 +131,11 @@ def _print_tree(source: IngressRoutes, key: Key, *, is_first: bool) -> bool:
 def _of_tree(source: IngressRoutes, key: Key) -> Chooses:
     """Return the filter for an object's Routes; for a root, including the Routes that it delegates to."""
     if (graph := source.graphs.get(key)) is None:
-        return lambda route: route.kind == INGRESS_ROUTE and Key(route.namespace, route.name) == key
+        return lambda route: route.kind == INGRESS_ROUTE and route.source == key
     reached, virtual_host = {key, *(visit.key for visit in graph.visits)}, source.objects[key].virtual_host
     host = virtual_host.fqdn.lower() if virtual_host else ""
     return lambda route: (route.kind == INGRESS_ROUTE and route.host == host
-                          and Key(route.namespace, route.name) in reached)
+                          and route.source in reached)
 
 
 def _listed(connection: Connection, source: Source) -> dict[Key, Any]:

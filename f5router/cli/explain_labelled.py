@@ -7,21 +7,28 @@ member is active with one more. The cluster is asked for one list of the kind.
 from collections.abc import Collection, Mapping, Sequence
 
 from f5router.app.first_load import REFUSED_S
-from f5router.cli import look, not_selected
-from f5router.cli.explain_objects import DOT, print_lack, print_missing, print_object, print_routes
+from f5router.cli import look
+from f5router.cli.explain_objects import (
+    DOT,
+    is_well,
+    parts_of,
+    print_lack,
+    print_missing,
+    print_object,
+    print_routes,
+)
 from f5router.cli.look import BROKEN, WELL, Unreadable, Views, looked, refused
 from f5router.cli.pool_states import PoolReader
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
-from f5router.kube.watch.sources import SERVED, SERVICES
-from f5router.model.cluster import Key
-from f5router.model.findings import Finding, loses
+from f5router.kube.watch.sources import OBJECTS, SERVICES
+from f5router.model.cluster import Key, Subject
+from f5router.model.gateway import SERVICE
 from f5router.model.texts import number_of
-from f5router.sources.settings import INGRESS
 from f5router.views import chain
+from f5router.views.chain import Step
 from f5router.views.route_view import RouteView
 
-SERVICE = "Service"
 MOST_OBJECTS = 50
 """Objects that are explained at a time."""
 
@@ -35,13 +42,13 @@ def explain(config: Config, kind: str, labels: str, namespace: str, *, output: s
     Args: kind: such as "Route"; namespace: "" for all; output: as that of explain_routes;
         most: objects that are explained.
     """
-    source = SERVICES if kind == SERVICE else SERVED[kind][0]
+    source = SERVICES if kind == SERVICE else OBJECTS[kind]
     try:
         with looked(config, refused_s) as survey:
             labelled = sorted(look.labelled(survey, source, labels, namespace))
             keys = labelled[:most]
             shown = _views(survey, kind, keys)
-            problems = {key: not_selected.of_parts(survey, kind, key) for key in keys if kind == INGRESS}
+            parts = {key: parts_of(survey, Subject(kind, key)) for key in keys}
     except Unreadable as exc:
         return refused(exc)
     if not labelled:
@@ -49,11 +56,11 @@ def explain(config: Config, kind: str, labels: str, namespace: str, *, output: s
     if output == DOT:
         print(chain.dot([view for views in shown.values() for view in views]))
     else:
-        _print(kind, shown, problems)
+        _print(kind, shown, parts)
     if more := len(labelled) - len(keys):
         print_lack(f"{number_of(more, kind)} more: choose fewer by other labels, or with -n")
-    all_served = all(views and all(view.is_served for view in views) for views in shown.values())
-    return WELL if all_served and not more and not any(map(loses, problems.values())) else BROKEN
+    all_served = all((views or parts[key]) and is_well(views, parts[key]) for key, views in shown.items())
+    return WELL if all_served and not more else BROKEN
 
 
 def _views(survey: Survey, kind: str, keys: Collection[Key]) -> dict[Key, list[RouteView]]:
@@ -71,16 +78,16 @@ def _objects(kind: str, view: RouteView) -> set[Key]:
     """Return the objects of a kind that a Route comes from, or names."""
     if kind == SERVICE:
         return {Key(view.namespace, service.name) for service in view.services}
-    return {Key(view.namespace, view.name)} if view.kind == kind else set()
+    return {view.source} if view.kind == kind else set()
 
 
 def _print(kind: str, shown: Mapping[Key, Sequence[RouteView]],
-           problems: Mapping[Key, Sequence[Finding]]) -> None:
+           parts: Mapping[Key, Sequence[Step]]) -> None:
     for number, (key, views) in enumerate(shown.items()):
         if number:
             print()
-        if views:
-            print_object(views[0], problems.get(key, ()))
+        if views or parts[key]:
+            print_object(Subject(kind, key), parts[key], is_followed=bool(views))
             print_routes(views)
         else:
             print_missing(kind, key)

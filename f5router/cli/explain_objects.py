@@ -3,23 +3,24 @@
 It reads the cluster and the BIG-IP once, as `plan` does, and writes nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
 from rich.text import Text
 
 from f5router.app.first_load import REFUSED_S
-from f5router.cli import not_selected, terminal
+from f5router.cli import gateway_steps, not_selected, terminal
 from f5router.cli.invocation import object_key
 from f5router.cli.look import BROKEN, WELL, Chooses, Unreadable, Views, looked, refused
 from f5router.cli.pool_states import NOT_ASKED, PoolReader
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
 from f5router.config.front_ends_file import DEFAULT
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Subject
 from f5router.model.errors import ConfigError, KubeError
-from f5router.model.findings import Finding, loses, worst
+from f5router.model.findings import worst
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS, SERVICE
 from f5router.model.texts import did_you_mean, hanging, printable
 from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
 from f5router.views import chain, requests
@@ -33,34 +34,41 @@ TEXT, DOT = "text", "dot"
 """Forms of a chain."""
 
 Finds = Callable[[Views], list[RouteView]]
-OfObject = Callable[[Survey], Sequence[Finding]]
+OfObject = Callable[[Survey], Sequence[Step]]
 Lacks = Callable[[Survey, Views], int]
 """Prints why there is no Route; returns the exit status."""
 
 
-def explain_routes(config: Config, finds: Finds, lacks: Lacks, *, of_object: OfObject = lambda survey: (),
-                   output: str = TEXT, refused_s: float = REFUSED_S) -> int:
+def explain_routes(config: Config, finds: Finds, lacks: Lacks, *, subject: Subject | None = None,
+                   of_object: OfObject = lambda survey: (), output: str = TEXT,
+                   refused_s: float = REFUSED_S) -> int:
     """Print the chain of each Route that is found; returns the exit status: BROKEN if a link is, or none is.
 
     Args:
-        of_object: finds what is wrong with the object of the Routes, outside of them.
+        subject: the object of the Routes; None if they have several.
+        of_object: returns the parts of that object, with what is wrong there, outside of its Routes.
         output: TEXT or DOT.
     """
     try:
         with looked(config, refused_s) as survey:
             views = Views(survey, PoolReader(survey.device))
-            chosen = finds(views)
-            if not chosen:
+            chosen, parts = finds(views), of_object(survey)
+            if not chosen and not parts:
                 return lacks(survey, views)
-            problems = of_object(survey)
     except Unreadable as exc:
         return refused(exc)
     if output == DOT:
         print(chain.dot(chosen))
     else:
-        print_object(chosen[0], problems)
+        if subject is not None:
+            print_object(subject, parts, is_followed=bool(chosen))
         print_routes(chosen)
-    return WELL if all(view.is_served for view in chosen) and not loses(problems) else BROKEN
+    return WELL if is_well(chosen, parts) else BROKEN
+
+
+def is_well(shown: Iterable[RouteView], parts: Iterable[Step]) -> bool:
+    """True if nothing is broken of an object. Args: as of explain_routes."""
+    return all(view.is_served for view in shown) and not any(step.is_broken for step in parts)
 
 
 def print_routes(chosen: Sequence[RouteView]) -> None:
@@ -76,15 +84,37 @@ def print_routes(chosen: Sequence[RouteView]) -> None:
             console.print(Text(f"  warning: {printable(text)}", "yellow"), soft_wrap=True)
 
 
-def print_object(view: RouteView, problems: Sequence[Finding]) -> None:
-    """Print what is wrong with the object of a Route, outside of its Routes."""
-    if (first := worst(problems)) is None:
+def print_object(subject: Subject, parts: Sequence[Step], *, is_followed: bool) -> None:
+    """Print the parts of an object. Args: is_followed: True if chains of its Routes follow."""
+    if not parts:
         return
-    console = terminal.console()
-    to_do = first.to_do(namespace=view.namespace, name=view.name, host=view.host)
-    print_chain(console, f"{view.kind} {view.namespace}/{view.name}",
-                [Step("object", "its parts without a Route", tuple(problems))], f"{to_do} ({first.page})")
-    console.print()
+    console, key = terminal.console(), subject.key
+    first = worst(problem for step in parts for problem in step.problems)
+    to_do = f"{first.to_do(namespace=key.namespace, name=key.name, host='')} ({first.page})" if first else ""
+    print_chain(console, f"{subject.kind} {key}", parts, to_do)
+    if is_followed:
+        console.print()
+
+
+def parts_of(survey: Survey, subject: Subject) -> tuple[Step, ...]:
+    """Return the parts of an object: those without a Route, or all of an object of the Gateway API."""
+    if subject.kind in (GATEWAY, *ROUTE_KINDS):
+        obj = gateway_steps.find(survey, *subject)
+        return obj.steps if obj else ()
+    problems = not_selected.of_parts(survey, *subject) if subject.kind == INGRESS else ()
+    return (Step("object", "its parts without a Route", problems),) if problems else ()
+
+
+def explain(config: Config, kind: str, name: str, namespace: str, *, output: str = TEXT) -> int:
+    """Explain the object of a kind and name."""
+    named = {ROUTE: explain_route, SERVICE: explain_service}.get(kind)
+    if named is not None:
+        return named(config, name, namespace, output=output)
+    subject = Subject(kind, object_key(name, namespace, config.watch.selection.namespace or ""))
+    return explain_routes(
+        config, lambda views: views.routes(lambda view: (view.kind, view.source) == subject),
+        partial(_no_route, *subject), subject=subject, of_object=lambda survey: parts_of(survey, subject),
+        output=output)
 
 
 def explain_route(config: Config, name: str, namespace: str, *, output: str = TEXT) -> int:
@@ -93,18 +123,9 @@ def explain_route(config: Config, name: str, namespace: str, *, output: str = TE
 
     def finds(views: Views) -> list[RouteView]:
         return views.routes(lambda view: Key(view.namespace, view.id) == key or (
-            view.kind == ROUTE and Key(view.namespace, view.name) == key))
+            view.kind == ROUTE and view.source == key))
 
     return explain_routes(config, finds, partial(_no_route, ROUTE, key), output=output)
-
-
-def explain_ingress(config: Config, name: str, namespace: str, *, output: str = TEXT) -> int:
-    """Explain the Routes of an Ingress."""
-    key = object_key(name, namespace, config.watch.selection.namespace or "")
-    return explain_routes(config, lambda views: views.routes(
-        lambda view: view.kind == INGRESS and Key(view.namespace, view.name) == key),
-        partial(_no_route, INGRESS, key),
-        of_object=lambda survey: not_selected.of_parts(survey, INGRESS, key), output=output)
 
 
 def explain_ingress_routes(config: Config, trees: Mapping[Key, Chooses]) -> int:
@@ -195,7 +216,7 @@ def explain_node(config: Config, name: str, *, refused_s: float = REFUSED_S) -> 
         console.print(Text(printable(text)), soft_wrap=True)
         return BROKEN
     print_chain(console, f"Node {name}", chain.of_node(node), _node_to_do(node))
-    members = ", ".join(f"{view.namespace}/{view.name}" for view in using) or "none"
+    members = ", ".join(str(view.source) for view in using) or "none"
     console.print(Text(f"  Routes with members on it: {printable(members)}"), soft_wrap=True)
     return BROKEN if node.problem else WELL
 

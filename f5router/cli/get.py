@@ -12,25 +12,27 @@ import yaml
 from rich.text import Text
 
 from f5router.app.first_load import REFUSED_S
-from f5router.cli import look, not_selected, terminal
+from f5router.cli import gateway_steps, look, not_selected, terminal
 from f5router.cli.look import BROKEN, WELL, Unreadable, Views, looked
 from f5router.cli.pool_states import PoolReader
 from f5router.cli.queries import JSON, NAME, WIDE, YAML
 from f5router.cli.survey import Survey
 from f5router.config.config import Config
-from f5router.kube.watch.sources import NODES, SERVED, Source
+from f5router.kube.watch.sources import NODES, OBJECTS, Source
 from f5router.model.cluster import Key
 from f5router.model.findings import ORPHANED, Finding, Link, finding
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.texts import printable
 from f5router.sources import delegation_graph
-from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE, origins
 from f5router.views import listings
 from f5router.views.listings import Columns, ListedObject, SourceObject
 from f5router.views.route_view import RouteView
 
-_KINDS = {"ingresses": INGRESS, "ingressroutes": INGRESS_ROUTE}
+_KINDS = {"ingresses": INGRESS, "ingressroutes": INGRESS_ROUTE, "gateways": GATEWAY,
+          **{f"{kind.lower()}s": kind for kind in ROUTE_KINDS}}
 """Kinds of objects that Routes are made of, by the word of the command."""
-_COLUMNS = {"routes": listings.ROUTES, "ingresses": listings.OBJECTS, "ingressroutes": listings.OBJECTS,
+_COLUMNS = {"routes": listings.ROUTES, **dict.fromkeys(_KINDS, listings.OBJECTS),
             "nodes": listings.NODES, "pools": listings.POOLS}
 _TITLES = {"routes": ROUTE, **_KINDS, "nodes": "Node", "pools": "pool"}
 
@@ -207,7 +209,8 @@ def _plain(value: Any) -> Any:
 
 def _list(survey: Survey, kind: str, choice: ChosenObjects) -> Listed:
     """Return the rows of a kind. Raises: Unreadable."""
-    if (word := _KINDS.get(kind, "")) and word not in survey.config.watch.sources.kinds:
+    served = [each for source in survey.config.watch.sources.kinds for each in origins(source)]
+    if (word := _KINDS.get(kind, "")) and word not in served:
         return Listed([], f"--sources does not name {not_selected.SOURCES[word]}, so no {word} is served")
     if kind == "nodes":
         views = Views(survey)
@@ -218,22 +221,24 @@ def _list(survey: Survey, kind: str, choice: ChosenObjects) -> Listed:
         return Listed([row for row in rows if _chooses(row, choice)], "" if views.nodes else note)
     pools = PoolReader(survey.device, all_at_once=True)
     views = Views(survey, pools)
-    kinds = [word] if word else survey.config.watch.sources.kinds
-    labelled = _labelled(survey, [SERVED[each][0] for each in kinds], choice)
+    kinds = [word] if word else served
+    labelled = _labelled(survey, [OBJECTS[each] for each in kinds], choice)
 
     def chooses(kind: str, key: Key) -> bool:
         return kind in kinds and choice.namespace in ("", key.namespace) and (
-            labelled is None or (SERVED[kind][0], key) in labelled)
+            labelled is None or (OBJECTS[kind], key) in labelled)
 
     if word:
         objects = [each for each in _objects(survey, word) if chooses(word, each.key) and (
             not choice.given or {each.key.name, str(each.key)} & choice.given)]
         keys = {each.key for each in objects}
-        shown = views.routes(lambda view: view.kind == word and Key(view.namespace, view.name) in keys)
+        names = {str(key) for key in keys}
+        shown = views.routes(lambda view: (view.kind == word and view.source in keys) or (
+            word == GATEWAY and view.claimant in names))
         return Listed(listings.objects(objects, shown))
 
     def is_shown(view: RouteView) -> bool:
-        return chooses(view.kind, Key(view.namespace, view.name)) and (
+        return chooses(view.kind, view.source) and (
             not choice.given or any(row.is_named(choice.given) for row in _rows(kind, [view])))
 
     return Listed(_rows(kind, views.routes(is_shown)))
@@ -258,7 +263,10 @@ def _chooses(row: ListedObject, choice: ChosenObjects) -> bool:
 
 
 def _objects(survey: Survey, kind: str) -> list[SourceObject]:
-    """Return the Ingresses or IngressRoutes of the router."""
+    """Return the objects of a kind that the router serves."""
+    if kind in (GATEWAY, *ROUTE_KINDS):
+        by_key = {key: gateway_steps.find(survey, kind, key) for key in gateway_steps.keys(survey, kind)}
+        return [SourceObject(kind, key, obj.hosts, "", obj.problems) for key, obj in by_key.items() if obj]
     source = survey.cluster.objects(kind)
     keys = [key for key in source.own() if survey.cluster.selects(key.namespace)] if source else []
     return [_object(survey, kind, key, not_selected.of_parts(survey, kind, key)) for key in keys]

@@ -6,13 +6,15 @@ Selectors are applied by the API server, as when the router reads; a class by wh
 from collections.abc import Iterator
 
 from f5router.cli.survey import Survey
-from f5router.kube.api import decode_contour, decode_ingress, fields
+from f5router.kube.api import decode_contour, decode_gateway, decode_ingress, fields
 from f5router.kube.watch import kind_states, single_reads
 from f5router.kube.watch.sources import (
+    GATEWAY_CLASSES,
+    GATEWAYS,
     INGRESS_CLASSES,
     NAMESPACES,
+    OBJECTS,
     PROJECTS,
-    SERVED,
     Source,
     choose_served,
 )
@@ -23,18 +25,21 @@ from f5router.model.findings import (
     NOT_SELECTED,
     NOT_YET_READ,
     OBJECT_NOT_FOUND,
-    Effect,
     Finding,
     Link,
     finding,
 )
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS, Gateway, GatewayRoute
 from f5router.model.json_types import JSON
+from f5router.model.meanings import Effect
 from f5router.model.texts import did_you_mean
+from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.ingresses import Classes
-from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, ROUTE, origins
 from f5router.views import findings
 
-SOURCES = {ROUTE: "routes", INGRESS: "ingress", INGRESS_ROUTE: "ingressroutes"}
+SOURCES = {ROUTE: "routes", INGRESS: "ingress", INGRESS_ROUTE: "ingressroutes",
+           **dict.fromkeys(origins(GATEWAY), "gateway")}
 """Words of the setting --sources."""
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"
@@ -45,20 +50,20 @@ _NO_NAME = "none"
 def explain(survey: Survey, kind: str, key: Key) -> Finding:
     """Return why no Route of the router comes from an object. Raises: KubeError: it cannot be read."""
     namespace = survey.config.watch.selection.namespace
-    if kind not in survey.config.watch.sources.kinds:
+    if not any(kind in origins(each) for each in survey.config.watch.sources.kinds):
         return _left_out(f"--sources does not name {SOURCES[kind]}, so no {kind} is served")
     if namespace and key.namespace != namespace:
         return _left_out(f"metadata.namespace: {key.namespace}: the router serves only the namespace of "
                          f"--namespace, {namespace}")
     try:
-        source = choose_served(survey.connection, SERVED[kind][0])
+        source = choose_served(survey.connection, OBJECTS[kind])
         if source is None:
-            return _left_out(f"the API server serves no {SERVED[kind][0].resource}: there is no {kind}")
+            return _left_out(f"the API server serves no {OBJECTS[kind].resource}: there is no {kind}")
         if (obj := single_reads.find_object(survey.connection, source, key)) is None:
             return _not_there(survey, kind, source, key)
         return next(_reasons(survey, kind, source, key, obj))
     except KubeForbidden as exc:
-        return _left_out(f"the router may not read {SERVED[kind][0].resource}: {exc}")
+        return _left_out(f"the router may not read {OBJECTS[kind].resource}: {exc}")
     except fields.DecodeError as exc:
         return finding(Link.ROUTE, INVALID, str(exc))
 
@@ -71,7 +76,7 @@ def _not_there(survey: Survey, kind: str, source: Source, key: Key) -> Finding:
     """Return that there is no such object, with one of another kind, or of a similar name."""
     for other in SOURCES.keys() - {kind}:
         try:
-            served = choose_served(survey.connection, SERVED[other][0])
+            served = choose_served(survey.connection, OBJECTS[other])
             exists = served is not None and single_reads.find_object(survey.connection, served,
                                                                      key) is not None
         except KubeError:
@@ -90,7 +95,7 @@ def _article(kind: str) -> str:
 
 def _reasons(survey: Survey, kind: str, source: Source, key: Key, obj: JSON) -> Iterator[Finding]:
     selection, connection = survey.config.watch.selection, survey.connection
-    selectors = kind_states.selectors(survey.config.watch, SERVED[kind][0])
+    selectors = kind_states.selectors(survey.config.watch, OBJECTS[kind])
     if (labels := selectors.get("labelSelector")) and single_reads.find_object(
             connection, source, key, {"labelSelector": labels}) is None:
         yield _left_out(f"metadata.labels: {_labels(obj)}: the label selector --labels {labels!r} leaves it "
@@ -104,6 +109,10 @@ def _reasons(survey: Survey, kind: str, source: Source, key: Key, obj: JSON) -> 
         yield from _of_class(survey, obj)
     elif kind == INGRESS_ROUTE:
         yield from _of_contour_class(survey, obj)
+    elif kind == GATEWAY:
+        yield _of_gateway_class(survey, decode_gateway.gateway(obj))
+    elif kind in ROUTE_KINDS:
+        yield _of_parents(survey, source.decode(obj)[0])
     yield from _of_content(survey, kind, key, source, obj)
 
 
@@ -167,6 +176,37 @@ def _of_contour_class(survey: Survey, obj: JSON) -> Iterator[Finding]:
         wanted = policy.ingress_class or "contour, or none"
         yield _left_out(f"annotation {CLASS_ANNOTATION} is {given.ingress_class or _NO_NAME}: this router "
                         f"takes {wanted} (--ingressroute-class)")
+
+
+def _of_gateway_class(survey: Survey, gateway: Gateway) -> Finding:
+    """Return why a Gateway is not one of the router's: its GatewayClass."""
+    controller = survey.config.watch.sources.gateways.controller
+    own = f"this router takes those with spec.controllerName {controller} (--gateway-controller)"
+    obj, field = None, f"spec.gatewayClassName is {gateway.class_name}"
+    try:
+        if (source := choose_served(survey.connection, GATEWAY_CLASSES)) is not None:
+            obj = single_reads.find_object(survey.connection, source, Key("", gateway.class_name))
+    except KubeForbidden as exc:
+        return _left_out(f"the router may not read {GATEWAY_CLASSES.resource}: {exc}")
+    if obj is None:
+        return _left_out(f"{field}: there is no such GatewayClass; {own}")
+    named = decode_gateway.gateway_class(obj)
+    if named.controller != controller:
+        return _left_out(f"{field}: its spec.controllerName is {named.controller or _NO_NAME}; {own}")
+    return _left_out(f"{field}: it has a parametersRef, and there are no parameters for this router")
+
+
+def _of_parents(survey: Survey, route: GatewayRoute) -> Finding:
+    """Return why a route is on no Gateway of the router."""
+    gateways = Gateways.parents(route)
+    for key in gateways:
+        source = choose_served(survey.connection, GATEWAYS)
+        obj = single_reads.find_object(survey.connection, source, key) if source else None
+        if obj is not None:
+            why = _of_gateway_class(survey, decode_gateway.gateway(obj)).text
+            return _left_out(f"spec.parentRefs: Gateway {key} is not this router's: {why}")
+    return _left_out(f"spec.parentRefs: there is no Gateway {', '.join(map(str, gateways))}" if gateways else
+                     "spec.parentRefs: none is a Gateway")
 
 
 def _of_content(survey: Survey, kind: str, key: Key, source: Source, obj: JSON) -> Iterator[Finding]:

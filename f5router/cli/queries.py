@@ -13,6 +13,7 @@ from f5router.config.options import OPTIONS
 from f5router.logs import log_output
 from f5router.model import selection
 from f5router.model.errors import ConfigError
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 
 _SETTINGS = tuple(name for name in OPTIONS if name != "namespace")
 """Settings of commands whose own --namespace chooses objects, and does not limit what is read."""
@@ -31,9 +32,11 @@ def get() -> None:
 
 
 _LISTED = {
-    "routes": ("List Routes and those of Ingresses and IngressRoutes.", True),
+    "routes": ("List Routes and those that other objects stand for.", True),
     "ingresses": ("List Ingresses of this router's class.", True),
     "ingressroutes": ("List IngressRoutes of this router's class.", True),
+    "gateways": ("List Gateways of this router's classes.", True),
+    **{f"{kind.lower()}s": (f"List {kind}s of this router's Gateways.", True) for kind in ROUTE_KINDS},
     "nodes": ("List Nodes and the ways to their pods.", False),
     "pools": ("List pools on the BIG-IP and their members.", True),
 }
@@ -128,8 +131,7 @@ def _explained(kind: str, text: str) -> None:
                 status = labelled.explain(invocation.quiet(flags), kind, labels, namespace, output=output)
             else:
                 objects = invocation.loaded("f5router.cli.explain_objects")
-                function = getattr(objects, f"explain_{kind.lower()}")
-                status = function(invocation.quiet(flags), given, namespace, output=output)
+                status = objects.explain(invocation.quiet(flags), kind, given, namespace, output=output)
         sys.exit(status)
 
     command.__doc__ = text
@@ -151,6 +153,9 @@ def _explained_alone(kind: str, metavar: str, text: str) -> None:
 
 _explained("Route", "Show the way from a Route to its pods.")
 _explained("Ingress", "Show each Route of an Ingress and its first broken link.")
+_explained(GATEWAY, "Show the listeners and routes of a Gateway.")
+for _kind in ROUTE_KINDS:
+    _explained(_kind, f"Show the Gateways and the pods of {_kind}s.")
 _explained("Service", "Show each Route of a Service and its first broken link.")
 _explained_alone("host", "HOST", "Show each Route of a host and its first broken link.")
 _explained_alone("node", "NAME", "Show the way to a Node's pods and their Routes.")

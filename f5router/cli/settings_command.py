@@ -18,6 +18,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from f5router.config.ignored_variables import FLAGS
 from f5router.config.option import GROUPS, Option
 from f5router.config.options import OPTIONS
+from f5router.model.gateway import ROUTE_KINDS
 
 SHELLS = ("bash", "zsh", "fish")
 FILE, FOLDER = "FILE", "DIRECTORY"
@@ -99,6 +100,7 @@ class SettingsGroup(click.Group):
 
 
 _KINDS = (("route", "routes", "rt"), ("ingress", "ingresses", "ing"), ("ingressroute", "ingressroutes"),
+          ("gateway", "gateways", "gtw"), *((kind.lower(), f"{kind.lower()}s") for kind in ROUTE_KINDS),
           ("service", "services", "svc"), ("node", "nodes", "no"), ("pool", "pools"))
 """Names of each kind: singular, plural, and the short one of `oc api-resources`."""
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 from f5router.model import texts
+from f5router.model.meanings import GATEWAY_MEANINGS, Effect, Fixer, Meaning
 
 PAGE = "docs/findings.md"
 
@@ -29,36 +29,6 @@ class Link(StrEnum):
     MEMBER = "member"
     NODE = "node"
     REQUEST = "request"
-
-
-class Effect(StrEnum):
-    """Effect of a finding on requests."""
-
-    LOST = "requests get no answer from a pod, or the wrong one"
-    FEWER = "requests are answered, by fewer pods than there are"
-    NONE = "requests are answered"
-    UNKNOWN = "nobody knows whether requests are answered"
-
-
-class Fixer(StrEnum):
-    """Person or program that can fix it."""
-
-    TEAM = "the team of the object"
-    CLUSTER = "an administrator of the cluster"
-    BIGIP = "an administrator of the BIG-IP"
-    ROUTER = "the router, by itself"
-
-
-class Meaning(NamedTuple):
-    """The meaning of a code."""
-
-    means: str
-    effect: Effect
-    fixer: Fixer
-    to_do: str
-    """How to fix it, with {namespace}, {name}, {host} of the Route."""
-    command: str = ""
-    """A command of a shell that does so, or shows more; NAME stands for the object that is named."""
 
 
 NO_HOST, INVALID_HOST, CLAIMED = "NoHostValue", "InvalidHost", "HostAlreadyClaimed"
@@ -277,6 +247,7 @@ CATALOGUE: Mapping[str, Meaning] = {
     texts.UNUSED_ANNOTATION: Meaning("an annotation is not used by the object's kind", _N, _T, "remove it"),
     texts.PATH_IS_TEXT: Meaning("a path looks like a regular expression, and is compared as text", _N, _T,
                                 "write the path as text"),
+    **GATEWAY_MEANINGS,
     texts.WARNING: Meaning("something is perhaps not as intended", _N, _T, "read the message"),
 }
 """Meaning of each code."""

@@ -65,7 +65,7 @@ _Part = tuple[str, str, str, tuple[Link, ...]]
 
 
 def _parts(route: RouteView) -> Iterator[_Part]:
-    source = f"{route.kind} {route.namespace}/{route.name}{f', {route.field}' if route.field else ''}"
+    source = f"{route.kind} {route.source}{f', {route.field}' if route.field else ''}"
     yield "object", f"{source}, host {route.host or '-'}, {_paths(route)}", "", ()
     broken = any(problem.link == Link.ROUTE for problem in route.problems)
     reason = "" if broken or not route.reason else f", {route.reason}: {route.message}"
@@ -177,7 +177,7 @@ def dot(routes: Sequence[RouteView]) -> str:
     """Draw the way to the pods of each Route; broken links are red, with what is wrong."""
     lines = ["digraph explain {", "  rankdir=LR", "  node [shape=box]"]
     for number, route in enumerate(routes):
-        title = f"{route.kind} {route.namespace}/{route.name}: {route.status.value}"
+        title = f"{route.kind} {route.source}: {route.status.value}"
         lines += [f"  subgraph cluster_{number} {{", f"    label={_quoted(title)}",
                   *(f"    {line}" for line in _drawn(number, boxes(route))), "  }"]
     return "\n".join([*lines, "}"])
@@ -198,7 +198,7 @@ def boxes(route: RouteView) -> list[Box]:
                   f"certificate until {certificate.not_after}" if certificate else ""),
                  _problems(route, Link.CERTIFICATE))]
     if refusal := _problems(route, Link.ROUTE):
-        drawn.append(Box((f"{route.kind} {route.namespace}/{route.name}", "is not served"), refusal, (0,)))
+        drawn.append(Box((f"{route.kind} {route.source}", "is not served"), refusal, (0,)))
     if route.status == Status.REJECTED:
         return drawn
     entry = len(drawn) - 1

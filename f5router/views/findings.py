@@ -10,7 +10,8 @@ from dataclasses import replace
 from f5router.admission.admission import EvaluatedRoute
 from f5router.model import findings, hostnames, http_edge
 from f5router.model.cluster import PathMatch
-from f5router.model.findings import CATALOGUE, CAUSES_OF_EMPTY_POOLS, Effect, Finding, Link, finding
+from f5router.model.findings import CATALOGUE, CAUSES_OF_EMPTY_POOLS, Finding, Link, finding
+from f5router.model.meanings import Effect
 from f5router.model.objects import Ref
 from f5router.model.request_match import ANY_REQUEST
 from f5router.model.texts import Problem

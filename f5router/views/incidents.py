@@ -11,9 +11,10 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.model import clock_offset, findings, names
 from f5router.model.cluster import Key
 from f5router.model.errors import LoginRefused, TokenLimit
-from f5router.model.findings import CERTIFICATE_ENDING, LICENCE_ENDING, Effect, Finding, Link, finding
+from f5router.model.findings import CERTIFICATE_ENDING, LICENCE_ENDING, Finding, Link, finding
 from f5router.model.ltm import Pool
 from f5router.model.ltm_nodes import NodeMap
+from f5router.model.meanings import Effect
 from f5router.model.texts import CERTIFICATE_EXPIRED
 from f5router.network.pool_members import disabled_node_findings
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from rich.text import Text
 
 from f5router.model.cluster import Key
-from f5router.model.findings import Finding, Link
+from f5router.model.findings import Finding, Link, loses
 from f5router.model.findings import worst as worst_of
+from f5router.model.gateway import GATEWAY
 from f5router.model.texts import printable
 from f5router.views import chain, findings
 from f5router.views.nodes import NodeView
@@ -71,7 +72,7 @@ class ListedObject(NamedTuple):
 
 
 class SourceObject(NamedTuple):
-    """An Ingress or IngressRoute, of which Routes are made."""
+    """An object of which Routes are made."""
 
     kind: str
     key: Key
@@ -101,8 +102,8 @@ def route(view: RouteView) -> ListedObject:
     services = ", ".join(f"{each.name}{f':{each.port}' if each.port else ''}" for each in view.services)
     pool, worst = view.pool, worst_of(view.problems)
     return ListedObject(
-        view.kind.lower(), Key(view.namespace, view.name, view.front_end), frozenset({view.name, view.id}),
-        (*_cells(view.namespace, view.label.partition("/")[2], view.kind, view.host, view.path or "/"),
+        view.kind.lower(), Key(*view.source[:2], view.front_end), frozenset({view.name, view.id}),
+        (*_cells(view.source.namespace, view.label.partition("/")[2], view.kind, view.host, view.path or "/"),
          _status(view.status), _why(worst)),
         _cells(services, view.termination, view.reason, pool.path if pool else "",
                _members(pool) if pool else "", worst.text if worst else ""),
@@ -110,22 +111,27 @@ def route(view: RouteView) -> ListedObject:
 
 
 def objects(listed: Iterable[SourceObject], routes: Iterable[RouteView]) -> list[ListedObject]:
-    """Return a row for each Ingress or IngressRoute. Args: routes: those of all of them."""
+    """Return a row for each object. Args: routes: those of all of them."""
     by_object: dict[tuple[str, Key], list[RouteView]] = {}
+    by_claimant: dict[str, list[RouteView]] = {}
     for view in routes:
-        by_object.setdefault((view.kind, Key(view.namespace, view.name)), []).append(view)
-    return [_object(each, by_object.get((each.kind, each.key), []))
+        by_object.setdefault((view.kind, view.source), []).append(view)
+        if view.claimant:
+            by_claimant.setdefault(view.claimant, []).append(view)
+    return [_object(each, by_object.get((each.kind, each.key), []),
+                    by_claimant.get(str(each.key), []) if each.kind == GATEWAY else [])
             for each in sorted(listed, key=lambda each: each.key)]
 
 
-def _object(listed: SourceObject, views: Sequence[RouteView]) -> ListedObject:
+def _object(listed: SourceObject, views: Sequence[RouteView], claimed: Sequence[RouteView]) -> ListedObject:
+    """Return the row of an object. Args: claimed: Routes of other objects on hosts of this one."""
     problems = (*listed.problems, *(problem for view in views for problem in view.problems))
     worst = worst_of(problems)
     state = listed.status or (min((view.status for view in views), key=_WORST.index) if views else
-                              Status.REJECTED)
+                              Status.REJECTED if loses(problems) else Status.ADMITTED)
     hosts = listed.hosts or tuple(dict.fromkeys(view.host for view in views))
     more = f" + {len(hosts) - MOST_HOSTS} more..." if len(hosts) > MOST_HOSTS else ""
-    served = f"{sum(view.is_served for view in views)}/{len(views)}"
+    served = f"{sum(view.is_served for view in (*views, *claimed))}/{len(views) + len(claimed)}"
     document = {"kind": listed.kind, "namespace": listed.key.namespace, "name": listed.key.name,
                 "hosts": hosts, "status": state,
                 "problems": [dataclasses.asdict(problem) for problem in listed.problems],

@@ -161,13 +161,13 @@ class ObjectView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """Route, possibly one of the Routes that an Ingress or IngressRoute stands for."""
+    """Route, possibly one of the Routes that another object stands for."""
 
     namespace: str
     id: str
     """Name by which it is addressed; unique in its namespace."""
     kind: str
-    """Kind of the source object: Route, Ingress or IngressRoute."""
+    """Kind of the source object, such as Route, Ingress or HTTPRoute."""
     name: str
     """Name of the source object."""
     field: str
@@ -203,11 +203,20 @@ class RouteView:
     """Findings in the order from the client to the pods; () if nothing is known to be wrong."""
     front_end: str = ""
     """Front end on which it is served; "" for the default one."""
+    source_namespace: str = ""
+    """Namespace of the source object: an HTTPRoute may name Services of another one; "" for the same."""
+    claimant: str = ""
+    """The object that claims the host, where it is another one: NAMESPACE/NAME of a Gateway, or of a root."""
+
+    @property
+    def source(self) -> Key:
+        """The source object."""
+        return Key(self.source_namespace or self.namespace, self.name)
 
     @property
     def label(self) -> str:
-        """Namespace and name, with the front end where that is not the default one."""
-        return f"{self.namespace}/{self.name}{f' on front end {self.front_end}' if self.front_end else ''}"
+        """The source object, with the front end where that is not the default one."""
+        return f"{self.source}{f' on front end {self.front_end}' if self.front_end else ''}"
 
     @property
     def is_served(self) -> bool:

@@ -55,7 +55,7 @@ def summary(shown: RouteView) -> RouteSummary:
     """Build the summary of a Route."""
     problem, certificate = worst(shown.problems), shown.certificate
     services = tuple(service.name for service in shown.services)
-    text = "\n".join((f"{shown.namespace}/{shown.name}", f"{shown.host}{shown.path}", *services, shown.kind,
+    text = "\n".join((str(shown.source), f"{shown.host}{shown.path}", *services, shown.kind,
                       shown.reason, problem.code if problem else "")).lower()
     return RouteSummary(
         Key(shown.namespace, shown.id, shown.front_end), shown.kind, shown.name, shown.host, shown.path,
@@ -81,7 +81,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
     """
     evaluated, known = record.evaluated, record.known
     route = evaluated.route
-    kind, name = _source(route)
+    kind, source = route.subject
     verdict = known.verdict or replace(PENDING, message=record.waits_for or "waiting for the BIG-IP")
     pool = _pool(record, locator or Locator(()), health or {})
     if pool is not None:
@@ -89,7 +89,7 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         if connections is not None:
             pool = replace(pool, connections=connections[0], opened=connections[1])
     shown = RouteView(
-        namespace=route.key.namespace, id=route.key.name, kind=kind, name=name,
+        namespace=route.key.namespace, id=route.key.name, kind=kind, name=source.name,
         field=route.origin.field if route.origin else "",
         host=evaluated.host, path=route.path, path_match=route.path_match.value,
         termination=evaluated.termination, insecure=evaluated.insecure, status=status_of(known.verdict),
@@ -104,18 +104,16 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         objects=tuple(ObjectView(needed.ref.kind, needed.ref.path, needed.state, needed.refusal)
                       for needed in record.objects
                       if needed.desired is not None and not _leads(needed) and needed.ref != record.pool),
-        requests=looked_up, problems=(), front_end=route.key.front_end)
+        requests=looked_up, problems=(), front_end=route.key.front_end,
+        source_namespace="" if source.namespace == route.key.namespace else source.namespace,
+        claimant=str(route.origin.claimant) if route.origin and route.origin.claimant else "")
     return replace(shown, problems=findings.of_route(shown, record.warnings, record.waits_for))
 
 
 def place(route: Route) -> tuple[str, str, str, str]:
     """Return the place of a Route in a list: by namespace and name of the object that people know it by."""
-    return route.key.namespace, _source(route)[1], route.key.name, route.key.front_end
-
-
-def _source(route: Route) -> tuple[str, str]:
-    """Return kind and name of the object that people know a Route by."""
-    return (route.origin.kind, route.origin.key.name) if route.origin else ("Route", route.key.name)
+    source = route.subject.key
+    return source.namespace, source.name, route.key.name, route.key.front_end
 
 
 # --- parts -------------------------------------------------------------------------------

@@ -97,6 +97,9 @@ SERVED = {"Route": (ROUTES,), "Ingress": (INGRESSES, INGRESS_CLASSES),
           "IngressRoute": (INGRESS_ROUTES, DELEGATIONS),
           gateway.GATEWAY: (*GATEWAY_ROUTES.values(), GATEWAYS, GATEWAY_CLASSES, GRANTS, LABELLED_NAMESPACES)}
 """By kind of object that is served: the kinds that must be read for it, its own first."""
+OBJECTS = {**{kind: needed[0] for kind, needed in SERVED.items()}, **GATEWAY_ROUTES,
+           gateway.GATEWAY: GATEWAYS}
+"""Kinds of objects that Routes are made of, by their names."""
 SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
 SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from f5router.model.json_types import JSON
-from f5router.model.texts import printable
+from f5router.model.texts import Problem, printable
 
 ACCEPTED, PROGRAMMED, RESOLVED, CONFLICTED = "Accepted", "Programmed", "ResolvedRefs", "Conflicted"
 
@@ -55,6 +55,16 @@ def true(kind: str, reason: str = "", message: str = "") -> StatusCondition:
 def false(kind: str, reason: str, message: str) -> StatusCondition:
     """Return a condition that does not hold."""
     return StatusCondition(kind, False, reason, message)
+
+
+BAD_IF_TRUE = frozenset({CONFLICTED, "PartiallyInvalid"})
+"""Types of conditions that tell of something wrong while they hold."""
+
+
+def problems(*given: StatusCondition) -> tuple[Problem, ...]:
+    """Return what conditions tell to be wrong, each once."""
+    return tuple(dict.fromkeys(Problem(each.reason, each.message) for each in given
+                               if each.holds == (each.type in BAD_IF_TRUE)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,9 +111,9 @@ class Gateways:
 
     def condition(self, key: Key, kind: str = HTTP_ROUTE) -> tuple[Problem, ...]:
         """Return why a route, or a part of it, is not served."""
-        return tuple(dict.fromkeys(
-            Problem(each.reason, each.message) for _, attachment in self.attachments(Subject(kind, key))
-            for each in attachment.conditions.by_type.values() if not each.holds))
+        return conditions.problems(*(
+            each for _, attachment in self.attachments(Subject(kind, key))
+            for each in attachment.conditions.by_type.values()))
 
     def routes_of(self, key: Key, kind: str = HTTP_ROUTE) -> Collection[Key]:
         """Return the virtual Routes of a route."""

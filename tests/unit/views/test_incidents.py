@@ -7,9 +7,9 @@ from f5router.admission.admission import EvaluatedRoute
 from f5router.model.client_tls import TLSKeyPair, Validity
 from f5router.model.cluster import Key
 from f5router.model.errors import AuthFailed, LoginRefused, TokenLimit
-from f5router.model.findings import Effect
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.ltm_nodes import LTMNode, NodeMap
+from f5router.model.meanings import Effect
 from f5router.views import incidents
 from tests import builders
 from tests.rows import rows
