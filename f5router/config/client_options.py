@@ -55,8 +55,8 @@ TLS_OPTIONS = (
     boolean("strict-sni", "ROUTER_STRICT_SNI", "false", TLS,
             "Refuse clients whose server name matches no certificate. Needs a default certificate."),
     Option("ciphers", "ROUTER_CIPHERS", "", TLS,
-           "Cipher suites up to TLS 1.2: modern, intermediate, old, or an OpenSSL list. Default: the "
-           "parent profile's.", "NAME:..."),
+           "Cipher suites up to TLS 1.2: modern, intermediate, old, or an OpenSSL list. Default: "
+           "intermediate on virtual servers that the router creates, else the parent profile's.", "NAME:..."),
     Option("ciphersuites", "ROUTER_CIPHERSUITES", "", TLS,
            "Cipher suites of TLS 1.3, together with --ciphers. Default: all.", "NAME:..."),
     Option("ssl-min-version", "SSL_MIN_VERSION", "", TLS,

@@ -40,9 +40,28 @@ class ClientTLSSettings(FrontEndPlace, Protocol):
     def client_tls(self) -> TLSSettings: ...
 
 
-def parent(config: ClientTLSSettings) -> str:
+_USUAL = TLSSettings(cipher_suites.parse(cipher_suites.NAMED["intermediate"])[0],
+                     tuple(cipher_suites.TLS13))
+"""Cipher suites of OpenShift's router by default. Source: haproxy-config.template."""
+
+
+def _has_usual(config: ClientTLSSettings, facts: DeviceFacts) -> bool:
+    """True if a front end has these cipher suites."""
+    return facts.https is not None and facts.https.usual_suites and not config.client_tls.ciphers
+
+
+def _settings(config: ClientTLSSettings, facts: DeviceFacts) -> TLSSettings:
+    """Return the settings of a front end."""
+    if not _has_usual(config, facts):
+        return config.client_tls
+    return replace(config.client_tls, ciphers=_USUAL.ciphers, ciphers_13=_USUAL.ciphers_13)
+
+
+def parent(config: ClientTLSSettings, facts: DeviceFacts) -> str:
     """Return the full path of the parent of the client SSL profiles of Hosts."""
-    return tls_names.parent_client_ssl(config.folder) if config.client_tls else ClientSSL.PARENT
+    if not _settings(config, facts):
+        return ClientSSL.PARENT
+    return tls_names.parent_client_ssl(config.folder, usual=_has_usual(config, facts))
 
 
 def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> tuple[str, list[Object]]:
@@ -53,13 +72,13 @@ def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> 
 
     Args: minimum: one that `minimum_fault` has no fault to find with; "" for that of the router.
     """
-    settings, order = config.client_tls, list(VERSIONS)
+    settings, order = _settings(config, facts), list(VERSIONS)
     if not minimum or (settings.minimum and order.index(minimum) <= order.index(settings.minimum)):
-        return parent(config), []
+        return parent(config, facts), []
     properties = _properties(facts.client_ssl, settings, facts.version)
     off = {_OFF[version] for version in order[:order.index(minimum)]}
     kept = properties.options - ({_OFF["1.3"]} if minimum == "1.3" else set())
-    path = tls_names.parent_client_ssl(config.folder, minimum)
+    path = tls_names.parent_client_ssl(config.folder, minimum, usual=_has_usual(config, facts))
     return path, [ClientSSLParent(path, ClientSSL.PARENT, replace(properties, options=kept | off))]
 
 
@@ -124,7 +143,7 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
     one write, so that TLS never lacks a profile, and no two are default for SNI. Settings are in parents, so
     that one write changes them for all Hosts.
     """
-    settings, virtual = config.client_tls, config.https_virtual
+    settings, virtual = _settings(config, facts), config.https_virtual
     is_own = facts.https is not None and facts.https.is_own
     if virtual is None or not (settings or files.default_certificate or is_own):
         return []
@@ -140,7 +159,7 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
     def properties(inherited: TLSProperties) -> TLSProperties:
         return _with_certificates(_properties(inherited, settings, facts.version), config, files)
 
-    tree = ((parent(config), ClientSSL.PARENT, facts.client_ssl), (default_parent, above, theirs))
+    tree = ((parent(config, facts), ClientSSL.PARENT, facts.client_ssl), (default_parent, above, theirs))
     return [
         *checked,
         *(ClientSSLParent(path, grandparent, properties(inherited), own)

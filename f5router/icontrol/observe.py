@@ -118,8 +118,9 @@ class DeviceReading:
         self._stands_alone = addresses.stands_alone
 
         root = _root(read[ClientSSL.KIND])
-        facts = [own.facts(replace(virtual_facts(path, raw, read, folder), **source), raw, root)
-                 if path else None for path, raw, source in zip(paths, servers, sources, strict=True)]
+        facts = [own.facts(replace(virtual_facts(path, raw, read, folder), **source), raw, root,
+                           read[ClientSSL.KIND]) if path else None
+                 for path, raw, source in zip(paths, servers, sources, strict=True)]
         self._rest += [*network, *self._of_servers(facts, by_path)]
         self._rest += tunnels.translations(facts) if vxlan else []
         port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
@@ -150,7 +151,7 @@ class DeviceReading:
 
     def lack_folder(self) -> None:
         """Record that our folder, the one of the virtual servers, does not exist. Raises: BigIPError."""
-        http, https = (self._own_servers.facts(VirtualFacts(path, exists=False), None, TLSProperties())
+        http, https = (self._own_servers.facts(VirtualFacts(path, exists=False), None, TLSProperties(), {})
                        if path else None for path in self._virtuals)
         self.facts = DeviceFacts(self._client.version(), http, https, unit=self._unit)
         self._has_folder = False

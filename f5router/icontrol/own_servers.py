@@ -14,7 +14,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import VirtualFacts
-from f5router.model.front_end_names import base_name
+from f5router.model.front_end_names import base_name, named
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
@@ -64,18 +64,23 @@ class OwnServers:
         return next(({"sourceAddressTranslation": virtual_codec.translation(each.translation)}
                      for each in self.listeners if each.virtual == path), None)
 
-    def facts(self, facts: VirtualFacts, raw: JSON | None, root: TLSProperties) -> VirtualFacts:
+    def facts(self, facts: VirtualFacts, raw: JSON | None, root: TLSProperties,
+              profiles: Mapping[str, JSON]) -> VirtualFacts:
         """Return the facts about a virtual server, which may be one of the router's.
 
         Args:
             facts: as read.
             root: properties of the device's own client SSL profile.
+            profiles: client SSL profiles by full path.
         """
         listener = next((each for each in self.listeners if each.virtual == facts.path), None)
         if listener is None if raw is None else virtual_codec.state(raw) is None:
             return facts
+        adopted = raw is not None and virtual_codec.is_adopted(raw)
+        is_usual = root.is_factory and not adopted and not _has_suites_of(
+            root, facts.path, listener.front_end if listener else "", profiles)
         if listener is None:  # as an earlier run with other settings has left it
-            return replace(facts, is_own=True)
+            return replace(facts, is_own=True, usual_suites=is_usual)
         source = virtual_codec.translation(listener.translation)
         facts = replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=source["type"],
                         snat_pool=source.get("pool", ""))
@@ -83,9 +88,10 @@ class OwnServers:
             facts = replace(facts, address=listener.address)
         elif virtual_codec.state(raw) is False:  # nobody has disabled it: the router has not enabled it yet
             facts = replace(facts, enabled=True)
-        if not listener.secure or (raw and virtual_codec.is_adopted(raw) and facts.default_client_ssl):
+        if not listener.secure or (adopted and facts.default_client_ssl):
             return facts  # the profile whose certificate clients know stays the parent of the router's own
-        return replace(facts, replaced_client_ssl=ClientSSL.PARENT, default_properties=root)
+        return replace(facts, replaced_client_ssl=ClientSSL.PARENT, default_properties=root,
+                       usual_suites=is_usual)
 
     def placement(self, path: str) -> Placement:
         """Return what is set of a virtual server."""
@@ -146,6 +152,16 @@ class OwnServers:
                 yield References(server.path, references)
             if is_listening and not (self.repairs_disabled and raw.get("disabled") is True):
                 yield Listening(server.path, frozenset(needed.get(server.path, ())))
+
+
+def _has_suites_of(root: TLSProperties, virtual: str, front_end: str, profiles: Mapping[str, JSON]) -> bool:
+    """True if the router's default profile of a front end is there and has the cipher suites of the BIG-IP.
+
+    An earlier release made it: no client may lose its suites by an upgrade.
+    """
+    folder = virtual.rpartition("/")[0]
+    raw = profiles.get(f"{folder}/{named(tls_names.DEFAULT_CLIENTSSL, front_end)}")
+    return raw is not None and ltm_codec.decode_tls_properties(raw).suites == root.suites
 
 
 NONE = OwnServers()

@@ -133,3 +133,13 @@ class TLSProperties:
     crl_file: str = ""
     options_in_braces: bool = field(default=False, compare=False)
     """True if the device writes these as a text in braces, not as a list."""
+
+    @property
+    def suites(self) -> tuple[str, str]:
+        """Return ciphers and cipher group."""
+        return self.ciphers, self.cipher_group
+
+    @property
+    def is_factory(self) -> bool:
+        """True if nobody has chosen the cipher suites (recordings of 11.6 to 16.0)."""
+        return self.suites == ("DEFAULT", "")

@@ -40,6 +40,8 @@ class VirtualFacts:
     """
     default_properties: TLSProperties = field(default_factory=TLSProperties)
     """Those of default_client_ssl."""
+    usual_suites: bool = False
+    """True if it has the cipher suites of OpenShift's router where no setting asks for others."""
     server_ssl: tuple[str, ...] = ()
     """Server SSL profiles that are not ours."""
     compression: tuple[str, ...] = ()

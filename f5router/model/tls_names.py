@@ -14,12 +14,12 @@ from f5router.model.objects import digest
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 DEFAULT_CLIENTSSL = "openshift_default-client-ssl-profile"
 """Client SSL profile with the router's default certificate."""
-PARENT_CLIENTSSL = "openshift_routes-parent-client-ssl-profile"
-"""Parent of the client SSL profiles of Hosts, if settings give them other properties than the device's."""
 DEFAULT_PARENT_CLIENTSSL = "openshift_default-parent-client-ssl-profile"
-"""Parent of DEFAULT_CLIENTSSL in this case."""
-VERSION_PARENT_CLIENTSSL = r"openshift_tls1\.[0-3]-parent-client-ssl-profile"
-"""Pattern of the names of parents with another lowest version of TLS than the router's."""
+"""Parent of DEFAULT_CLIENTSSL, if it has other properties than the profile above."""
+_USUAL = "intermediate-"
+"""Word in the names of parents for virtual servers whose cipher suites no setting decides."""
+HOST_PARENTS = rf"openshift_(?:{_USUAL})?(?:routes|tls1\.[0-3])-parent-client-ssl-profile"
+"""Pattern of the names of parents of the client SSL profiles of Hosts."""
 DEFAULT_STEM = "openshift_default"
 """Stem of the files of the default certificate; no Route's stem begins so."""
 
@@ -75,17 +75,18 @@ def server_ssl(folder: str, tls: str) -> str:
     return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
 
 
-def parent_client_ssl(folder: str, minimum: str = "") -> str:
+def parent_client_ssl(folder: str, minimum: str = "", *, usual: bool = False) -> str:
     """Return the full path of the parent of client SSL profiles of Hosts.
 
-    Args: minimum: lowest version of TLS that their owners ask for; "" for that of the router.
+    Args:
+        minimum: lowest version of TLS that their owners ask for; "" for that of the router.
+        usual: True if no setting decides about cipher suites, see VirtualFacts.usual_suites.
     """
-    name = f"openshift_tls{minimum}-parent-client-ssl-profile" if minimum else PARENT_CLIENTSSL
-    return full_path(folder, name)
+    hosts = f"tls{minimum}" if minimum else "routes"
+    return full_path(folder, f"openshift_{_USUAL if usual else ''}{hosts}-parent-client-ssl-profile")
 
 
-_PARENT = re.compile(
-    rf"{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}{PATTERN}|{VERSION_PARENT_CLIENTSSL}")
+_PARENT = re.compile(rf"{DEFAULT_PARENT_CLIENTSSL}{PATTERN}|{HOST_PARENTS}")
 
 
 def is_parent(path: str) -> bool:

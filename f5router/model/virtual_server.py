@@ -34,6 +34,8 @@ class FrontEndServer:
     """0 for none."""
     translation: str = AUTOMAP
     placement: Placement = UNPLACED
+    front_end: str = ""
+    """Name of its front end."""
 
     @property
     def is_copy(self) -> bool:
@@ -110,7 +112,7 @@ class FrontEnd:
                                         (self.https, self.https_port, True)):
                 if first is not None:
                     yield FrontEndServer(numbered(first, number), address, port, secure, first,
-                                         self.limits.connections, self.translation, self.placement)
+                                         self.limits.connections, self.translation, self.placement, self.name)
 
 
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
