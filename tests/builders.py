@@ -32,7 +32,7 @@ from f5router.model.cluster import (
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.route_options import BalancingDefaults
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.vxlan import VxlanConfig
 from tests.reference.full_build import ClusterSnapshot
@@ -83,6 +83,10 @@ class Settings:
         return replace(self, http_virtual=front_end.http, https_virtual=front_end.https,
                        front_end=front_end.name, front_ends=(front_end,) if front_end.addresses else (),
                        further_front_ends=())
+
+    def with_front_ends(self, front_ends: FrontEndSet) -> "Settings":
+        """The same settings with other front ends."""
+        return replace(self, front_ends=front_ends.own, further_front_ends=front_ends.further)
 
     def with_default_destination_ca(self, certificates: str) -> "Settings":
         """The same settings with another CA."""

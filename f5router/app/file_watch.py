@@ -86,7 +86,7 @@ class SharedFiles(Generic[Content]):
 
 def client_tls(paths: TLSPaths) -> Read[TLSFiles] | None:
     """Return how the files for TLS towards clients are read; None if there are none."""
-    return (lambda before: paths.read(_text, before)) if paths else None
+    return (lambda before: paths.read(text, before)) if paths else None
 
 
 def destination_ca(path: str) -> Read[str] | None:
@@ -96,7 +96,7 @@ def destination_ca(path: str) -> Read[str] | None:
     """
     def read(before: str) -> str:
         try:
-            return files.encode_certificates(_text(path))
+            return files.encode_certificates(text(path))
         except (OSError, ValueError) as exc:
             if not before:
                 return before
@@ -108,24 +108,24 @@ def destination_ca(path: str) -> Read[str] | None:
 
 def login(paths: BigIPPaths) -> Read[Login] | None:
     """Return how user name and password are read; None if they are in no file."""
-    return (lambda before: paths.login(_text, before)) if paths.username or paths.password else None
+    return (lambda before: paths.login(text, before)) if paths.username or paths.password else None
 
 
 def authorities(path: str) -> Read[str] | None:
     """Return how the authorities of the BIG-IP are read; None without a file."""
-    return (lambda before: files.whole_certificates(path, _text(path))) if path else None
+    return (lambda before: files.whole_certificates(path, text(path))) if path else None
 
 
 def ssh_key(path: str) -> Read[str] | None:
     """Return how the private key for SSH is read; None without a file."""
     def read(before: str) -> str:
-        text = _text(path)
-        files.check_ssh_key(path, text)
-        return text
+        key = text(path)
+        files.check_ssh_key(path, key)
+        return key
     return read if path else None
 
 
-def _text(path: str) -> str:
+def text(path: str) -> str:
     """Read a regular file of bounded size. Raises: OSError; UnicodeDecodeError."""
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise OSError(0, "it is not a regular file", path)

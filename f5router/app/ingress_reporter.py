@@ -53,7 +53,9 @@ class IngressReporter:
     def __init__(self, cluster: ClusterWatcher, engine: Engine, statuses: ObjectStatusWriter,
                  events: EventWriter, reports: Reports, *, hostnames: Mapping[str, str]):
         """Args: hostnames: canonical names by front end; "" for the addresses of its virtual servers."""
-        self._cluster, self._engine, self._hostnames = cluster, engine, hostnames
+        self._cluster, self._engine, self.hostnames = cluster, engine, hostnames
+        self._withdrawn: frozenset[str] = frozenset()
+        """Front ends that are to go: no status shows them any more."""
         self.statuses, self._events, self._reports = statuses, ObjectEvents(events, reports), reports
         self._unreported: dict[Key, None] = {}
         """Ingresses that changed while another replica led."""
@@ -78,6 +80,13 @@ class IngressReporter:
             self._unreported = {}
         for ingress in touched:
             self._report(ingress)
+            self._submit(ingress)
+
+    def withdraw(self, front_ends: Iterable[str]) -> None:
+        """Leave the addresses of front ends that are to go out of all statuses."""
+        self._withdrawn = frozenset(front_ends)
+        served = [key for key in self._engine.routes() if key.front_end in self._withdrawn]
+        for ingress in dict.fromkeys(filter(None, map(self._ingress_of, served))):
             self._submit(ingress)
 
     def follow(self) -> None:
@@ -121,6 +130,7 @@ class IngressReporter:
         admitted = {route: known.is_admitted if (known := self._reports.find(ROUTE, route)) else None
                     for route in self._routes(key)}
         serving = {route.front_end for route, is_admitted in admitted.items() if is_admitted}
+        serving -= self._withdrawn
         entries = self._entries(name for name in self._engine.front_ends if name in serving)
         if ingress is None or not every or (serving and not entries):
             self.statuses.discard(key)
@@ -133,7 +143,7 @@ class IngressReporter:
     def _entries(self, front_ends: Iterable[str]) -> list[JSON]:
         """Return status.loadBalancer.ingress of an Ingress that these front ends serve."""
         return [entry for name in front_ends for entry in load_balancer_entries(
-            self._hostnames.get(name, ""), self._engine.front_ends.virtuals(name))]
+            self.hostnames.get(name, ""), self._engine.front_ends.virtuals(name))]
 
 
 _OF_ROUTES = CAUSES_OF_EMPTY_POOLS | {SECRET_NOT_READ}

@@ -10,6 +10,7 @@ from f5router.app import once as single
 from f5router.app.controller import Controller
 from f5router.app.debounce import EventSignal
 from f5router.app.device_watch import DeviceWatch
+from f5router.app.front_end_file import FrontEndFile
 from f5router.app.incidents import Incidents
 from f5router.app.ingress_reporter import IngressReporter
 from f5router.app.monitor import build_monitor
@@ -29,6 +30,7 @@ from f5router.app.wiring import (
     build_load_balancers,
     build_statuses,
     build_syncer,
+    status_writer,
     write_permit,
 )
 from f5router.config.config import Config
@@ -76,7 +78,7 @@ def build_controller(
         config, connection, cluster, reconciler, events, reports, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
-    servers = ServerWatch(device, config.virtual_servers, clock=clock)
+    servers = ServerWatch(device, clock=clock)
     incidents = Incidents(
         reconciler, settling, servers,
         DeviceWatch(device, user=config.bigip.username, partition=config.partition, periods=timing.device,
@@ -91,6 +93,9 @@ def build_controller(
                        ingresses=ingresses, ingress_routes=ingress_routes, gateways=gateways),
         settling,
         campaign=campaign, timing=timing, clock=clock)
+    controller.upkeep.front_ends = FrontEndFile(
+        config, cluster, reconciler, statuses, ingresses, timers=controller.timers, clock=clock,
+        new_writer=lambda settings: status_writer(config, connection, cluster, settings, timing=timing))
     cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = cleanup.start

@@ -150,7 +150,7 @@ def _statistics(config: Config, reconciler: Reconciler, health: Health,
         lambda: (device.unit.name, device.client),
         lambda: {ref.path: len(obj.members) for ref, obj in dict(device.observed).items()
                  if isinstance(obj, Pool)},
-        config.virtual_servers, interval_s=config.statistics_interval_s,
+        lambda: device.virtual_servers, interval_s=config.statistics_interval_s,
         most_members=config.statistics_members,
         may_read=lambda: health.is_reached() and (campaign is None or campaign.leads()))
 

@@ -9,6 +9,9 @@ from f5router.app.first_load import REFUSED_S, SYNC_S, wait_synced
 from f5router.app.timing import DEFAULT, Timing
 from f5router.model.cluster import Route
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError, LoginRefused, Standby, Unsupported
+from f5router.plan.change import DELETE
+from f5router.plan.diff import diff
+from f5router.reconcile.reconciler import Reconciler
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +89,7 @@ def unconverged_reason(controller: Controller) -> str:
     if not controller.cluster.synced():
         return "the cluster has not been read"
     controller.device.observe()
-    if not controller.reconciler.is_converged():
+    if not is_converged(controller.reconciler):
         return "not everything is in place on the BIG-IP"
     return "its iRule is still there" if controller.device.facts.original.irule else ""
 
@@ -96,3 +99,13 @@ def network_problems(controller: Controller) -> list[str]:
     nodes = controller.cluster.nodes_problem()
     findings = controller.reconciler.verdicts.network_findings()
     return [*((nodes,) if nodes else ()), *findings.problems]
+
+
+def is_converged(reconciler: Reconciler) -> bool:
+    """True if all that is desired is on the device, apart from refused objects; after an observation."""
+    reconciler.engine.set_facts(reconciler.device.facts)
+    reconciler.rebuild_all()
+    changes = diff(reconciler.engine.objects, reconciler.device.observed, reconciler.retention.owns,
+                   ordinals=reconciler.device.ordinals)
+    return all(change.verb == DELETE or change.ref in reconciler.failures
+               for change in reconciler.retention.determine(changes).plan)

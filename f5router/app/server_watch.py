@@ -6,7 +6,7 @@ one small request for each virtual server, beside the requests under way.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from f5router.icontrol.codec import virtual_codec
 from f5router.icontrol.device import Device
@@ -28,9 +28,8 @@ SILENT_S = 4.0
 class ServerWatch:
     """Looks at the virtual servers. The loop's thread uses it; any may read `findings` and `up`."""
 
-    def __init__(self, device: Device, paths: Collection[str], *, clock: Callable[[], float]):
-        """Args: paths: full paths of the virtual servers."""
-        self._device, self._paths, self._clock = device, tuple(paths), clock
+    def __init__(self, device: Device, *, clock: Callable[[], float]):
+        self._device, self._clock = device, clock
         self._asked_at: float | None = None
         """When the look under way began, or the first of those without an answer."""
         self._is_looking = False
@@ -58,14 +57,14 @@ class ServerWatch:
     def look(self) -> None:
         """Begin a look, unless one goes on."""
         self._record_silence()
-        if self._is_looking or not self._paths:
+        if self._is_looking or not (paths := self._device.virtual_servers):
             return
         self._is_looking = True
         if self._asked_at is None:
             self._asked_at = self._clock()
         client = self._device.client
         self._device.dispatcher.send(
-            lambda: {path: look_at(client, path) for path in self._paths}, self._looked)
+            lambda: {path: look_at(client, path) for path in paths}, self._looked)
 
     def start_over(self) -> None:
         """Forget what was found: another replica looks."""

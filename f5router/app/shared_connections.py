@@ -22,7 +22,9 @@ class SharedConnections:
     def warnings(self) -> tuple[str, ...]:
         """Return a warning for each profile, as at the last look; each names two Routes."""
         listeners = self._device.own_servers.listeners
-        if any(each.placement.one_connect for each in listeners) and (begin := self._clock()) >= self._due_at:
+        if not any(each.placement.one_connect for each in listeners):
+            self._warnings = ()
+        elif (begin := self._clock()) >= self._due_at:
             self._warnings = tuple(self._look())
             self._due_at = self._clock() + SHARE * (self._clock() - begin)
         return self._warnings

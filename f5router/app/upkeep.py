@@ -6,6 +6,7 @@ from collections.abc import Callable
 from f5router.app import file_watch
 from f5router.app.failover_watch import FailoverWatch
 from f5router.app.file_watch import FileWatch
+from f5router.app.front_end_file import FrontEndFile
 from f5router.app.monitor import Monitor
 from f5router.app.timing import Timing
 from f5router.config.config import Config
@@ -35,7 +36,7 @@ class Upkeep:
         """
         device = reconciler.device
         self._reconciler, self._device, self._timers = reconciler, device, reconciler.timers
-        self._own_timers = timers
+        self._own_timers, self._folder = timers, config.folder
         self._monitor, self._leads, self._timing, self._clock = monitor, leads, timing, clock
         self.failover = FailoverWatch(device, reconciler.reader)
         self.client_tls_files = FileWatch(
@@ -43,11 +44,12 @@ class Upkeep:
         self.destination_ca_file = FileWatch(
             "changed default destination CA", file_watch.destination_ca(config.destination_ca_path),
             config.default_destination_ca)
+        self.front_ends: FrontEndFile | None = None
+        """The file of front ends; None if nothing follows it."""
         self.observed_at: float | None = None
         """When the last reading of the whole device began, in monotonic seconds; None before the first."""
         self.drift = DriftCheck(reconciler, pace=ReadingPace(
             "all", config.observe_interval_s, READINGS if config.observe_interval_adapts else math.inf))
-        self._place = Place(config.folder, config.virtual_servers)
         self.hint = DriftHint(
             self._look,
             Explained(reconciler.rollouts.is_writing, lambda: device.observed, lambda: device.unit.replies),
@@ -92,6 +94,8 @@ class Upkeep:
         if self.destination_ca_file.read():
             self._reconciler.work.add(
                 self._reconciler.set_default_destination_ca(self.destination_ca_file.content))
+        if self.front_ends is not None:
+            self.front_ends.poll()
 
     def _look_at_certificates(self) -> None:
         self._own_timers.at(self._clock() + CERTIFICATES_S, "certificates", self._look_at_certificates)
@@ -139,8 +143,8 @@ class Upkeep:
 
     def _look(self, extent: Extent, then: Callable[[Job], None]) -> None:
         """Begin to read names and generations."""
-        client = self._device.client.for_reading()
-        self._device.dispatcher.send(lambda: generations.read(client, self._place, extent), then, Lane.BESIDE)
+        client, place = self._device.client.for_reading(), Place(self._folder, self._device.virtual_servers)
+        self._device.dispatcher.send(lambda: generations.read(client, place, extent), then, Lane.BESIDE)
 
     def _hint_given(self) -> None:
         """Read the device because somebody else has changed it; a reading under way may be older."""

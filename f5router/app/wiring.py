@@ -28,6 +28,7 @@ from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign, lease_connection
+from f5router.kube.settings import StatusSettings
 from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.front_end_statuses import FrontEndCleanup, FrontEndStatuses
@@ -194,12 +195,19 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
         secret_pace=timing.secret_pace, on_change=on_change)
 
 
+def status_writer(config: Config, connection: Connection, cluster: ClusterWatcher,
+                  settings: StatusSettings, *, timing: Timing = DEFAULT) -> StatusWriter:
+    """Build the writer of the statuses of one front end."""
+    return StatusWriter(
+        connection, cluster, settings, selection=config.watch.selection, workers=STATUS_WORKERS,
+        timing=replace(timing.statuses, contention_s=config.resync_s / CONTENTION_PART))
+
+
 def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher, *,
                    timing: Timing = DEFAULT) -> FrontEndStatuses:
     """Build the writers of statuses, which are called for every Route that the watch stores."""
-    statuses = FrontEndStatuses({name: StatusWriter(
-        connection, cluster, settings, selection=config.watch.selection, workers=STATUS_WORKERS,
-        timing=replace(timing.statuses, contention_s=config.resync_s / CONTENTION_PART))
+    statuses = FrontEndStatuses({
+        name: status_writer(config, connection, cluster, settings, timing=timing)
         for name, settings in config.route_statuses.items()})
     cluster.watch_routes(statuses.route_updated)
     return statuses
@@ -225,7 +233,7 @@ def build_ingress_routes(config: Config, connection: Connection, cluster: Cluste
     if (source := cluster.ingress_routes) is None:
         return None
     writer = ObjectStatusWriter(connection, INGRESS_ROUTES, INGRESS_ROUTE, config.status,
-                                cluster.ingress_route_status, timing=timing.statuses)
+                                partial(cluster.known_status, "ingress_routes"), timing=timing.statuses)
     stack.callback(writer.stop)
     return IngressRouteReporter(source, reconciler.engine, writer, events, reports,
                                 later=reconciler.background.add, selects=cluster.selects)

@@ -34,7 +34,7 @@ from f5router.model.errors import ConfigError
 from f5router.model.gateway import GATEWAY
 from f5router.model.http_edge import HTTPEdge, UniqueID
 from f5router.model.selection import Selection
-from f5router.model.virtual_server import FrontEnd, FrontEndServer, listeners
+from f5router.model.virtual_server import FrontEnd, FrontEndServer, FrontEndSet, listeners
 
 HIDDEN = "***"
 
@@ -143,6 +143,8 @@ class Config(device.PodNetwork):
     """User name and password for the metrics; None: everybody may read them."""
     metrics_tls: TLS | None
     """None: metrics and health are served over HTTP only."""
+    reload_front_ends: front_ends_file.Reload | None = field(default=None, repr=False, compare=False)
+    """Reads the file of front ends again; None without one."""
     warnings: tuple[str, ...] = ()
     """One sentence each, to be logged at start."""
 
@@ -152,15 +154,15 @@ class Config(device.PodNetwork):
         return listeners((*self.front_ends, *self.further_front_ends))
 
     @property
+    def all_front_ends(self) -> FrontEnds:
+        """The front ends as they are at start."""
+        own, further = self.front_ends, self.further_front_ends
+        return FrontEnds(own, further, self.watch.front_ends, self.front_end_statuses)
+
+    @property
     def route_statuses(self) -> dict[str, StatusSettings]:
         """Settings of the statuses of Routes, by front end."""
         return dict(self.front_end_statuses) or {"": self.status}
-
-    @property
-    def virtual_servers(self) -> tuple[str, ...]:
-        """Return the paths of the virtual servers, each once."""
-        further = (listener.virtual for listener in self.listeners)
-        return tuple(dict.fromkeys(filter(None, (self.http_virtual, self.https_virtual, *further))))
 
     @property
     def closes_hosts(self) -> bool:
@@ -207,6 +209,10 @@ class Config(device.PodNetwork):
                        front_end=front_end.name, front_ends=(front_end,) if front_end.addresses else (),
                        further_front_ends=())
 
+    def with_front_ends(self, front_ends: FrontEndSet) -> Self:
+        """Return the settings with other front ends."""
+        return replace(self, front_ends=front_ends.own, further_front_ends=front_ends.further)
+
     def with_default_destination_ca(self, certificates: str) -> Self:
         """Return the settings with another default CA for pods."""
         return replace(self, default_destination_ca=certificates)
@@ -214,7 +220,7 @@ class Config(device.PodNetwork):
     def redacted(self) -> dict[str, Any]:
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
-        del shown["warnings"]
+        del shown["warnings"], shown["reload_front_ends"]
         shown["hosts"] = [host.netloc for host in self.hosts]
         shown["bigip"]["host"] = self.bigip.host
         shown["bigip"]["password"] = HIDDEN
@@ -273,7 +279,7 @@ def _config(reader: Reader) -> Config:
         http_virtual=http_virtual, https_virtual=https_virtual, front_end="",
         front_ends=front_ends.own, further_front_ends=front_ends.further,
         front_end_statuses=front_ends.statuses, repair_disabled=reader.value("repair-disabled"),
-        pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
+        pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=device.check_interval_s(reader),
         tls_checks=reader.value("tls-health-checks"),
         **network,
         client_tls=client_settings.load_tls(reader),
@@ -308,19 +314,9 @@ def _config(reader: Reader) -> Config:
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
         listen=_listen(reader), metrics_login=load_metrics_login(reader),
         metrics_tls=load_metrics_tls(reader),
+        reload_front_ends=front_ends_file.reload(reader, folder, http_virtual, https_virtual, status),
         warnings=_remarks(reader),
     )
-
-
-def _check_interval_s(reader: Reader) -> int:
-    """Return the interval of the router's own monitor; 0 for none. It leaves no other monitor to a pool."""
-    interval_s = route_options.interval_s(reader.value("backend-check-interval") or 0)
-    chosen = OPTIONS["f5-pool-monitor"].default
-    if interval_s and reader.text("f5-pool-monitor") != chosen:
-        reader.problem("the interval is for a monitor that the router creates, which would replace the "
-                       "chosen one: set the interval in the chosen monitor instead",
-                       "backend-check-interval", "f5-pool-monitor")
-    return interval_s
 
 
 def _hold_off(reader: Reader) -> tuple[float, float]:
@@ -346,7 +342,7 @@ def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
     vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
     sources = cluster_settings.load_sources(reader, ownership=policy.ownership)
     return WatchSettings(
-        front_ends=front_ends.selections, selection=selection,
+        front_ends=front_ends.selections, selection=selection, front_end_set=front_ends.all,
         sources=cluster_settings.with_front_ends(sources, front_ends.own),
         nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",

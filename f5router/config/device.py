@@ -8,6 +8,7 @@ from f5router.config import files, parsers, placement
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
+from f5router.model import route_options
 from f5router.model.virtual_server import FACTORY, FrontEnd, FrontEndLimits
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
@@ -266,3 +267,14 @@ def _vxlan(reader: Reader, units: int) -> tuple[tuple[VxlanConfig, ...], bool]:
     if set(addresses) & {gateway.partition("/")[0] for gateway in gateways}:
         reader.problem("they are the same address: one is of the Nodes' network, one of the pods'", *_VXLAN)
     return tuple(map(VxlanConfig, addresses, gateways)), manage_snat
+
+
+def check_interval_s(reader: Reader) -> int:
+    """Return the interval of the router's own monitor; 0 for none. It leaves no other monitor to a pool."""
+    interval_s: int = route_options.interval_s(reader.value("backend-check-interval") or 0)
+    chosen = OPTIONS["f5-pool-monitor"].default
+    if interval_s and reader.text("f5-pool-monitor") != chosen:
+        reader.problem("the interval is for a monitor that the router creates, which would replace the "
+                       "chosen one: set the interval in the chosen monitor instead",
+                       "backend-check-interval", "f5-pool-monitor")
+    return interval_s

@@ -16,8 +16,9 @@ from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import StatusSettings
 from f5router.model import label_selector
+from f5router.model.errors import ConfigError
 from f5router.model.front_end_names import named
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
 from f5router.sources.front_ends import FrontEndSelection
 from f5router.sources.settings import KINDS, parse_class
 
@@ -47,6 +48,32 @@ class FrontEnds:
     selections: tuple[FrontEndSelection, ...] = ()
     statuses: tuple[tuple[str, StatusSettings], ...] = ()
     """Settings of the statuses of Routes, by front end; () without a file."""
+
+    @property
+    def all(self) -> FrontEndSet:
+        """The front ends without what they select."""
+        return FrontEndSet(self.own, self.further)
+
+
+Reload = Callable[[Callable[[str], str]], FrontEnds]
+"""Returns the front ends as the file describes them now. Args: a function that returns the text of a path.
+Raises: ConfigError."""
+
+
+def reload(reader: Reader, folder: str, http: str | None, https: str | None,
+           status: StatusSettings) -> Reload | None:
+    """Return how the file is read again; None without one. Args: as of load()."""
+    if not reader.text(FILE):
+        return None
+
+    def read(read_file: Callable[[str], str]) -> FrontEnds:
+        again = reader.again(read_file)
+        known = load(again, folder, http, https, status)
+        if again.problems:
+            raise ConfigError(again.problems)
+        return known
+
+    return read
 
 
 def load(reader: Reader, folder: str, http: str | None, https: str | None,

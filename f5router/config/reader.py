@@ -36,6 +36,10 @@ class Reader:
         reader.problems, reader.warnings, reader._given = self.problems, self.warnings, given.keys()
         return reader
 
+    def again(self, read_file: Callable[[str], str]) -> "Reader":
+        """Return the settings without their problems, whose files are read anew."""
+        return Reader(self._flags, self._environ, read_file)
+
     def from_flag(self, name: str) -> bool:
         """True if the flag was given, empty or not."""
         return self._flags.get(name) is not None

@@ -18,6 +18,7 @@ from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState, PodPlaces
 from f5router.desired.contributions import Contributions
 from f5router.desired.front_end_views import FrontEndViews, unserved
+from f5router.desired.front_ends import limits
 from f5router.desired.node_ways import NodeWays
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.results import NOTHING, RouteResults
@@ -33,7 +34,7 @@ from f5router.model.limits import Steps, finish
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings, Problem
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEndSet
 from f5router.network import vxlan
 
 POOL_SIZE, SIZE_OF_A_STEP = 20, 2000
@@ -54,7 +55,7 @@ class Engine(RouteResults):
         self.objects: dict[Ref, Object] = {}
         """Desired."""
         self._contributions = Contributions(self.objects)
-        self._facts, self.tls_files = DeviceFacts(), config.tls_files
+        self.facts, self.tls_files = DeviceFacts(), config.tls_files
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
         self._limits = NamespaceLimits(config.admission)
@@ -77,7 +78,7 @@ class Engine(RouteResults):
         self._affected_routes: set[Key] = set()
         """Routes whose objects were built anew since then."""
         self._rebuild_baseline()
-        self.ways.set_facts(self._facts)
+        self.ways.set_facts(self.facts)
 
     # --- results -------------------------------------------------------------------------
 
@@ -189,11 +190,10 @@ class Engine(RouteResults):
 
     def set_facts(self, facts: DeviceFacts) -> None:
         """Apply new facts about the device, and rebuild everything if they differ."""
-        if facts == self._facts:
+        if facts == self.facts:
             return
-        if (facts.own_addresses, facts.doubt) != (self._facts.own_addresses, self._facts.doubt):
-            self._pools.set_own_addresses(facts.own_addresses, facts.doubt)
-        self._facts = facts
+        self._set_addresses(facts)
+        self.facts = facts
         self.front_ends.set_facts(facts)
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):
@@ -203,20 +203,35 @@ class Engine(RouteResults):
         self._refresh_warnings(self.places.set_locator(self.ways.locator()))
         self._findings = None
 
+    def _set_addresses(self, facts: DeviceFacts) -> None:
+        if (facts.own_addresses, facts.doubt) != (self.facts.own_addresses, self.facts.doubt):
+            self._pools.set_own_addresses(facts.own_addresses, facts.doubt)
+
     def set_tls_files(self, files: TLSFiles) -> None:
         """Apply the new content of the administrator's files for TLS towards clients."""
         self.tls_files = files
         self._rebuild_baseline()
 
-    def set_front_ends(self, front_ends: Iterable[FrontEnd]) -> None:
-        """Replace the front ends, all but the one without a name, and rebuild the Hosts of those that differ.
+    def set_front_ends(self, front_ends: FrontEndSet, facts: DeviceFacts) -> Steps[None]:
+        """Replace the front ends, and rebuild the Hosts of those that differ.
 
         Routes of one that does not exist keep their claims, and are served once it does.
+
+        Args: facts: those known, completed by the virtual servers of the front ends.
         """
-        different = self.front_ends.set_further(front_ends)
+        before, self._config = self._config, self._config.with_front_ends(front_ends)
+        different = self.front_ends.set_config(self._config)
+        self._set_addresses(facts)
+        self.facts = facts
+        self.front_ends.set_facts(facts)
         self._rebuild_baseline(different)
         for site in [site for site in self._claims_by_host if site.front_end in different]:
-            finish(self._rebuild_host(site, *self._claims_by_host[site]))
+            yield
+            if site in self._claims_by_host:
+                yield from self._rebuild_host(site, *self._claims_by_host[site])
+        if limits(before) != limits(self._config):
+            self._pools.set_config(self._config)
+        yield from self.rebuild_pools()
 
     def set_default_destination_ca(self, certificates: str) -> Steps[None]:
         """Apply a renewed default CA for pods, and rebuild the Hosts of the Routes that need it."""

@@ -1,6 +1,6 @@
 """Views of settings and device, one for each front end: for its objects the others do not exist."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
@@ -10,7 +10,7 @@ from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import NOT_ADMITTED
 from f5router.model.small import compact
-from f5router.model.virtual_server import FrontEnd, listeners
+from f5router.model.virtual_server import listeners
 
 View = tuple[DesiredSettings, DeviceFacts]
 
@@ -21,6 +21,7 @@ class FrontEndViews:
     def __init__(self, config: DesiredSettings):
         self._config, self._facts = config, DeviceFacts()
         self._further = {each.name: each for each in config.further_front_ends}
+        """All but the one without a name."""
         self._views: dict[str, View] = {}
         """Those that were asked for, by front end."""
 
@@ -62,18 +63,15 @@ class FrontEndViews:
         self._facts = facts
         self._views.clear()
 
-    def set_config(self, config: DesiredSettings) -> None:
-        """Apply other settings of the router."""
-        self._config = config
-        self._views.clear()
-
-    def set_further(self, front_ends: Iterable[FrontEnd]) -> set[str]:
-        """Replace the front ends, all but the one without a name; returns the names of those that differ."""
-        before, self._further = self._further, {each.name: each for each in front_ends}
+    def set_config(self, config: DesiredSettings) -> set[str]:
+        """Apply other settings of the router; returns the names of the front ends that differ."""
+        before, self._further = self._further, {each.name: each for each in config.further_front_ends}
         names = before.keys() | self._further.keys()
         different = {name for name in names if before.get(name) != self._further.get(name)}
-        for name in different:
-            self._views.pop(name, None)
+        if config.front_ends != self._config.front_ends:
+            different.add("")
+        self._config = config
+        self._views.clear()
         return different
 
 

@@ -116,6 +116,11 @@ class WantedPools:
         self._own_addresses, self._doubt = self._of_units | addresses, doubt
         self.mark(self.services())
 
+    def set_config(self, config: PoolConfig) -> None:
+        """Apply other settings: every pool must be rebuilt."""
+        self._config = config
+        self.mark(self.services())
+
     def mark(self, services: Iterable[Key]) -> None:
         """Mark changed Services: their pools must be rebuilt."""
         self._builder = self._new_builder()

@@ -4,7 +4,7 @@ from typing import Protocol, Self
 
 from f5router.desired import route_tls
 from f5router.model.client_tls import TLSFiles
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
 
 
 class DesiredSettings(route_tls.PodTLSSettings, Protocol):
@@ -13,6 +13,8 @@ class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     @property
     def further_front_ends(self) -> tuple[FrontEnd, ...]:
         """The front ends besides the one of these settings."""
+
+    def with_front_ends(self, front_ends: FrontEndSet) -> Self: ...
 
     def of_front_end(self, front_end: FrontEnd) -> Self:
         """Return the settings for one of them."""

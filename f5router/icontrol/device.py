@@ -29,6 +29,13 @@ from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
+from f5router.model.virtual_server import (
+    AUTOMAP,
+    UNTRANSLATED,
+    FrontEndSet,
+    VirtualServer,
+    listeners,
+)
 from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.rule_order import Ordinals
 
@@ -67,11 +74,13 @@ class Device:
         checks_tls: find out if monitors can verify pods.
         drain_s: pause of a rollout between deletes of Rules and records, and those of pools and TLS objects.
         """
-        self.pair, self._folder, self.drain_s, self.own_servers = pair, folder, drain_s, own_servers
+        self.pair, self._folder, self.drain_s, self._vxlan = pair, folder, drain_s, vxlan
+        self.own_servers = self._read_servers = own_servers
+        """Virtual servers that the router creates, by its newest settings."""
         self._virtuals = (http_virtual, https_virtual)
         self._begun = functools.partial(DeviceReading, folder=folder, virtuals=self._virtuals, vxlan=vxlan,
                                         static_routes=static_routes, profiles=frozenset(profiles),
-                                        own_servers=own_servers, checks_tls=checks_tls)
+                                        checks_tls=checks_tls)
         self.unit: Unit = pair.units[0]
         """The unit that is read and written. It changes at the beginning of a reading only."""
         for unit in pair.units:
@@ -143,7 +152,7 @@ class Device:
 
     def begin_whole_reading(self) -> DeviceReading:
         """Begin a reading whose result `take` puts in the place of everything that is known."""
-        self.written, self.beside = {}, None
+        self.written, self.beside, self._read_servers = {}, None, self.own_servers
         self.on_reading()
         return self._reading(self.client)
 
@@ -171,6 +180,7 @@ class Device:
         """Take the result of a reading of everything."""
         newer, self.written = self.written or {}, None
         self.on_read(observation)
+        observation = replace(observation, facts=self.completed(observation.facts))
         before = addresses(self.observed)
         self.observed, self.ordinals = observation.objects, Ordinals(observation.objects.values())
         self.facts, self.legacy = observation.facts, observation.legacy
@@ -193,7 +203,41 @@ class Device:
 
     def _reading(self, client: Client) -> DeviceReading:
         return self._begun(client, unit=self.unit.number, peers=self.pair.peers(self.unit),
-                           expected=expect(self.desired(), self.observed))
+                           own_servers=self.own_servers, expected=expect(self.desired(), self.observed))
+
+    # --- front ends ----------------------------------------------------------------------
+
+    @property
+    def virtual_servers(self) -> tuple[str, ...]:
+        """Full paths of the virtual servers of all front ends, each once."""
+        further = (each.virtual for each in self.own_servers.listeners)
+        return tuple(dict.fromkeys(filter(None, (*self._virtuals, *further))))
+
+    def set_front_ends(self, front_ends: FrontEndSet) -> bool:
+        """Replace the virtual servers that the router creates; while nothing is being written.
+
+        Returns: True if the device must be read before the next Plan: an earlier run has left one of them, or
+        a SNAT pool of theirs is to be compared with the tunnels.
+        """
+        before = {each.virtual for each in self.own_servers.listeners}
+        self.own_servers = replace(self.own_servers, listeners=listeners((*front_ends.own,
+                                                                          *front_ends.further)))
+        self.facts = self.completed(self.facts)
+        for unit in self.pair.units:
+            unit.virtual_servers.own_servers = self.own_servers
+            unit.attachments.take_facts(self.facts)
+        new = [each for each in self.own_servers.listeners if each.virtual not in before]
+        pools = self._vxlan and any(each.translation not in (AUTOMAP, UNTRANSLATED) for each in new)
+        return pools or any(Ref(VirtualServer.KIND, each.virtual) in self.observed for each in new)
+
+    def completed(self, facts: DeviceFacts) -> DeviceFacts:
+        """Return facts with those about the virtual servers of all front ends, as OwnServers.completed."""
+        return self.own_servers.completed(facts, self._virtuals)
+
+    @property
+    def is_outdated(self) -> bool:
+        """True if the front ends have changed since the last reading of everything began."""
+        return self._read_servers is not self.own_servers
 
     def active_unit(self) -> Unit:
         """Return the active unit; from any thread. Raises: Standby: not exactly one is active; BigIPError."""

@@ -56,12 +56,8 @@ class DeviceReading:
     def __init__(
         self, client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
         static_routes: bool = False,
-        profiles: Collection[str] = (),
-        own_servers: OwnServers = NO_SERVERS,
-        checks_tls: bool = False,
-        expected: Expected = NOTHING,
-        unit: int = 0,
-        peers: Sequence[Peer] = (),
+        profiles: Collection[str] = (), own_servers: OwnServers = NO_SERVERS, checks_tls: bool = False,
+        expected: Expected = NOTHING, unit: int = 0, peers: Sequence[Peer] = (),
     ):
         """Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
@@ -153,7 +149,8 @@ class DeviceReading:
         """Record that our folder, the one of the virtual servers, does not exist. Raises: BigIPError."""
         http, https = (self._own_servers.facts(VirtualFacts(path, exists=False), None, TLSProperties(), {})
                        if path else None for path in self._virtuals)
-        self.facts = DeviceFacts(self._client.version(), http, https, unit=self._unit)
+        self.facts = self._own_servers.completed(
+            DeviceFacts(self._client.version(), http, https, unit=self._unit), self._virtuals)
         self._has_folder = False
 
     def read_objects(self) -> Observation:

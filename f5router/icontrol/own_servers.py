@@ -13,7 +13,7 @@ from f5router.icontrol.codec import ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.rest.client import Client
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
-from f5router.model.device_facts import VirtualFacts
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.front_end_names import base_name, named
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
@@ -81,9 +81,7 @@ class OwnServers:
             root, facts.path, listener.front_end if listener else "", profiles)
         if listener is None:  # as an earlier run with other settings has left it
             return replace(facts, is_own=True, usual_suites=is_usual)
-        source = virtual_codec.translation(listener.translation)
-        facts = replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=source["type"],
-                        snat_pool=source.get("pool", ""))
+        facts = _as_set(facts, listener)
         if raw is None:
             facts = replace(facts, address=listener.address)
         elif virtual_codec.state(raw) is False:  # nobody has disabled it: the router has not enabled it yet
@@ -92,6 +90,28 @@ class OwnServers:
             return facts  # the profile whose certificate clients know stays the parent of the router's own
         return replace(facts, replaced_client_ssl=ClientSSL.PARENT, default_properties=root,
                        usual_suites=is_usual)
+
+    def completed(self, facts: DeviceFacts, virtuals: Collection[str | None]) -> DeviceFacts:
+        """Return facts with those about all virtual servers of the router, also of settings that came later.
+
+        One that was not read is described as it will be: a reading that does not find it says the same.
+        Those that are not wanted any more are left out.
+
+        Args: virtuals: full paths of the HTTP and the HTTPS virtual server of the settings.
+        """
+        known = {each.path: each for each in facts.further}
+        return replace(
+            facts, http=facts.http and self._as_wanted(facts.http),
+            https=facts.https and self._as_wanted(facts.https),
+            further=tuple(
+                self._as_wanted(known[path]) if path in known else
+                self.facts(VirtualFacts(path, exists=False, http=False), None, facts.client_ssl, {})
+                for path in self.besides(virtuals)),
+            own_addresses=facts.own_addresses.union(each.address for each in self.listeners))
+
+    def _as_wanted(self, known: VirtualFacts) -> VirtualFacts:
+        listener = next((each for each in self.listeners if each.virtual == known.path), None)
+        return _as_set(known, listener) if known.is_own and listener else known
 
     def placement(self, path: str) -> Placement:
         """Return what is set of a virtual server."""
@@ -162,6 +182,13 @@ def _has_suites_of(root: TLSProperties, virtual: str, front_end: str, profiles: 
     folder = virtual.rpartition("/")[0]
     raw = profiles.get(f"{folder}/{named(tls_names.DEFAULT_CLIENTSSL, front_end)}")
     return raw is not None and ltm_codec.decode_tls_properties(raw).suites == root.suites
+
+
+def _as_set(facts: VirtualFacts, listener: FrontEndServer) -> VirtualFacts:
+    """Return facts about a virtual server of the router with what its settings ask for."""
+    source = virtual_codec.translation(listener.translation)
+    return replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=source["type"],
+                   snat_pool=source.get("pool", ""))
 
 
 NONE = OwnServers()

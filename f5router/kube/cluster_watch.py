@@ -4,7 +4,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.conversion import Conversion
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import SecretPace, WatchSettings, WatchTiming
-from f5router.kube.watch import kind_states, single_reads
+from f5router.kube.watch import kind_states, known_statuses, single_reads
 from f5router.kube.watch.api_look import KindRead
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
@@ -21,11 +21,11 @@ from f5router.kube.watch.sources import INGRESSES, NODES, POD_NETWORKS, ROUTES, 
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route
 from f5router.model.delta import Changes, Delta
-from f5router.model.gateway import Gateway, GatewayClass, GatewayRoute
-from f5router.model.ingress import Ingress, IngressRoute
+from f5router.model.ingress import Ingress
 from f5router.model.known_status import KnownStatus
 from f5router.model.limits import finish
-from f5router.sources.front_ends import label_keys
+from f5router.model.virtual_server import FrontEndSet
+from f5router.sources.front_ends import FrontEndSelection
 from f5router.sources.ingress_routes import IngressRoutes
 from f5router.sources.settings import INGRESS_ROUTE, ROUTE
 from f5router.sources.translator import ObjectSource
@@ -53,7 +53,7 @@ class ClusterWatcher:
         """
         self._connection, self._settings, self._notify = connection, settings, on_change
         self._timing, self._clock = timing or WatchTiming(), clock
-        self._store = Store(label_keys(settings.front_ends))
+        self._store = Store(keeps_labels=bool(settings.front_ends))
         self.forget_addresses = self._store.forget_addresses
         self._lock = threading.Lock()
         self._synced, self._stopped = threading.Event(), threading.Event()
@@ -256,6 +256,11 @@ class ClusterWatcher:
         """True if `drain_endpoints` may return a change."""
         return self._store.has_slices()
 
+    def set_front_ends(self, front_ends: FrontEndSet, selections: Iterable[FrontEndSelection]) -> None:
+        """Replace the front ends of the settings, which have some; for the thread that drains."""
+        self._conversion.set_front_ends(front_ends, selections)
+        self._notify()
+
     def watch_counts(self) -> Mapping[tuple[str, str], int]:
         return self._connection.watch_counts.counts()
 
@@ -302,21 +307,9 @@ class ClusterWatcher:
         source = self._conversion.sources.get(INGRESS_ROUTE)
         return source if isinstance(source, IngressRoutes) else None
 
-    def ingress_route_status(self, key: Key) -> KnownStatus | None:
-        """Return the status of an IngressRoute as it was read last."""
-        obj = self._store.get("ingress_routes", key)
-        if not isinstance(obj, IngressRoute):
-            return None
-        current, description = obj.status
-        return KnownStatus.read(obj.uid, obj.resource_version,
-                                {"currentStatus": current, "description": description})
-
     def known_status(self, field: str, key: Key) -> KnownStatus | None:
-        """Return the status of an object of the Gateway API as read last. Args: field: of the Store."""
-        obj = self._store.get(field, key)
-        if not isinstance(obj, GatewayClass | Gateway | GatewayRoute):
-            return None
-        return KnownStatus.read(obj.uid, obj.resource_version, obj.status)
+        """Return the status of an object as it was read last. Args: field: of the Store."""
+        return known_statuses.status_of(self._store.get(field, key))
 
     def source_of(self, source: Source) -> Source:
         """Return the API that serves a kind, as far as it is known."""

@@ -4,7 +4,7 @@ All sources, the selection by namespaces and the front ends keep the changes of 
 time converts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from f5router.kube.settings import WatchSettings
@@ -15,7 +15,8 @@ from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
 from f5router.model.limits import Steps, finish
 from f5router.model.selection import NamespaceFilter
-from f5router.sources.front_ends import FrontEndRoutes
+from f5router.model.virtual_server import FrontEndSet
+from f5router.sources.front_ends import FrontEndRoutes, FrontEndSelection
 from f5router.sources.translator import ObjectSource, Translator
 
 
@@ -30,6 +31,8 @@ class Conversion:
         self._translator = Translator(settings.sources, on_failure=FailureLog())
         self._filter, self._secret_filter = NamespaceFilter(), NamespaceFilter()
         self._front_ends = FrontEndRoutes(settings.front_ends)
+        self._wanted = self._shown = settings.front_end_set
+        """Front ends of the settings, and those that a conversion has shown."""
 
     @property
     def sources(self) -> Mapping[str, ObjectSource]:
@@ -44,6 +47,11 @@ class Conversion:
     def selects(self, namespace: str) -> bool:
         """True if Routes of a namespace are served."""
         return not self._selection.by_namespace or namespace in self._filter.namespaces
+
+    def set_front_ends(self, front_ends: FrontEndSet, selections: Iterable[FrontEndSelection]) -> None:
+        """Replace the front ends of the settings, which have some; the next conversion shows them."""
+        self._wanted = front_ends
+        self._front_ends.set_front_ends(selections)
 
     def begin(self, objects: Delta, before: Delta) -> Steps[Delta]:
         """Begin to convert what has changed. Between two steps nothing else may be asked of this object.
@@ -60,7 +68,8 @@ class Conversion:
     def _converted(self, objects: Delta, before: Delta) -> Steps[Delta]:
         try:
             chosen = yield from self.convert(objects)
-            return replace(before, routes={**before.routes, **chosen.routes},
+            front_ends = before.front_ends if chosen.front_ends is None else chosen.front_ends
+            return replace(before, routes={**before.routes, **chosen.routes}, front_ends=front_ends,
                            statuses_due=chosen.statuses_due,
                            undecided=kind_states.undecided(self.sources, self._kinds))
         finally:
@@ -73,6 +82,9 @@ class Conversion:
             delta = self._filter.apply(delta)
         chosen = self._front_ends.apply(objects, delta)
         self._follow_secrets(chosen)
+        if self._shown != self._wanted:
+            self._shown = self._wanted
+            chosen = replace(chosen, front_ends=self._shown)
         return chosen
 
     def _follow_secrets(self, chosen: Delta) -> None:

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
+from f5router.model.virtual_server import FrontEndSet
 from f5router.sources.front_ends import FrontEndSelection
 from f5router.sources.settings import SourceSettings
 
 EVERY_ROUTE = Selection()
 ALL_SOURCES = SourceSettings()
+NO_FRONT_ENDS = FrontEndSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ class WatchSettings:
     sources: SourceSettings = ALL_SOURCES
     front_ends: tuple[FrontEndSelection, ...] = ()
     """Selections of the front ends; () for one that serves everything."""
+    front_end_set: FrontEndSet = NO_FRONT_ENDS
+    """The front ends that the settings describe."""
     nodes: bool = False
     sdn: bool = False
     """Watch HostSubnets and ClusterNetworks."""

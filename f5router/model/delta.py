@@ -26,6 +26,7 @@ from f5router.model.gateway import (
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 from f5router.model.limits import Steps, finish
+from f5router.model.virtual_server import FrontEndSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class Delta:
     sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
     """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
     yet, forbidden, or not served by the API server just now. Their objects must not be deleted."""
+    front_ends: FrontEndSet | None = None
+    """All front ends, if one has come, changed or gone."""
     statuses_due: bool = field(default=False, compare=False)
     """True if the status of an object of the Gateway API may have changed, whether a Route has or not."""
     undecided: frozenset[tuple[str, Key]] = field(default=frozenset(), compare=False)
@@ -72,7 +75,7 @@ class Delta:
     cannot be read. The objects that serve them must not be deleted either."""
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in _KINDS)
+        return self.front_ends is not None or any(getattr(self, name) for name in _KINDS)
 
     def size(self) -> int:
         """Return the number of changed objects."""
@@ -82,7 +85,8 @@ class Delta:
         """Merge this Delta with a later one."""
         after = later._kinds()
         merged: dict[str, Any] = {name: {**kind, **after[name]} for name, kind in self._kinds().items()}
-        return replace(later, **merged)
+        front_ends = self.front_ends if later.front_ends is None else later.front_ends
+        return replace(later, front_ends=front_ends, **merged)
 
     def only_routes(self, routes: Mapping[Key, Route | None]) -> "Delta":
         """Return a Delta of these Routes, with the same notes of what is not known."""
@@ -120,7 +124,7 @@ class Changes(NamedTuple):
         """Do the conversion at once, and return everything."""
         converted = finish(self.conversion)
         return replace(self.objects, routes=converted.routes, undecided=converted.undecided,
-                       statuses_due=converted.statuses_due)
+                       front_ends=converted.front_ends, statuses_due=converted.statuses_due)
 
 
 def _known(routes: Delta) -> Steps[Delta]:

@@ -6,7 +6,7 @@ attached to it: no client meets one without its TLS or its policies, whatever en
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from f5router.model.front_end_names import named
 from f5router.model.objects import BigIPObject, NamedObject, Ref
@@ -118,6 +118,18 @@ class FrontEnd:
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
     """Return the virtual servers of all front ends."""
     return tuple(listener for front_end in front_ends for listener in front_end.listeners())
+
+
+class FrontEndSet(NamedTuple):
+    """All front ends of the router."""
+
+    own: tuple[FrontEnd, ...] = ()
+    """The one without a name; () if an administrator has made its virtual servers."""
+    further: tuple[FrontEnd, ...] = ()
+
+    def by_name(self) -> dict[str, FrontEnd]:
+        """Return the front ends by their names."""
+        return {each.name: each for each in (*self.own, *self.further)}
 
 
 def numbered(first: str, number: int) -> str:

@@ -58,14 +58,14 @@ class StatisticsReader:
     """Reads the statistics of the unit in use. Thread-safe."""
 
     def __init__(self, unit: Callable[[], tuple[str, Client]], own_pools: Callable[[], Mapping[str, int]],
-                 virtual_servers: Collection[str], *, interval_s: float, most_members: int = 0,
+                 virtual_servers: Callable[[], Collection[str]], *, interval_s: float, most_members: int = 0,
                  may_read: Callable[[], bool],
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time,
                  begin: Callable[[Callable[[], None]], object] = _begin):
         """Args:
         unit: returns name and client of the unit in use.
         own_pools: returns the router's pools by path, with the number of their members.
-        virtual_servers: paths.
+        virtual_servers: returns their paths.
         interval_s: shortest time between two readings; 0 for none at all.
         most_members: number of pool members whose statistics are read, at most.
         may_read: False while the device must be left alone, or another replica reads.
@@ -123,7 +123,7 @@ class StatisticsReader:
         read, read_at = statistics.pools(client), self._clock()
         own = {path: _with_members(read[path], members)
                for path, members in self._own_pools().items() if path in read}
-        servers = {path: server for path in self._virtual_servers
+        servers = {path: server for path in self._virtual_servers()
                    if (server := statistics.virtual_server(client, path)) is not None}
         members = self._read_members(client, own) if self._most_members else {}
         health = self._health.update(unit, self._clock(), members)

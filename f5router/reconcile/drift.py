@@ -131,7 +131,7 @@ class DriftCheck:
         if all(ref.kind not in OF_VIRTUALS for ref in self._device.written or ()):
             self._without_facts, device = 0, self._device
             differs = bool(observation.drafts) or (
-                (observation.facts, observation.legacy) != (device.facts, device.legacy))
+                (device.completed(observation.facts), observation.legacy) != (device.facts, device.legacy))
             if differs:
                 self._reconciler.must_read("somebody has changed the virtual servers, or their drafts")
             return differs

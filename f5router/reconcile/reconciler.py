@@ -19,7 +19,7 @@ from f5router.model.delta import Changes, Delta
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.limits import Steps, finish
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE
+from f5router.model.virtual_server import FrontEndSet
 from f5router.plan.diff import diff
 from f5router.reconcile.certificate_warnings import CertificateWarnings
 from f5router.reconcile.change_times import ChangeTimes
@@ -76,7 +76,7 @@ class Reconciler:
         self.table.on_retry = weakly(self.reader.must_read)
         self.rollouts = Rollouts(engine, device, self.table, self.members, self.retention, self.reader,
                                  timers=self.timers, clock=clock, slice_s=slice_s,
-                                 rebuild=weakly(self._rebuild_all))
+                                 rebuild=weakly(self.rebuild_all))
         self.rollouts.before_plan = weakly(self._report_between)
         self.rollouts.on_begin, self.rollouts.on_end = map(weakly, (self._begin, self._end))
         self.leftovers = DeviceLeftovers(device, on_error=weakly(self.rollouts.suspend))
@@ -120,6 +120,8 @@ class Reconciler:
         services = self.engine.cluster.services_of(objects)
         yield from self._collected(self.engine.apply_in_steps(objects), since)
         converted = yield from changes.conversion
+        if converted.front_ends is not None:
+            yield from self._collected(self._set_front_ends(converted.front_ends), since)
         before = {key: self.engine.route(key) for key in converted.routes} | before
         yield from self._collected(self.engine.apply_in_steps(converted), since)
         if self.rollouts.follows:
@@ -134,9 +136,13 @@ class Reconciler:
             # Only now it is known which objects belong to Nodes that are gone.
             self.table.touch(ref for ref in list(self.device.observed) if ref.kind in OF_NODES)
 
+    def _set_front_ends(self, front_ends: FrontEndSet) -> Steps[None]:
+        if self.device.set_front_ends(front_ends):
+            self.must_read("front ends have changed")
+        yield from self.engine.set_front_ends(front_ends, self.device.completed(self.engine.facts))
+
     def _knows_ways(self) -> bool:
-        cluster = self.engine.cluster
-        return cluster.nodes_listed and not cluster.networks_unread
+        return self.engine.cluster.nodes_listed and not self.engine.cluster.networks_unread
 
     def unit_changed(self) -> None:
         """Forget what was written and refused on a unit that is not used any more; a reading follows."""
@@ -244,8 +250,8 @@ class Reconciler:
                 self.read()
             if self.reader.reading is None and self.has_read:
                 self.rollouts.advance(may_begin=not (self.work or self.leftovers.takes_drafts))
-            if self.leftovers.may_begin and self.reader.reading is None and not (
-                    self.rollouts.current or self.rollouts.is_due or self.rollouts.is_writing_policies):
+            busy = self.rollouts.current or self.rollouts.is_due or self.rollouts.is_writing_policies
+            if self.leftovers.may_begin and self.reader.reading is None and not busy:
                 self.leftovers.remove()
         if self._may_report() and not self.work:
             self._report()
@@ -325,7 +331,7 @@ class Reconciler:
         """Take the changes that waited for facts."""
         held, self._held = self._held, None
         if held is not None:
-            self.engine.set_facts(facts)
+            self.engine.set_facts(self.device.completed(facts))
             for delta in held:
                 self.apply(delta)
 
@@ -335,22 +341,26 @@ class Reconciler:
             self.rollouts.suspend(error)
         elif self.rollouts.follows:
             self.engine.set_facts(self.device.facts)
-            self._rebuild_all()
+            self.rebuild_all()
             self._end()
         else:
-            self.compare_all()
+            self._compare_all()
 
-    def _rebuild_all(self) -> None:
+    def rebuild_all(self) -> None:
+        """Do what changes of endpoints have left to do."""
         finish(self.engine.rebuild_pools())
         self._collect()
 
     def compare_all(self) -> None:
-        """Compare everything that is wanted with what a reading has shown."""
+        """Compare everything that is wanted with what a reading in the calling thread has shown."""
         self.reader.taken()
         self.take_facts(self.device.facts)
+        self._compare_all()
+
+    def _compare_all(self) -> None:
         self.engine.set_facts(self.device.facts)
         self.retention.keep_pods()
-        self._rebuild_all()
+        self.rebuild_all()
         self._start_over()
 
     def _start_over(self) -> None:
@@ -388,12 +398,3 @@ class Reconciler:
         report = self.reports.take()
         self.guard.kept = frozenset(self.engine.pools_of_pods())
         self.on_report(report)
-
-    def is_converged(self) -> bool:
-        """True if all that is desired is on the device, apart from refused objects; after an observation."""
-        self.engine.set_facts(self.device.facts)
-        self._rebuild_all()
-        changes = diff(self.engine.objects, self.device.observed, self.retention.owns,
-                       ordinals=self.device.ordinals)
-        return all(change.verb == DELETE or change.ref in self.failures
-                   for change in self.retention.determine(changes).plan)

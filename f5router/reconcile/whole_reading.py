@@ -60,6 +60,8 @@ class WholeReading:
         if self._fails(job) or self._reading is None:
             return
         self._on_facts(self._reading.facts)
+        if self._device.is_outdated:  # the first lists of the cluster have brought front ends
+            return self._read_facts()
         self._device.expect(self._reading)
         self._device.dispatcher.send(self._reading.read_objects, self._objects_read, Lane.BESIDE)
 
@@ -127,6 +129,8 @@ class DeviceReader:
 
     def _ended(self, error: Exception | None) -> None:
         self.reading = None
+        if self._device.is_outdated:
+            self._later_reason = self._later_reason or "front ends have changed"
         if error is None:
             self.taken()
         self._on_end(error)

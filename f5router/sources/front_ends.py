@@ -65,7 +65,13 @@ class FrontEndRoutes:
         self._of_object, self._of_namespace = Groups[_Object, Key](), Groups[str, Key]()
         self._traits: dict[_Object, Traits] = {}
         """Those of objects that virtual Routes are made of."""
+        self._is_new = False
+        """True if other front ends select from now on."""
         self._namespaces: dict[str, Labels] = {}
+
+    def set_front_ends(self, front_ends: Iterable[FrontEndSelection]) -> None:
+        """Replace the front ends; the next `apply` divides all Routes anew. One must have been there."""
+        self._front_ends, self._is_new = tuple(front_ends), True
 
     def apply(self, objects: Delta, delta: Delta) -> Delta:
         """Return the Delta with the Routes of each front end.
@@ -75,6 +81,9 @@ class FrontEndRoutes:
         if not self._front_ends:
             return delta
         touched = dict.fromkeys(delta.routes)
+        if self._is_new:
+            touched |= dict.fromkeys(self._routes)
+            self._is_new = False
         for kind, changes in ((INGRESS, objects.ingresses), (INGRESS_ROUTE, objects.ingress_routes)):
             for key, obj in changes.items():
                 given = Traits() if obj is None else Traits(obj.labels, getattr(obj, "own_class", ""))
@@ -104,9 +113,7 @@ class FrontEndRoutes:
 
     def _divided(self, key: Key, routes: Mapping[Key, Route | None]) -> dict[Key, Route | None]:
         """Return the changes of a Route on its front ends. Args: routes: those that have changed."""
-        is_changed = key in routes
-        if is_changed:
-            self._put(key, routes[key])
+        is_changed = key in routes and self._put(key, routes[key])
         route, before = self._routes.get(key), self._shown.pop(key, ())
         after = () if route is None else ("",) if route.subject.kind in origins(GATEWAY) else tuple(
             each.name for each in self._front_ends if each.takes(route.subject.kind, *self._seen(route)))
@@ -116,10 +123,12 @@ class FrontEndRoutes:
             key.on(name): None for name in before if name not in after}
         for name in after:
             if route is not None and (is_changed or name not in before):
-                changed[key.on(name)] = replace(route, key=key.on(name)) if name else route
+                changed[key.on(name)] = replace(route, key=key.on(name), labels=()) if (
+                    name or route.labels) else route
         return changed
 
-    def _put(self, key: Key, route: Route | None) -> None:
+    def _put(self, key: Key, route: Route | None) -> bool:
+        """Store a Route; returns True if anything but its labels differs."""
         if (old := self._routes.pop(key, None)) is not None:
             self._of_object.discard(_claimant(old), key)
             self._of_namespace.discard(old.claim_namespace, key)
@@ -127,6 +136,7 @@ class FrontEndRoutes:
             self._routes[key] = route
             self._of_object.add(_claimant(route), key)
             self._of_namespace.add(route.claim_namespace, key)
+        return old is None or route is None or replace(old, labels=route.labels) != route
 
     def _seen(self, route: Route) -> tuple[Traits, Labels]:
         traits = Traits(route.labels) if route.origin is None else self._traits.get(
@@ -136,9 +146,3 @@ class FrontEndRoutes:
 
 def _claimant(route: Route) -> _Object:
     return route.subject.kind, route.claimant
-
-
-def label_keys(front_ends: Iterable[FrontEndSelection]) -> frozenset[str]:
-    """Return the keys of the labels by which front ends select."""
-    return frozenset(requirement.key for each in front_ends
-                     for requirement in (*each.labels, *each.namespace_labels))

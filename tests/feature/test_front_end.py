@@ -51,12 +51,12 @@ def is_complete(lab: Lab, name: str) -> bool:
     """True if a virtual server has all that it has when the router is ready."""
     raw = virtual(lab, name)
     policies = {item["fullPath"] for item in raw.get("policiesReference", {}).get("items", ())}
-    secure = name.startswith(HTTPS)
+    secure, front_end = "https" in name, "".join(name.partition("__")[1:])
     wanted = {"openshift_request_irule", "openshift_headers_irule", "openshift_unavailable_irule",
               "openshift_session_cookie_irule", *(["openshift_passthrough_irule"] if secure else [])}
-    return (policies == {f"/Common/openshift_{'secure' if secure else 'insecure'}_routes"}
-            and {f"/Common/{irule}" for irule in wanted} <= set(raw.get("rules", ()))
-            and (not secure or DEFAULT in profiles(raw)))
+    return (policies == {f"/Common/openshift_{'secure' if secure else 'insecure'}_routes{front_end}"}
+            and {f"/Common/{irule}{front_end}" for irule in wanted} <= set(raw.get("rules", ()))
+            and (not secure or (DEFAULT[0] + front_end, DEFAULT[1]) in profiles(raw)))
 
 
 def listening(lab: Lab) -> set[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from f5router.app import once
 from f5router.model import names
 from f5router.model.cluster import Backend, Key, PathMatch, RouteTLS
 from f5router.model.ltm import ClientSSL, Rule
@@ -112,4 +113,4 @@ def test_a_redirect_has_its_status(lab):
         device.observe()
         assert [obj.action.status for obj in device.observed.values()
                 if isinstance(obj, Rule) and obj.policy.endswith(names.INSECURE_POLICY)] == [301]
-        assert site.direct.reconciler.is_converged()
+        assert once.is_converged(site.direct.reconciler)

@@ -16,7 +16,7 @@ from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tls_names
 from f5router.model.access_log import RequestLog
-from f5router.model.device_facts import VirtualFacts
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.front_end_names import base_name
 from f5router.model.json_types import JSON
@@ -39,7 +39,10 @@ class AttachmentWriter:
 
     def update_from(self, observation: Observation) -> None:
         """Remember the attachments of the virtual servers."""
-        facts = observation.facts
+        self.take_facts(observation.facts)
+
+    def take_facts(self, facts: DeviceFacts) -> None:
+        """Remember what is known of the virtual servers."""
         self._facts = {v.path: v for v in (facts.http, facts.https, *facts.further) if v is not None}
 
     def group(self, obj: Attachment) -> str:

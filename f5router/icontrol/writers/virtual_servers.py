@@ -40,7 +40,7 @@ class VirtualServerWriter:
     kinds = (VirtualServer.KIND, References.KIND, FloatingAddress.KIND, Listening.KIND)
 
     def __init__(self, client: Client, folder: str, describe: Describe, own_servers: OwnServers):
-        self._client, self._folder, self._describe, self._own_servers = client, folder, describe, own_servers
+        self._client, self._folder, self._describe, self.own_servers = client, folder, describe, own_servers
         self._foreign: frozenset[str] = frozenset()
         self._has_metadata = True
 
@@ -75,7 +75,7 @@ class VirtualServerWriter:
         refusals: dict[Ref, BigIPError] = {}
         wanted = [change for change in of_kind(plan, VirtualServer) if change.new is not None]
         taken = taken_places.read(self._client) if wanted else taken_places.NONE
-        named, placement = NamedObjects(self._client), self._own_servers.placement
+        named, placement = NamedObjects(self._client), self.own_servers.placement
         missing = {
             **{change.ref: named.of_server(change.obj, placement(change.obj.path).transport)
                for change in wanted},
@@ -166,7 +166,7 @@ class VirtualServerWriter:
 
         Returns: the virtual server as it is then.
         """
-        for _ in self._own_servers.listeners:
+        for _ in self.own_servers.listeners:
             if virtual_codec.place(raw) == (server.address, server.port):
                 break
             other = self._successor(server.path, raw) or self._holder(server)
@@ -178,7 +178,7 @@ class VirtualServerWriter:
 
     def _successor(self, path: str, raw: JSON) -> JSON | None:
         """Read which other virtual server is to have the place of one. Raises: Refused: it is not there."""
-        if not (successor := self._own_servers.successor(path, raw)):
+        if not (successor := self.own_servers.successor(path, raw)):
             return None
         other = virtual_addresses.read_server(self._client, successor)
         if other is None or virtual_codec.state(other) is None:
@@ -218,7 +218,7 @@ class VirtualServerWriter:
 
     def _require_no_successor(self, path: str, raw: JSON) -> None:
         """Raises: Refused: it serves a place that another one is to have."""
-        if successor := self._own_servers.successor(path, raw):
+        if successor := self.own_servers.successor(path, raw):
             raise _staying(path, successor)
 
     def give_back(self, path: str) -> None:

@@ -7,12 +7,12 @@ recordIngressConditionFailure.
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from f5router.admission import condition
 from f5router.kube.status.entry_cleanup import EntryCleanup
-from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.status.status_writer import RESULTS, StatusWriter
 from f5router.model.cluster import Key, Route
 
 
@@ -21,11 +21,33 @@ class FrontEndStatuses:
 
     def __init__(self, writers: Mapping[str, StatusWriter]):
         """Args: writers: by front end; the one without a name has one."""
-        self._writers = writers
+        self._writers, self._going = writers, dict[str, StatusWriter]()
+        self._ended = Counter[str]()
+        """Attempts of the writers of front ends that have gone."""
 
     def of(self, front_end: str) -> StatusWriter:
         """Return the writer of a front end."""
         return self._writers[front_end]
+
+    def withdraw(self, front_ends: Iterable[str]) -> None:
+        """Begin to remove the entries of front ends that are to go; they get no more."""
+        for name in front_ends:
+            if (writer := self._writers.get(name)) is not None:
+                self._writers = {other: each for other, each in self._writers.items() if other != name}
+                self._going[name] = writer
+                writer.withdraw()
+
+    def are_withdrawn(self) -> bool:
+        """True if all these entries are removed, except those that may not be written."""
+        return all(writer.flush(0.0, unless_forbidden=True) for writer in self._going.values())
+
+    def set_writers(self, writers: Mapping[str, StatusWriter]) -> None:
+        """Replace the writers of some front ends, and drop those of front ends that have gone."""
+        gone, self._going = self._going, {}
+        for writer in gone.values():
+            writer.stop()
+            self._ended += Counter(writer.counts)
+        self._writers = {**self._writers, **writers}
 
     def submit(self, key: Key, uid: str, verdict: condition.Verdict, host: str) -> None:
         """See StatusWriter."""
@@ -55,8 +77,8 @@ class FrontEndStatuses:
     @property
     def counts(self) -> Mapping[str, int]:
         """Attempts to write, by result."""
-        return sum((Counter(writer.counts) for writer in self._writers.values()), Counter()) | {
-            result: 0 for result, count in self._writers[""].counts.items() if not count}
+        writers = (*self._writers.values(), *self._going.values())
+        return dict.fromkeys(RESULTS, 0) | sum((Counter(each.counts) for each in writers), self._ended)
 
     def contended(self) -> int:
         """See StatusWriter."""
@@ -68,7 +90,7 @@ class FrontEndStatuses:
 
     def rate_per_s(self) -> float:
         """Return the current limit of writes per second of each writer: the lowest."""
-        return min(writer.rate_per_s() for writer in self._writers.values())
+        return min(each.rate_per_s() for each in (*self._writers.values(), *self._going.values()))
 
     def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
         """See StatusWriter."""
@@ -82,7 +104,7 @@ class FrontEndStatuses:
 
     def stop(self) -> None:
         """See StatusWriter."""
-        for writer in self._writers.values():
+        for writer in (*self._writers.values(), *self._going.values()):
             writer.stop()
 
 

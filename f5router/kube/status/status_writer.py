@@ -129,6 +129,14 @@ class StatusWriter:
         if remove and entry is not None and self._settings.enabled:
             self._put(key, OwnedEntry(key, uid, entry))
 
+    def withdraw(self) -> None:
+        """Remove the router's entry from all Routes for which a status was requested."""
+        with self._lock:
+            keys = list(self._desired)
+        for key in keys:
+            if (route := self._cluster.route(key)) is not None:
+                self.route_removed(route, remove=True)
+
     def drop_requests(self) -> None:
         """Drop every requested status, written or not, except those for Routes without any.
 

@@ -5,7 +5,7 @@ One Store is shared by the watchers, which write, and the controller, which drai
 
 import re
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, get_args
 
@@ -31,7 +31,6 @@ from f5router.model.gateway import (
     TLSRoute,
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
-from f5router.model.label_selector import TOO_MANY
 
 Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation
@@ -127,9 +126,9 @@ class Kind:
 class Store:
     """All kinds behind one lock, so that a drain is consistent."""
 
-    def __init__(self, labels: Collection[str] = ()):
-        """Args: labels: keys of the labels by which front ends select; a change of others is none."""
-        self._lock, self._labels = threading.Lock(), frozenset(labels)
+    def __init__(self, *, keeps_labels: bool = False):
+        """Args: keeps_labels: True if front ends may select by labels; otherwise a change of them is none."""
+        self._lock, self._keeps_labels = threading.Lock(), keeps_labels
         self._kinds = {field: Kind() for field in FIELDS}
         self._gone: dict[Key, Value] = {}
         """Routes removed since the last drain. If one returns before the next drain, nobody notices its
@@ -187,15 +186,7 @@ class Store:
     def _kept(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
         if self._forgets_addresses:
             values = tuple(map(_without_addresses, values))
-        return tuple(map(self._labelled, values))
-
-    def _labelled(self, value: Value) -> Value:
-        if not isinstance(value, Route | Ingress | IngressRoute | Namespace) or not value.labels:
-            return value
-        kept = tuple(label for label in value.labels if label[0] in self._labels)
-        if kept == value.labels or (self._labels and value.labels == TOO_MANY):
-            return value
-        return replace(value, labels=kept)
+        return values if self._keeps_labels else tuple(map(_without_labels, values))
 
     def drain(self) -> Delta:
         """See Kind.drain."""
@@ -286,6 +277,12 @@ def _older(route: Route, other: Route) -> bool:
 
 _LABELLED = frozenset({"routes", "ingresses", "ingress_routes", "namespaces"})
 """Kinds with objects that front ends select by their labels."""
+
+
+def _without_labels(value: Value) -> Value:
+    if not isinstance(value, Route | Ingress | IngressRoute | Namespace) or not value.labels:
+        return value
+    return replace(value, labels=())
 
 
 def _without_addresses(value: Value) -> Value:

@@ -9,9 +9,10 @@ from f5router.model import names, ownership
 from f5router.model.cluster import Key
 from f5router.model.delta import Delta
 from f5router.model.front_end_names import base_name, front_end_of, named
+from f5router.model.limits import finish
 from f5router.model.ltm import Attachment, ClientSSL, DataGroup, IRule, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
-from f5router.model.virtual_server import FrontEnd, VirtualServer
+from f5router.model.virtual_server import FrontEnd, FrontEndSet, VirtualServer
 from tests.builders import FACTS, Settings, identity, route, service
 
 INTERNAL = FrontEnd(("10.0.0.10",), "/Common/openshift_http__internal",
@@ -30,6 +31,11 @@ def engine_with(*routes, front_ends=(INTERNAL,), **settings):
     engine.set_facts(FACTS)
     engine.apply(Delta(routes={each.key: each for each in routes}, services={service().key: service()}))
     return engine
+
+
+def replace_front_ends(engine, *further):
+    """Replace the front ends, but the one without a name."""
+    finish(engine.set_front_ends(FrontEndSet((), further), engine.facts))
 
 
 def test_objects_of_the_first_front_end_do_not_change():
@@ -99,7 +105,7 @@ def test_a_front_end_may_come_and_go():
     assert "no front end internal" in engine.fault(Key("shop", "a", "internal"))
     without = dict(engine.objects)
     engine.take_changes()
-    engine.set_front_ends([INTERNAL])
+    replace_front_ends(engine, INTERNAL)
     assert not engine.fault(Key("shop", "a", "internal"))
     assert engine.uses(Key("shop", "a", "internal")) <= engine.objects.keys()
     came = engine.objects.keys() - without.keys()
@@ -108,7 +114,7 @@ def test_a_front_end_may_come_and_go():
     assert came <= refs
     assert Key("shop", "a", "internal") in keys
     assert engine.objects == engine_with(on("internal", plain)).objects
-    engine.set_front_ends([])
+    replace_front_ends(engine)
     assert engine.objects == without
 
 
@@ -117,6 +123,6 @@ def test_a_changed_front_end_is_built_as_from_the_beginning(moved):
     changed = replace(INTERNAL, **moved)
     engine = engine_with(on("internal", route("a")))
     engine.take_changes()
-    engine.set_front_ends([changed])
+    replace_front_ends(engine, changed)
     assert engine.objects == engine_with(on("internal", route("a")), front_ends=(changed,)).objects
     assert bool(engine.take_changes()[0]) == bool(moved)

@@ -30,7 +30,7 @@ class Bench:
         self.waiting: list[Callable[[], None]] = []
         """Readings that have begun."""
         self.reader = StatisticsReader(
-            lambda: (self.unit, self), lambda: self.own, [SERVER], interval_s=interval_s,
+            lambda: (self.unit, self), lambda: self.own, lambda: [SERVER], interval_s=interval_s,
             most_members=most_members,
             may_read=lambda: self.may_read, clock=lambda: self.now, wall=lambda: 5.0,
             begin=self.waiting.append)

@@ -15,6 +15,7 @@ class Device:
     def __init__(self, *, several: bool):
         self.pair, self.dispatcher, self.then = SimpleNamespace(is_several=several), self, []
         self.calls: list[str] = []
+        self.is_outdated = False
 
     def send(self, work, then, lane) -> None:
         self.then.append(then)
@@ -26,6 +27,7 @@ class Device:
         self.then[number](job)
 
     def begin_whole_reading(self):
+        self.is_outdated = False
         return SimpleNamespace(facts="facts", read_objects=None)
 
     def take(self, observation) -> None:
@@ -98,3 +100,26 @@ def test_what_calls_for_a_reading_during_one():
     for number in (3, 4, 5):
         device.end(number)
     assert (reading.reason, device.calls[-1]) == ("", "end")
+
+
+def test_front_ends_that_come_with_the_facts():
+    """The facts are read again, with those of their virtual servers, before the objects."""
+    device = Device(several=False)
+    DeviceReader(device, SimpleNamespace(end_doubts=lambda number: False), clock=lambda: 0.0,
+                 on_end=lambda error: device.calls.append("end"),
+                 on_facts=lambda facts: (device.calls.append(facts), setattr(
+                     device, "is_outdated", device.calls == ["facts"]))).begin()
+    for number in range(3):
+        device.end(number)
+    assert device.calls == ["facts", "facts", "result 2", "end"]
+
+
+def test_front_ends_that_come_with_the_objects():
+    """The device is read once more: what was read may lack their virtual servers."""
+    device = Device(several=False)
+    reading = reader(device)
+    reading.begin()
+    device.end(0)
+    device.is_outdated = True
+    device.end(1)
+    assert (device.calls[-1], reading.reason) == ("end", "front ends have changed")

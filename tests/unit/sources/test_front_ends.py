@@ -52,11 +52,14 @@ def taken(kind, labels, ingress_class, namespace) -> set[str]:
         ("class", kind == INGRESS and ingress_class == "c"), ("routes", kind == ROUTE)) if serves}
 
 
-@given(EVENTS)
-def test_the_order_of_events_does_not_matter(events):
-    division, shown, newest = FrontEndRoutes(FRONT_ENDS), {}, {}
-    for name, value in events:
+@given(EVENTS, st.integers(0, 12), st.sets(st.sampled_from(FRONT_ENDS), min_size=1))
+def test_the_order_of_events_does_not_matter(events, changed_at, before):
+    """Also if other front ends were there until one of them."""
+    division, shown, newest = FrontEndRoutes(before), {}, {}
+    for number, (name, value) in enumerate([*events, ("b", None)]):
         newest[name] = value
+        if number == min(changed_at, len(events)):
+            division.set_front_ends(FRONT_ENDS)
         delta = change(name, value)
         shown |= division.apply(delta, delta).routes
     namespaces = {name: newest.get(name) or () for name in ("shop", "other")}
@@ -64,8 +67,7 @@ def test_the_order_of_events_does_not_matter(events):
     for name, plain in PLAIN.items():
         if (labels := newest.get(name)) is not None:
             for front_end in taken(ROUTE, labels, "", namespaces["shop"]):
-                wanted[plain.key.on(front_end)] = replace(
-                    plain, labels=labels, key=plain.key.on(front_end))
+                wanted[plain.key.on(front_end)] = replace(plain, key=plain.key.on(front_end))
     for name, ingress in INGRESSES.items():
         if (value := newest.get(name)) is not None:
             for front_end in taken(INGRESS, *value, namespaces["other"]):
@@ -78,6 +80,13 @@ def test_nothing_is_copied_for_one_front_end():
     assert FrontEndRoutes(()).apply(delta, delta) is delta
     only = FrontEndRoutes([FrontEndSelection()]).apply(delta, delta)
     assert all(only.routes[key] is each for key, each in delta.routes.items())
+
+
+def test_labels_by_which_nothing_is_selected_change_nothing():
+    division, plain = FrontEndRoutes(FRONT_ENDS), PLAIN["a"]
+    for labels, wanted in (((), 2), ((("team", "a"),), 0), ((("zone", "in"),), 2)):
+        delta = Delta(routes={plain.key: replace(plain, labels=labels)})
+        assert len(division.apply(delta, delta).routes) == wanted, labels
 
 
 def test_a_route_that_names_its_front_end_stays():
