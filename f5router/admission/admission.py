@@ -120,8 +120,8 @@ class EvaluatedRoute:
 
     @property
     def wildcard(self) -> bool:
-        """True if it claims all hosts of one label below its domain."""
-        return self.route.wildcard_policy == "Subdomain"
+        """True if it claims all hosts of one label below its domain, or all that there are below it."""
+        return self.route.wildcard_policy in ("Subdomain", hostnames.ANY_DEPTH)
 
     @property
     def host(self) -> str:
@@ -223,13 +223,14 @@ def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | No
     host, wildcard, policy = claim.route.host, claim.wildcard, claim.route.wildcard_policy
     if refusal := _domain_refusal(host, settings):
         return Rejection(NOT_ADMITTED, f"{claim.source}: {quote(host)}: {refusal}")
-    if wildcard and not settings.wildcards:
+    if policy == "Subdomain" and not settings.wildcards:
         return Rejection(NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
     if not wildcard and policy != "None":
         return Rejection(NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {quote(policy)}")
     if not host:
         return Rejection(NO_HOST, "spec.host: no host value was defined for the route")
-    if problem := hostnames.problem(host) or (hostnames.wildcard_problem(host) if wildcard else ""):
+    name = host.removeprefix("*.") if policy == hostnames.ANY_DEPTH else host
+    if problem := hostnames.problem(name) or (hostnames.wildcard_problem(host) if wildcard else ""):
         return Rejection(INVALID_HOST, f"{claim.source}: {quote(host)}: {problem}{_hint(claim, host)}")
     return None
 

@@ -10,9 +10,9 @@ status and the Event of that Route do not name a holder in another namespace, as
 not (pkg/router/controller/unique_host.go, host_admitter.go): tenants read them.
 """
 
+import heapq
 import itertools
-import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -45,9 +45,24 @@ class ClaimResult:
 
     Empty without a wildcard, and without ownership.
     """
+    deep: "DeepWildcard | None" = None
+    """The oldest wildcard of any depth of the subdomain that holds it; None without ownership."""
+    around: frozenset[str] = frozenset()
+    """Namespaces that hold wildcards of any depth of domains above."""
 
 
-def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult:
+class DeepWildcard(NamedTuple):
+    """A claim to all hosts below a domain, at any depth."""
+
+    age: tuple[str, str]
+    key: Key
+    namespace: str
+    host: str
+    kind: str
+
+
+def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool,
+            above: Collection[DeepWildcard] = ()) -> ClaimResult:
     """Resolve the claims of the Routes of one subdomain, or of the Routes that the ClaimIndex selects.
 
     A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
@@ -55,9 +70,10 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult
 
     Args: ownership: the namespace of the oldest claim holds a host with all its paths, and a subdomain
         with all its hosts; without, each Route holds its host and path.
+        above: wildcards that cover the subdomain, of domains above it.
     """
     verdicts: dict[Key, Rejection | None] = {}
-    subdomain, wildcards = _Subdomain(ownership), []
+    subdomain, wildcards = _Subdomain(ownership, above), []
     for claim in sorted(routes, key=lambda c: (c.route.age, c.route.key)):
         key = claim.route.key
         reason, holder = subdomain.lost(claim) if claim.claims else WON
@@ -71,7 +87,8 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult
                         key=lambda c: c.route.key)
     passthrough = any(wildcard.termination == "passthrough" for wildcard in wildcards)
     secure = any(wildcard.termination in ("edge", "reencrypt") for wildcard in wildcards)
-    return ClaimResult(verdicts, passthrough, tuple(on_port_80), secure, subdomain.owner())
+    return ClaimResult(verdicts, passthrough, tuple(on_port_80), secure, subdomain.owner(), subdomain.deep,
+                       frozenset(each.namespace for each in above))
 
 
 class _Place:
@@ -122,8 +139,10 @@ class _Place:
 class _Subdomain:
     """Holders of the hosts of a subdomain, and of its wildcard."""
 
-    def __init__(self, ownership: bool):
-        self._ownership = ownership
+    def __init__(self, ownership: bool, above: Collection[DeepWildcard]):
+        self._ownership, self._above = ownership, above
+        self.deep: DeepWildcard | None = None
+        """See ClaimResult.deep."""
         self._places: dict[str, _Place] = {}
         """By spec.host, of wildcard Routes too: upstream keeps one list of both."""
         self._wildcard = _Place()
@@ -142,6 +161,10 @@ class _Subdomain:
             others = (holder for space, holder in self._holders.items() if space != route.claim_namespace)
             if claim.wildcard and (holder := next(others, None)) is not None:
                 return _elsewhere(f"a host of {claim.host}", route, holder), holder.key
+            if place.owner is None and (deep := next((
+                    deep for deep in self._above if deep.namespace != route.claim_namespace
+                    and (deep.age, deep.key) < (route.age, route.key)), None)):
+                return _held(deep.host, route, deep.kind), deep.key
         rival = place.rival(route) or (self._wildcard.rival(route) if claim.wildcard else None)
         if rival is None:
             return WON
@@ -160,6 +183,9 @@ class _Subdomain:
         self._places.setdefault(route.host, _Place()).hold(route)
         if claim.wildcard:
             self._wildcard.hold(route)
+            if self._ownership and self.deep is None and route.wildcard_policy == hostnames.ANY_DEPTH:
+                self.deep = DeepWildcard(
+                    route.age, route.key, route.claim_namespace, claim.host, route.subject.kind)
         else:
             self._holders.setdefault(route.claim_namespace, route)
 
@@ -184,7 +210,11 @@ def _elsewhere(host: str, route: Route, holder: Route) -> str:
 
     Source: openshift/router, unique_host.go.
     """
-    kind = holder.subject.kind.lower()
+    return _held(host, route, holder.subject.kind)
+
+
+def _held(host: str, route: Route, kind: str) -> str:
+    kind = kind.lower()
     article = "an" if kind.startswith("i") else "a"
     return (f"{article} {kind} in another namespace holds {host} and is older than "
             f"{route.subject.key.name}")
@@ -220,6 +250,8 @@ class ClaimIndex:
         self._verdicts: dict[Key, Rejection | None] = {}
         self._wildcards: dict[_Domain, tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool]] = {}
         """By subdomain, the last result that matters to its Hosts: owner, passthrough, and its ports."""
+        self._deep: dict[_Domain, DeepWildcard] = {}
+        """By subdomain, the wildcard of any depth that holds it."""
         self._changed: dict[_Domain, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.resolved = 0
@@ -252,13 +284,21 @@ class ClaimIndex:
     def take(self) -> Iterator[tuple[Site, Mapping[Key, EvaluatedRoute], ClaimResult]]:
         """Yield each Host whose result may have changed since the last call; without Routes when gone."""
         changed, self._changed = self._changed, {}
-        for domain, touched in changed.items():
+        queue = [(domain[1].count("."), domain) for domain in changed]
+        heapq.heapify(queue)
+        while queue:  # those above come first: they may change what is below
+            domain = heapq.heappop(queue)[1]
+            touched, above = changed[domain], self._above(domain)
             hosts = self._subdomains.get(domain, _NONE)
             self._rank(domain, touched)
             affected: Collection[str] = self._concerned(domain, touched)
-            claims, before = self._resolve(hosts, affected), self._wildcards.pop(domain, _NO_WILDCARD)
+            claims, before = self._resolve(hosts, affected, above), self._wildcards.pop(domain, _NO_WILDCARD)
             if (claims.owner, claims.passthrough) != before[:2]:
-                affected, claims = hosts, self._resolve(hosts, hosts)
+                affected, claims = hosts, self._resolve(hosts, hosts, above)
+            for below in self._put_deep(domain, claims.deep):
+                if below not in changed:
+                    heapq.heappush(queue, (below[1].count("."), below))
+                changed.setdefault(below, set()).update(self._subdomains[below])
             wildcard = (claims.owner, claims.passthrough, claims.on_port_80, claims.on_port_443)
             if wildcard != _NO_WILDCARD:
                 self._wildcards[domain] = wildcard
@@ -273,7 +313,26 @@ class ClaimIndex:
                 routes = hosts.get(host, _NONE)
                 verdicts = small.compact({key: self._verdicts[key] for key in routes})
                 yield Site(domain[0], host), routes, ClaimResult(
-                    verdicts, claims.passthrough, claims.on_port_80, claims.on_port_443, claims.owner)
+                    verdicts, claims.passthrough, claims.on_port_80, claims.on_port_443, claims.owner,
+                    claims.deep, claims.around)
+
+    def _above(self, domain: _Domain) -> tuple[DeepWildcard, ...]:
+        """Return the wildcards of any depth that cover a subdomain, of domains above it."""
+        front_end, name = domain
+        above = []
+        while self._deep and (name := hostnames.parent(name)):
+            above += [deep] if (deep := self._deep.get((front_end, name))) else []
+        return tuple(above)
+
+    def _put_deep(self, domain: _Domain, deep: DeepWildcard | None) -> list[_Domain]:
+        """Store the wildcard of any depth of a subdomain; returns the subdomains below if it differs."""
+        if self._deep.get(domain) == deep:
+            return []
+        self._deep.pop(domain, None)
+        if deep is not None:
+            self._deep[domain] = deep
+        return [each for each in self._subdomains
+                if each[0] == domain[0] and each[1].endswith(f".{domain[1]}")]
 
     def _rank(self, domain: _Domain, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""
@@ -303,46 +362,17 @@ class ClaimIndex:
             concerned |= {first[2], min(others, default=first)[2]}
         return concerned & hosts.keys()
 
-    def _resolve(self, hosts: Mapping[str, Mapping[Key, EvaluatedRoute]],
-                 some: Collection[str]) -> ClaimResult:
+    def _resolve(self, hosts: Mapping[str, Mapping[Key, EvaluatedRoute]], some: Collection[str],
+                 above: Collection[DeepWildcard]) -> ClaimResult:
         routes = list(itertools.chain.from_iterable(hosts[host].values() for host in some))
         self.resolved += len(routes)
-        return resolve(routes, ownership=self._ownership)
+        return resolve(routes, ownership=self._ownership, above=above)
 
 
 def _is_silent(checked: EvaluatedRoute) -> bool:
     """True for a Route that keeps requests from other Routes: on port 80, or wherever it is not served."""
     protects = checked.rejection is not None and checked.rejection.protects
     return protects or checked.route.exclusive or (checked.termination != "" and checked.insecure == "None")
-
-
-log = logging.getLogger(__name__)
-
-MOST, PERIOD_S = 30, 60.0
-"""Lines in a period of seconds: a tenant can make any number of Routes for Hosts of others."""
-
-
-class ClaimLog:
-    """Log of lost Hosts, at a bounded rate. One thread uses it."""
-
-    def __init__(self, clock: Callable[[], float]):
-        self._clock = clock
-        self._since, self._lines, self._left_out = float("-inf"), 0, 0
-
-    def lost(self, route: Route, rejection: Rejection) -> None:
-        """Log that a Route has just lost its Host; a rejection for another reason is not logged."""
-        if rejection.holder is None:
-            return
-        if self._clock() - self._since >= PERIOD_S:
-            self._since, self._lines = self._clock(), 0
-        if self._lines >= MOST:
-            self._left_out += 1
-            return
-        self._lines += 1
-        left_out, self._left_out = self._left_out, 0
-        log.warning("host already claimed", extra={
-            "host": route.host, "route": names.label(route.key), "holder": names.label(rejection.holder),
-            **({"lines_left_out": left_out} if left_out else {})})
 
 
 REFUSAL = "no part of it can be served; the host stays reserved for it"

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from f5router.admission import condition
+from f5router.admission.claim_log import ClaimLog
 from f5router.admission.condition import Verdict
-from f5router.admission.host_claims import ClaimLog
 from f5router.app.gateway_reporter import GatewayReporter
 from f5router.app.ingress_reporter import IngressReporter, IngressRouteReporter
 from f5router.app.reports import ADMISSION, NOTICES, Reports, log_problem

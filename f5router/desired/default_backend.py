@@ -10,20 +10,22 @@ do not come to the default backend either.
 Source: Kubernetes, Ingress, "DefaultBackend".
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, rules
-from f5router.model import hostnames, names
-from f5router.model.cluster import Key
+from f5router.desired.settings import DesiredSettings
+from f5router.model import hostnames, names, request_match
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.front_end_names import own_path
-from f5router.model.ltm import Rule
-from f5router.model.request_match import PLAIN_SLOT
+from f5router.model.ltm import Object, Rule
 
 CLOSING = rules.MOST_PATHS + 1
 """Number of the Rule among those of its Route, behind those of paths and of a redirect."""
+COVERED = CLOSING + 1
+"""Number of the Rule that keeps requests from wildcards of others."""
 
 
 def on_existing_ports(evaluated: EvaluatedRoute, config: baseline.BaselineSettings) -> EvaluatedRoute:
@@ -36,30 +38,44 @@ def on_existing_ports(evaluated: EvaluatedRoute, config: baseline.BaselineSettin
         evaluated.route, tls=plain, pods_speak_tls=plain is None and tls.termination == "reencrypt"))
 
 
-def closing_rules(host: str, checked: Iterable[EvaluatedRoute], verdicts: Mapping[Key, Rejection | None],
-                  settings: baseline.BaselineSettings, facts: DeviceFacts, *, closes: bool) -> Iterator[Rule]:
-    """Yield the Rules that keep a claimed Host from the default backend.
+def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult,
+                  objects: Collection[Object], config: DesiredSettings, facts: DeviceFacts) -> Iterator[Rule]:
+    """Yield the Rules that keep a claimed Host from the default backend, and from wildcards of others.
 
-    They are those of the oldest Route that holds the Host, served or not.
+    They are those of the oldest Route that holds the Host, served or not. A wildcard of any depth of another
+    namespace may be younger than the Host. Then a Rule more comes before those of wildcards, or at the end as
+    long as the Host has a Rule for all paths: it is moved there, not deleted, as deletes may be held.
 
     Args:
         checked: the Routes of the Host.
-        closes: True if there may be a default backend.
+        objects: of these Routes.
     """
-    claims = [each for each in checked if each.claims and not _lost(verdicts[each.route.key])]
-    if not closes or not claims or host == hostnames.ANY:
+    holding = [each for each in checked if each.claims and not _lost(claims.verdicts[each.route.key])]
+    if not holding or host == hostnames.ANY:
         return
-    oldest = min(claims, key=lambda each: (each.route.age, each.route.key)).route
+    oldest = min(holding, key=lambda each: (each.route.age, each.route.key)).route
+    covered = not claims.around <= {oldest.claim_namespace}
+    labels = host.count(".") if host.startswith("*.") else 0
+    last = names.priority_band("", labels=labels)
+    slot = request_match.slot(oldest.match and request_match.ANY_REQUEST)
+    waits = any(each.pending for each in checked)
     for policy, path, known, port in (
-            (names.INSECURE_POLICY, settings.http_virtual, facts.http, 80),
-            (names.SECURE_POLICY, settings.https_virtual, facts.https, 443)):
-        if path is not None:
-            ports = {port, known.port if known else 0} - {0}
-            yield Rule(own_path(settings, policy), names.rule(oldest.key, CLOSING),
-                       names.CLOSING_BAND, rules.match_host(host, ports),
-                       baseline.nowhere(settings.folder, facts), hosts=frozenset({host}),
-                       suffix=host[1:] if host.startswith("*.") else "",
-                       slot=0 if oldest.match is None else PLAIN_SLOT)
+            (names.INSECURE_POLICY, config.http_virtual, facts.http, 80),
+            (names.SECURE_POLICY, config.https_virtual, facts.https, 443)):
+        if path is None:
+            continue
+        policy, ports = own_path(config, policy), {port, known.port if known else 0} - {0}
+        complete = waits or any(isinstance(obj, Rule) and obj.policy == policy and obj.priority_band == last
+                       and obj.slot in (0, request_match.PLAIN_SLOT) for obj in objects)
+        closing = Rule(policy, names.rule(oldest.key, CLOSING), names.CLOSING_BAND,
+                       rules.match_host(host, ports), baseline.nowhere(config.folder, facts),
+                       hosts=frozenset({host}), slot=slot,
+                       suffix=host[1:] if oldest.wildcard_policy == "Subdomain" else "")
+        if config.closes_hosts:
+            yield closing
+        if covered:
+            yield replace(closing, name=names.rule(oldest.key, COVERED),
+                          priority_band=names.CLOSING_BAND if complete else last)
 
 
 def _lost(rejection: Rejection | None) -> bool:

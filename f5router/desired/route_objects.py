@@ -64,14 +64,14 @@ def host_objects(
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
     builder = _HostBuilder(host, admitted, claims, config, facts)
     builder.add_certificate()
-    builder.objects |= {rule.ref: rule for rule in default_backend.closing_rules(
-        host, checked, verdicts, config, facts, closes=config.closes_hosts)}
     for evaluated in (c for c in checked if (refused := verdicts[c.route.key]) and refused.protects):
         builder.closing[evaluated.route.key] = builder.close(evaluated)
     for number, evaluated in enumerate(admitted, start=1):
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
+    builder.objects |= {rule.ref: rule for rule in default_backend.closing_rules(
+        host, checked, claims, builder.objects.values(), config, facts)}
     uses = builder.uses if not config.front_ends else {
         key: used | front_ends.answering(used, config, facts) for key, used in builder.uses.items()}
     return HostObjects(
@@ -260,7 +260,7 @@ class _HostBuilder:
         required = set(dependencies)
         if evaluated.pending_secret:
             required |= self._certificate
-        suffix = self.host[1:] if self.wildcard else ""
+        suffix = self.host[1:] if evaluated.route.wildcard_policy == "Subdomain" else ""
         protected = protection.needs(
             self.config, self.facts, self.config.tls_files, policy, answers=isinstance(action, Redirect),
             certified=bool(self._certificate))

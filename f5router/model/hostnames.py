@@ -10,6 +10,11 @@ from collections.abc import Collection
 ANY = "*"
 """In the place of a Host: all hosts that nobody claims. No Route or rule can have it, see `problem`."""
 
+ANY_DEPTH = "AnyDepth"
+"""Wildcard policy of a virtual Route for all hosts below a domain, such as *.example.com, which is its host.
+
+Routes of the cluster have Subdomain, for hosts of one label more."""
+
 MOST = 253
 """Longest Host, in characters."""
 

@@ -72,8 +72,8 @@ def covered(rule: Rule) -> Iterator[Place]:
     """Yield the Hosts that a Rule covers: each of its Hosts, or all of a domain."""
     for host in rule.hosts:
         yield rule.policy, host
-    if rule.suffix:
-        yield rule.policy, rule.suffix
+        if host.startswith("*."):
+            yield rule.policy, host[1:]
 
 
 class UncertainWrites:

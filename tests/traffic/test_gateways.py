@@ -222,3 +222,44 @@ def test_before_drafts_matches_are_refused(site_of):
     site.converge(**FLAGS)
     assert accepted(site, "app")[0] == "False"
     assert pod(site, "own.example.com") == "503"
+
+
+WILD = (gateway_class(), gateway("web", listener(hostname="*.example.com"), created="2026-01-02T00:00:00Z"),
+        http_route("app", rule(backend("web"))))
+
+
+def test_a_wildcard_has_hosts_of_any_depth_but_those_of_older_routes(site_of):
+    """Requests that an older Route of another namespace leaves on its host go to nobody."""
+    site = site_with(site_of, *WILD, manifests.route(
+        "deep", host="x.y.example.com", path="/a", created="2026-01-01T00:00:00Z"))
+    site.apply(manifests.route("young", host="v.w.example.com", created="2026-01-03T00:00:00Z"))
+    assert site.converge(**FLAGS) == []
+    for host, path, answer in (
+            ("a.example.com", "/", "infra"), ("b.a.example.com", "/", "infra"), ("example.com", "/", "404"),
+            ("x.y.example.com", "/a", "shop"), ("x.y.example.com", "/b", "503"),
+            ("z.y.example.com", "/a", "infra"), ("v.w.example.com", "/", "infra")):
+        assert pod(site, host, path) == answer, host
+    site.apply(manifests.route("root", host="x.y.example.com", created="2026-01-04T00:00:00Z"))
+    assert (site.converge(**FLAGS), pod(site, "x.y.example.com", "/b")) == ([], "shop")
+    site.kube.delete("Route", "shop", "root")
+    assert (site.converge(**FLAGS), pod(site, "x.y.example.com", "/b")) == ([], "503")
+
+
+def test_no_write_leads_requests_of_an_older_route_elsewhere(site_of):
+    site = site_with(site_of, manifests.route(
+        "deep", host="x.y.example.com", path="/a", created="2026-01-01T00:00:00Z"))
+    site.converge(**FLAGS)
+    seen = set()
+
+    def asked(entry) -> None:
+        seen.add((pod(site, "x.y.example.com", "/a"), pod(site, "x.y.example.com", "/b")))
+
+    site.bigip.on_write = asked
+    site.apply(*WILD)
+    assert site.converge(**FLAGS) == []
+    assert pod(site, "a.example.com") == "infra"
+    assert seen == {("shop", "503")}
+    for kind, name in (("HTTPRoute", "app"), ("Gateway", "web")):
+        site.kube.delete(kind, "infra", name)
+    site.converge(**FLAGS)
+    assert seen == {("shop", "503")}

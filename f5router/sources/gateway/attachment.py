@@ -11,7 +11,7 @@ from f5router.model.gateway import GATEWAY, GROUP, Gateway, KindRef, ParentRef
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import conditions, hosts
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
-from f5router.sources.gateway.listeners import CheckedListener
+from f5router.sources.gateway.listeners import TLS, CheckedListener
 from f5router.sources.gateway.references import GatewayView, allows_namespace
 from f5router.sources.gateway.route_rules import CheckedRoute
 
@@ -38,7 +38,7 @@ def attach(checked: CheckedRoute, gateway: Gateway, listeners: Iterable[CheckedL
 def _attached(checked: CheckedRoute, parent: ParentRef, gateway: Gateway,
               listeners: tuple[CheckedListener, ...], view: GatewayView) -> RouteAttachment:
     refused, shared = _match(checked, parent, gateway, listeners, view)
-    accepted = refused or checked.refusal or _wildcard(shared) or true(conditions.ACCEPTED)
+    accepted = refused or checked.refusal or _wildcard(shared, listeners) or true(conditions.ACCEPTED)
     return RouteAttachment(parent, Conditions.of(accepted, checked.resolved),
                       tuple(shared) if accepted.holds else ())
 
@@ -71,9 +71,12 @@ def _match(checked: CheckedRoute, parent: ParentRef, gateway: Gateway,
     return None, shared
 
 
-def _wildcard(shared: Iterable[tuple[int, tuple[str, ...]]]) -> StatusCondition | None:
-    """Return why wildcards are refused: those of the BIG-IP's Routes stand for one label."""
-    wildcard = next((name for _, names in shared for name in names if name.startswith("*.")), None)
+def _wildcard(shared: Iterable[tuple[int, tuple[str, ...]]],
+              listeners: Iterable[CheckedListener]) -> StatusCondition | None:
+    """Return why a wildcard is refused: the records for TLS that is passed through stand for one label."""
+    passing = {each.number for each in listeners if each.listener.protocol == TLS}
+    wildcard = next((name for number, names in shared if number in passing
+                     for name in names if name.startswith("*.")), None)
     return None if wildcard is None else false(
         conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE,
         f"spec.hostnames: {quote(wildcard)} is a wildcard, which is not supported; name each host")

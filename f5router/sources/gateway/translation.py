@@ -93,12 +93,14 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
     """Return a Route with what its listener says."""
     protocol, named = listener.listener.protocol, listener.listener.hostname
     secure = protocol == HTTPS
-    secret = listener.listener.certificates[0].key(gateway.key.namespace) if secure else None
+    own = secure and hosts.matches(named, host)
+    secret = listener.listener.certificates[0].key(gateway.key.namespace) if own else None
     fields: dict[str, object] = {
         "uid": gateway.uid,
         "created": gateway.created if host == named else max(gateway.created, created),
         "host": host or hostnames.ANY,
         "default_backend": host == hosts.ALL,
+        "wildcard_policy": hostnames.ANY_DEPTH if host.startswith("*.") else "None",
         "tls": RouteTLS("edge", "None") if secure else RouteTLS("passthrough") if protocol == TLS else None,
         "tls_secret": secret,
         "port": HTTP_PORT if protocol == HTTP else HTTPS_PORT,
@@ -117,5 +119,6 @@ def _redirect(wanted: RequestRedirect, listener: CheckedListener, host: str) -> 
     scheme = wanted.scheme or ("https" if served.protocol == HTTPS else "http")
     known = {"http": 80, "https": 443}[scheme]
     port = wanted.port or (known if wanted.scheme else served.port)
-    return http_edge.encode_redirect(wanted.status or 302, scheme, wanted.hostname or host,
+    own = "" if host.startswith("*.") else host
+    return http_edge.encode_redirect(wanted.status or 302, scheme, wanted.hostname or own,
                                      0 if port == known else port)

@@ -62,7 +62,9 @@ class VirtualRoutes:
         """The HTTPRoutes that a host has."""
         self._served: dict[RoutePlace, Route] = {}
         self.routes: dict[Key, Route] = {}
-        self._settle({site.at_last() for site in self._named()})
+        self._named = frozenset(self._find_named())
+        """The hosts that are answered for without any HTTPRoute."""
+        self._settle({site.at_last() for site in self._named})
 
     def of_listener(self, number: int) -> Key | None:
         """Return the Route that shows if a listener with a hostname of its own, or none, is programmed."""
@@ -79,7 +81,7 @@ class VirtualRoutes:
 
     def closing(self) -> Iterator[Key]:
         """Yield the Routes that answer where no rule matches."""
-        for site in {*self._named(), *self._sites}:
+        for site in {*self._named, *self._sites}:
             last = site.at_last()
             if last in self._served and last not in self._places:
                 yield self._served[last].key
@@ -107,11 +109,16 @@ class VirtualRoutes:
         """Remove the part of an HTTPRoute. Returns: as put."""
         return self._settle(self._withdraw(subject))
 
-    def _named(self) -> Iterable[_Site]:
-        """Return the hosts that listeners name: they are answered for without any HTTPRoute."""
-        return (_Site(number, name) for number, each in self._listeners.items()
-                if not (name := each.listener.hostname).startswith("*.")
-                and not (name == hosts.ALL and each.listener.protocol == TLS))
+    def _find_named(self) -> Iterator[_Site]:
+        """Yield the hosts that listeners name, and on each port of HTTP and HTTPS all others."""
+        ports = {port for port, name in self._owners if name == hosts.ALL}
+        for number, each in self._listeners.items():
+            protocol, name = each.listener.protocol, each.listener.hostname
+            if protocol != TLS or not (name == hosts.ALL or name.startswith("*.")):
+                yield _Site(number, name)
+            if protocol != TLS and each.listener.port not in ports:
+                ports.add(each.listener.port)
+                yield _Site(number, hosts.ALL)
 
     def _owner(self, site: _Site) -> int | None:
         """Return the listener of a port that has the requests for a host: the most specific one."""
@@ -158,7 +165,7 @@ class VirtualRoutes:
                                                   option_refusal=TOO_MANY if ties >= MOST_TIES else "")
         site, listener = _Site(place.listener, place.host), self._listeners[place.listener]
         ages = self._sites.get(site)
-        if place != site.at_last() or not (ages or listener.listener.hostname == site.host):
+        if place != site.at_last() or not (ages or site in self._named):
             return None
         return translation.closing(self._gateway, listener, site.host, ages[0][0] if ages else "")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.admission.admission import Rejection
-from f5router.admission.host_claims import MOST, PERIOD_S, ClaimLog
+from f5router.admission.claim_log import MOST, PERIOD_S, ClaimLog
 from f5router.model.cluster import Key
 from f5router.model.findings import CLAIMED
 from tests.builders import route
