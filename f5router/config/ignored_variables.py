@@ -92,13 +92,24 @@ FLAGS = {
 }
 """Flag to the reason why it has no effect; the last was a setting of earlier versions."""
 
-_LOGGED = "request-log-template of a request logging profile"
+_WHOLE = "a template of request logging has a header as a whole, and cannot cut it"
+
+INEXACT = {
+    "ROUTER_LOG_MAX_LENGTH": "a template of request logging cannot cut a line; --syslog-format chooses what "
+                             "is in it",
+    "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS": f"{_WHOLE}; if it may be whole, --syslog-format has it with "
+                                           "%[req.hdr(NAME)]",
+    "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS": _WHOLE,
+    "ROUTER_CAPTURE_HTTP_COOKIE": "a template of request logging has all cookies of a request, and cannot "
+                                  "pick one",
+}
+"""Variable of the access log to the reason why the BIG-IP cannot do it.
+
+A header that is not cut may show to readers of the log what it was cut for, such as a password. Source: F5's
+manual "Using the Request Logging Profile", whose words have no length.
+"""
 
 PROFILES = {
-    "ROUTER_LOG_MAX_LENGTH": _LOGGED,
-    "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS": _LOGGED,
-    "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS": "response-log-template of a request logging profile",
-    "ROUTER_CAPTURE_HTTP_COOKIE": _LOGGED,
     "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6: see "
                             "--f5-vserver-address",
     "ROUTER_CURVES": "dh-groups of a cipher rule, in the cipher group of /Common/clientssl and of the "
@@ -106,8 +117,7 @@ PROFILES = {
 }
 """Variable to what the administrator sets instead, on the virtual servers or in their profiles.
 
-Source: clouddocs, tmsh reference, ltm virtual, ltm profile tcp, http and request-log; F5's manual "Using the
-Request Logging Profile".
+Source: clouddocs, tmsh reference, ltm virtual and ltm cipher rule.
 """
 
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
@@ -137,6 +147,7 @@ def warnings(given: Callable[[str], str], has_flag: Callable[[str], bool]) -> li
         *(f"--{name}: has no effect: {why}" for name, why in FLAGS.items() if has_flag(name)),
         *(f"{name}: without meaning on a BIG-IP: {why}"
           for name, why in WITHOUT_MEANING.items() if given(name)),
+        *(f"{name}: has no effect: {why}" for name, why in INEXACT.items() if given(name)),
         *(f"{name}: has no effect; on the BIG-IP, set {what}"
           for name, what in PROFILES.items() if given(name)),
     ]
@@ -147,7 +158,7 @@ def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
     Args: names: of all variables that are set; known: those of the settings.
     """
-    known = sorted({*known, *WITHOUT_MEANING, *PROFILES, *REFUSED})
+    known = sorted({*known, *WITHOUT_MEANING, *INEXACT, *PROFILES, *REFUSED})
     names = sorted(name for name in names if name.startswith(PREFIX))
     services = [name.removesuffix(_SERVICE_HOST) for name in names if name.endswith(_SERVICE_HOST)]
     sentences = []
