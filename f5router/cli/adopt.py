@@ -62,7 +62,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
     Args: virtual_servers: take over virtual servers that an administrator has made, too.
     Raises: ConfigError: the settings ask for an election, or for no virtual server of the router's own.
     """
-    if virtual_servers and not config.front_ends:
+    if virtual_servers and not config.listeners:
         raise ConfigError(["--virtual-servers: the router has virtual servers of its own with "
                            "--f5-vserver-address / ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS only"])
     if not dry_run:

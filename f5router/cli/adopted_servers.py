@@ -25,7 +25,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ownership import describer
 from f5router.model.texts import plain_table
-from f5router.model.virtual_server import HTTPProfile, TCPProfile, VirtualServer, listeners
+from f5router.model.virtual_server import HTTPProfile, TCPProfile, VirtualServer
 from f5router.plan.adoption import CREATED, GIVEN_BACK, LEFT, REMOVED, Leftover
 from f5router.plan.change import CREATE, Plan, of_kind
 
@@ -38,7 +38,7 @@ def look(config: Config, plan: Plan, device: Device) -> list[Prepared]:
               if change.new is not None and change.new.path in device.facts.foreign]
     facts = (device.facts.http, device.facts.https, *device.facts.further)
     return prepared_servers.read(
-        device.client, wanted, {each.virtual: each for each in listeners(config.front_ends)},
+        device.client, wanted, {each.virtual: each for each in config.listeners},
         {each.path: each for each in facts if each})
 
 
@@ -119,7 +119,11 @@ def _fates(config: Config, device: Device) -> tuple[list[Leftover], list[str]]:
                  for obj in sorted(device.observed.values(), key=lambda obj: obj.ref)
                  if isinstance(obj, TCPProfile | HTTPProfile | RequestLog)]
     named = (config.http_virtual, config.https_virtual)
-    problems = [f"virtual server {server.path} is on a further address, where nothing keeps it without "
+    front_ends = {each.virtual: each.front_end for each in config.listeners}
+    problems = [f"virtual server {server.path} is of front end {name}, where nothing keeps it without its "
+                "entry: run the router without the entry, which gives it back"
+                if (name := front_ends.get(server.path, "")) else
+                f"virtual server {server.path} is on a further address, where nothing keeps it without "
                 "--f5-vserver-address: run the router with the first address alone before"
                 for server in servers if adopted and server.path not in named]
     return rows, problems

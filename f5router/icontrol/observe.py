@@ -26,7 +26,7 @@ from f5router.model.access_log import RequestLog
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import NotFound, NotReady
-from f5router.model.front_end_names import base_name, beside, front_end_of
+from f5router.model.front_end_names import base_name, beside, front_end_of, named
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     Attachment,
@@ -114,8 +114,8 @@ class DeviceReading:
         self._stands_alone = addresses.stands_alone
 
         root = _root(read[ClientSSL.KIND])
-        facts = [own.facts(replace(virtual_facts(path, raw, read, folder), **source), raw, root,
-                           read[ClientSSL.KIND]) if path else None
+        facts = [own.facts(replace(virtual_facts(path, raw, read, folder, own.front_end(path)), **source),
+                           raw, root, read[ClientSSL.KIND]) if path else None
                  for path, raw, source in zip(paths, servers, sources, strict=True)]
         self._rest += [*network, *self._of_servers(facts, by_path)]
         self._rest += tunnels.translations(facts) if vxlan else []
@@ -137,7 +137,7 @@ class DeviceReading:
         servers = {**servers, **{path: virtual(self._client, path) for path in left}}
         there = {path: raw for path, raw in servers.items() if raw}
         known = {each.path: each for each in facts if each}
-        known |= {path: virtual_facts(path, raw, self._ltm.profiles, self._folder)
+        known |= {path: virtual_facts(path, raw, self._ltm.profiles, self._folder, None)
                   for path, raw in there.items() if path in left and virtual_codec.is_adopted(raw)}
         attached = [obj for path, raw in there.items()
                     for obj in attachments(known.get(path) or VirtualFacts(path), raw, self._folder)]
@@ -282,15 +282,19 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
 
 
 def virtual_facts(path: str, raw: JSON | None, read: Mapping[str, Mapping[str, JSON]],
-                  folder: str) -> VirtualFacts:
-    """Return the administrator's settings of a virtual server. Args: read: profiles by kind and path."""
+                  folder: str, front_end: str | None) -> VirtualFacts:
+    """Return the administrator's settings of a virtual server.
+
+    Args: read: profiles by kind and path; front_end: name of its front end, None if it has none any more.
+    """
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
     attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
     foreign = {name for name in attached if not _ours(folder, "profiles", name)}
     own = next((name for name in attached if name not in foreign
                 and base_name(name) == tls_names.DEFAULT_CLIENTSSL),
-               names.full_path(folder, tls_names.DEFAULT_CLIENTSSL))
+               "" if front_end is None else names.full_path(folder, named(
+                   tls_names.DEFAULT_CLIENTSSL, front_end)))
     profiles = read[ClientSSL.KIND]
     originals = {name for name in foreign & profiles.keys() if original_names.is_client_ssl(name)}
     client_ssl = sorted((foreign & profiles.keys()) - originals)

@@ -113,6 +113,10 @@ class OwnServers:
         listener = next((each for each in self.listeners if each.virtual == known.path), None)
         return _as_set(known, listener) if known.is_own and listener else known
 
+    def front_end(self, path: str) -> str:
+        """Return the name of the front end of a virtual server; "" if it has none."""
+        return next((each.front_end for each in self.listeners if each.virtual == path), "")
+
     def placement(self, path: str) -> Placement:
         """Return what is set of a virtual server."""
         return next((each.placement for each in self.listeners if each.virtual == path), UNPLACED)

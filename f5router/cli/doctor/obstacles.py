@@ -19,7 +19,6 @@ from f5router.model import findings, names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError
 from f5router.model.texts import Findings
-from f5router.model.virtual_server import listeners
 
 AREA = "service"
 VIRTUALS = "virtual servers"
@@ -69,7 +68,7 @@ def _far_addresses(survey: Survey) -> Iterator[Check]:
     They are of use where a router in front leads to them by a self IP, so none is a failure.
     """
     networks = [ipaddress.ip_network(text) for text in survey.device.facts.networks or ()]
-    addresses = dict.fromkeys(each.address for each in listeners(survey.config.front_ends))
+    addresses = dict.fromkeys(each.address for each in survey.config.listeners)
     for address in addresses if networks else ():
         if not any(ipaddress.ip_address(address) in network for network in networks):
             yield warning(AREA, VIRTUALS,

@@ -1,0 +1,119 @@
+"""Adoption of the virtual servers of several front ends: each keeps its own certificate, whatever ends it."""
+
+import json
+import threading
+
+import pytest
+
+from tests import manifests
+from tests.feature.conftest import HTTP, HTTPS
+from tests.feature.test_adopted_servers import release, take
+from tests.feature.test_doctor import checks, doctor
+from tests.feature.test_front_end import listening, profiles, virtual
+from tests.feature.test_front_ends import entries, labelled
+
+pytestmark = pytest.mark.bare
+
+FIRST = {"name": "default", "f5-vserver-address": "10.0.0.1"}
+SECOND = {"name": "internal", "f5-vserver-address": "10.0.0.2", "labels": "zone=internal",
+          "f5-http-vserver": "in_http", "f5-https-vserver": "in_https"}
+ALL = {HTTP, HTTPS, "in_http", "in_https"}
+THEIRS = {HTTPS: "/Common/clientssl-default", "in_https": "/Common/clientssl-inside"}
+
+
+@pytest.fixture
+def prepared(make_lab):
+    """Two pairs of virtual servers of an administrator, with a certificate each, and two Routes."""
+    lab = make_lab()
+    lab.virtuals()
+    lab.bigip.put_object("ltm/profile/client-ssl", {
+        "name": THEIRS["in_https"], "defaultsFrom": "/Common/clientssl", "sniDefault": "true"})
+    lab.bigip.add_virtual("/Common/in_http", "10.0.0.2:80")
+    lab.bigip.add_virtual("/Common/in_https", "10.0.0.2:443",
+                          profiles=("/Common/tcp", "/Common/http", THEIRS["in_https"]))
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)),
+              labelled(manifests.route("a"), zone="internal"),
+              labelled(manifests.route("b", host="b.example.com", kind="edge"), zone="internal"))
+    return lab
+
+
+@pytest.fixture
+def flags(tmp_path):
+    """Write a file with these entries; return the flags with it."""
+    def write(*entries: dict) -> dict[str, str]:
+        path = tmp_path / "front-ends.json"
+        path.write_text(json.dumps(entries))
+        return {"front_ends": str(path), "f5_vserver_address": "", "f5_auth": "basic"}
+
+    return write
+
+
+def shown(lab, name: str) -> set[str]:
+    """The administrator's profiles whose certificate a virtual server shows: attached, or as a parent."""
+    known = {item.path: item.fields for item in lab.bigip.items("ltm/profile/client-ssl")}
+    attached = {path for path, _ in profiles(virtual(lab, name))} & known.keys()
+    return {path if path in THEIRS.values() else known[path]["defaultsFrom"] for path in attached}
+
+
+def test_there_and_back(prepared, flags, capsys, caplog):
+    both = flags(FIRST, SECOND)
+    before = {name: profiles(virtual(prepared, name)) for name in ALL}
+    assert take(prepared, dry_run=True, **both) == 0
+    printed = capsys.readouterr().out
+    assert all(f"taken over    ltm/virtual             /Common/{name} " in printed for name in ALL)
+    assert {name: profiles(virtual(prepared, name)) for name in ALL} == before
+    assert take(prepared, **both) == 0
+    assert entries(prepared, "b").keys() == {"public", "public-internal"}
+    prepared.clear()
+    assert prepared.converge(**both) == []
+    assert prepared.writes() == []
+    assert release(prepared, **both) == 1
+    assert any("in_https is of front end internal" in str(getattr(record, "reason", ""))
+               for record in caplog.records)
+    assert prepared.converge(**flags(FIRST)) == []
+    assert {name: profiles(virtual(prepared, name)) for name in ("in_http", "in_https")} == {
+        name: before[name] for name in ("in_http", "in_https")}
+    assert release(prepared, **flags(FIRST)) == 0
+    assert listening(prepared) == ALL
+    assert {virtual(prepared, name).get("description", "") for name in ALL} == {""}
+    assert prepared.converge(**flags({**FIRST, "f5-vserver-address": []})) == []
+    assert {name: profiles(virtual(prepared, name)) for name in ALL} == before
+
+
+def test_each_end_of_the_command(prepared, flags):
+    """Clients see the certificate of their front end all the time, and the command may be repeated."""
+    both, start = flags(FIRST, SECOND), prepared.bigip.state()
+    for number in range(60):
+        stop, left, wrong = threading.Event(), [number], []
+
+        def look(entry, stop=stop, left=left, wrong=wrong) -> None:
+            wrong += [name for name, path in THEIRS.items() if shown(prepared, name) != {path}]
+            left[0] -= 1
+            if left[0] < 0:
+                stop.set()
+
+        prepared.bigip.on_write = look
+        ended = take(prepared, stop=stop, **both)
+        assert take(prepared, **both) == 0
+        prepared.bigip.on_write = None
+        assert wrong == []
+        assert listening(prepared) == ALL
+        prepared.clear()
+        assert prepared.converge(**both) == []
+        assert prepared.writes() == []
+        prepared.bigip.put_back(start)
+        if ended == 0:
+            break
+    assert number > 20
+
+
+def test_the_first_stays_its_administrators(prepared, flags):
+    """Only the further front end is the router's; doctor looks at its address."""
+    entry = {**FIRST, "f5-vserver-address": []}
+    assert take(prepared, **flags(entry, SECOND)) == 0
+    assert "managed by f5router" in virtual(prepared, "in_https")["description"]
+    assert "managed by f5router" not in virtual(prepared, HTTPS).get("description", "")
+    prepared.bigip.put_object("net/self", {"name": "/Common/self", "address": "192.0.2.1/24",
+                                           "vlan": "/Common/internal"})
+    told = checks(doctor(prepared, "-o", "json", **flags(entry, SECOND)), "warning")
+    assert any("10.0.0.2 is in no network of a self IP" in text for _, _, text in told)
