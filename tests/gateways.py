@@ -84,6 +84,22 @@ def headers(**change: Any) -> dict:
     return {"type": "RequestHeaderModifier", "requestHeaderModifier": change}
 
 
+def response_headers(**change: Any) -> dict:
+    """A filter that changes headers of responses."""
+    return {"type": "ResponseHeaderModifier", "responseHeaderModifier": change}
+
+
+def path_modifier(*, prefix: str | None = None, full: str | None = None) -> dict:
+    """The field path of a filter."""
+    if full is not None:
+        return {"type": "ReplaceFullPath", "replaceFullPath": full}
+    return {"type": "ReplacePrefixMatch", "replacePrefixMatch": prefix}
+
+
+def rewrite(**what: Any) -> dict:
+    return {"type": "URLRewrite", "urlRewrite": what}
+
+
 def redirect(**where: Any) -> dict:
     return {"type": "RequestRedirect", "requestRedirect": where}
 

@@ -140,10 +140,17 @@ def headers_irule(config: HeaderSettings, virtual: str, *, sets_variables: bool)
 
 
 def reply_fault(evaluated: EvaluatedRoute, facts: DeviceFacts) -> str:
-    """Return why the BIG-IP cannot answer in the place of pods; "" if it can, or need not."""
-    needed = (evaluated.route.options.reply and evaluated.termination != "passthrough"
-              and facts.version < tmos.SET_VARIABLE_SINCE)
-    return "spec: answers of the BIG-IP itself need TMOS 12.1" if needed else ""
+    """Return why the BIG-IP cannot answer in the place of pods; "" if it can, or need not.
+
+    Likewise, of an HTTPRoute, why it cannot change requests and responses.
+    """
+    route, options = evaluated.route, evaluated.route.options
+    if evaluated.termination == "passthrough" or facts.version >= tmos.SET_VARIABLE_SINCE:
+        return ""
+    if options.reply:
+        return "spec: answers of the BIG-IP itself need TMOS 12.1"
+    changes = options.request_actions or options.response_actions or options.rewrite
+    return "spec: filters need TMOS 12.1" if route.match is not None and changes else ""
 
 
 def header_warnings(options: RouteOptions, config: HeaderSettings) -> list[str]:

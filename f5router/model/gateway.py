@@ -49,20 +49,38 @@ class ParentRef(NamedTuple):
 
 
 class HeaderModifier(NamedTuple):
-    """requestHeaderModifier; names and values of headers."""
+    """requestHeaderModifier or responseHeaderModifier; names and values of headers."""
 
     set: tuple[tuple[str, str], ...] = ()
     add: tuple[tuple[str, str], ...] = ()
     remove: tuple[str, ...] = ()
 
 
+class PathModifier(NamedTuple):
+    """Replacement of the path of a request."""
+
+    type: str
+    """ReplaceFullPath or ReplacePrefixMatch."""
+    value: str
+    """Path that stands in place of the whole one, or of what a match has matched."""
+
+
 class RequestRedirect(NamedTuple):
-    """requestRedirect without the replacement of paths; "" and 0 for what is not given."""
+    """requestRedirect; "" and 0 for what is not given."""
 
     scheme: str = ""
     hostname: str = ""
     port: int = 0
     status: int = 0
+    path: PathModifier | None = None
+
+
+class URLRewrite(NamedTuple):
+    """urlRewrite."""
+
+    hostname: str = ""
+    """"" for that of the request."""
+    path: PathModifier | None = None
 
 
 class Filter(NamedTuple):
@@ -71,8 +89,7 @@ class Filter(NamedTuple):
     type: str
     headers: HeaderModifier | None = None
     redirect: RequestRedirect | None = None
-    unsupported: str = ""
-    """Field below it that the values here cannot hold; "" without one."""
+    rewrite: URLRewrite | None = None
 
 
 class BackendRef(NamedTuple):
@@ -82,7 +99,7 @@ class BackendRef(NamedTuple):
     port: int = 0
     """0 without one."""
     weight: int = 1
-    has_filters: bool = False
+    filters: tuple[Filter, ...] = ()
 
 
 class ValueMatch(NamedTuple):

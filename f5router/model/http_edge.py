@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from f5router.model import header_actions, objects
 from f5router.model.hostnames import quote
-from f5router.model.route_options import RouteOptions
+from f5router.model.route_options import PathRewrite, RouteOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +172,15 @@ def encode_options(options: RouteOptions, *, secure: bool, forwarded: str, path:
     if secure and options.hsts:
         parts.append(f"hsts.{options.hsts.encode().hex()}")
     if (rewrite := options.rewrite) and (path or not rewrite.needs_path):
-        words = ["rewrite", path.encode().hex(), rewrite.target.encode().hex()]
-        words += ["rest"] if rewrite.keeps_rest else []
-        words += ["slash"] if rewrite.drops_slash else []
-        parts.append(".".join(words))
+        parts.append(".".join(["rewrite", *_rewrite_words(path, rewrite)]))
     if options.reply:
         parts.append(options.reply)
     return "/".join(parts)
+
+
+def _rewrite_words(path: str, rewrite: PathRewrite) -> list[str]:
+    return [path.encode().hex(), rewrite.target.encode().hex(), *(["rest"] if rewrite.keeps_rest else []),
+            *(["slash"] if rewrite.drops_slash else [])]
 
 
 def options_record_name(data: str) -> str:
@@ -195,14 +197,19 @@ def encode_answer(status: int, share: float = 1.0) -> str:
     return f"answer.{status}.{max(1, round(share * SHARE))}"
 
 
-def encode_redirect(status: int, scheme: str, host: str, port: int) -> str:
+def encode_redirect(status: int, scheme: str, host: str, port: int,
+                    rewrite: tuple[str, PathRewrite] | None = None) -> str:
     """Return the reply that is a redirect with path and query of the request.
 
-    Args: host: "" for that of the request; port: 0 for the usual one of the scheme.
+    Args:
+        host: "" for that of the request.
+        port: 0 for the usual one of the scheme.
+        rewrite: the path of the Route, and what stands in its place; None for the path as it is.
     """
     authority = f"{host}:{port}" if port and host else host
     suffix = f":{port}" if port and not host else ""
-    return ".".join(("redirect", str(status), scheme, authority.encode().hex(), suffix.encode().hex()))
+    return ".".join(("redirect", str(status), scheme, authority.encode().hex(), suffix.encode().hex(),
+                     *(_rewrite_words(*rewrite) if rewrite else ())))
 
 
 class DeviceAnswer(NamedTuple):

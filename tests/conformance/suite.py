@@ -40,8 +40,20 @@ TLS_ROUTE = (
     "TLSRouteSimpleSameNamespace",
 )
 EXTENDED: Mapping[str, Mapping[str, str]] = {"GATEWAY-HTTP": {
+    "HTTPRoute303Redirect": "HTTPRoute303RedirectStatusCode",
+    "HTTPRoute307Redirect": "HTTPRoute307RedirectStatusCode",
+    "HTTPRoute308Redirect": "HTTPRoute308RedirectStatusCode",
+    "HTTPRouteBackendProtocolWebSocket": "HTTPRouteBackendProtocolWebSocket",
+    "HTTPRouteBackendRequestHeaderModifier": "HTTPRouteBackendRequestHeaderModification",
     "HTTPRouteMethodMatching": "HTTPRouteMethodMatching",
     "HTTPRouteQueryParamMatching": "HTTPRouteQueryParamMatching",
+    "HTTPRouteRedirectPath": "HTTPRoutePathRedirect",
+    "HTTPRouteRedirectPort": "HTTPRoutePortRedirect",
+    "HTTPRouteRedirectPortAndScheme": "HTTPRouteSchemeRedirect",
+    "HTTPRouteRedirectScheme": "HTTPRouteSchemeRedirect",
+    "HTTPRouteResponseHeaderModifier": "HTTPRouteResponseHeaderModification",
+    "HTTPRouteRewriteHost": "HTTPRouteHostRewrite",
+    "HTTPRouteRewritePath": "HTTPRoutePathRewrite",
 }, "GATEWAY-TLS": {}}
 """Tests of extended features of each profile, with their features."""
 PROFILES: Mapping[str, tuple[str, ...]] = {

@@ -60,7 +60,7 @@ _ADD = """if { [lindex $f5r_words 0] eq "add" } {
 _REPLY_FORMS = """# ACTION is add.NAME.VALUE, too.
 # answer.STATUS.SHARE: an answer without a pod, to SHARE of a million requests.
 # redirect.STATUS.SCHEME.HOST.PORT: an answer that sends the client elsewhere, with path and query of the
-# request; without HOST to the host of the request.
+# request; without HOST to the host of the request. PATH.TARGET, as of rewrite, may follow.
 """
 
 

@@ -33,9 +33,11 @@ from f5router.model.gateway import (
     LabelledNamespace,
     ObjectRef,
     ParentRef,
+    PathModifier,
     ReferenceGrant,
     RequestRedirect,
     TLSRoute,
+    URLRewrite,
     ValueMatch,
 )
 from f5router.model.hostnames import quote
@@ -274,19 +276,31 @@ def _values(match: JSON, name: str, at: str) -> tuple[ValueMatch, ...]:
 
 def _filter(entry: JSON, at: str) -> Filter:
     kind = _text(entry, "type", at)
-    if kind == "RequestHeaderModifier":
-        change = _object(entry, "requestHeaderModifier", f"{at}.requestHeaderModifier")
-        pairs = partial(_headers, change, at=f"{at}.requestHeaderModifier")
-        removed = _items(change, "remove", f"{at}.requestHeaderModifier")
+    name = f"{kind[:1].lower()}{kind[1:]}" if kind != "URLRewrite" else "urlRewrite"
+    where = f"{at}.{name}"
+    if kind in ("RequestHeaderModifier", "ResponseHeaderModifier"):
+        change = _object(entry, name, where)
+        pairs, removed = partial(_headers, change, at=where), _items(change, "remove", where)
         return Filter(kind, HeaderModifier(pairs("set"), pairs("add"), tuple(map(fields.text, removed))))
     if kind == "RequestRedirect":
-        where = f"{at}.requestRedirect"
-        change = _object(entry, "requestRedirect", where)
+        change = _object(entry, name, where)
         return Filter(kind, redirect=RequestRedirect(
             _text(change, "scheme", where), _text(change, "hostname", where).lower(),
-            _number(change, "port", where), _number(change, "statusCode", where)),
-            unsupported=f"{where}.path" if change.get("path") else "")
+            _number(change, "port", where), _number(change, "statusCode", where),
+            _path_modifier(change, where)))
+    if kind == "URLRewrite":
+        change = _object(entry, name, where)
+        return Filter(kind, rewrite=URLRewrite(
+            _text(change, "hostname", where).lower(), _path_modifier(change, where)))
     return Filter(kind)
+
+
+def _path_modifier(change: JSON, at: str) -> PathModifier | None:
+    """Decode the field path; one of an unknown type has no value."""
+    path, where = _object(change, "path", f"{at}.path"), f"{at}.path"
+    kind = _text(path, "type", where)
+    field = {"ReplaceFullPath": "replaceFullPath", "ReplacePrefixMatch": "replacePrefixMatch"}.get(kind)
+    return PathModifier(kind, _text(path, field, where) if field else "") if path else None
 
 
 def _headers(change: JSON, name: str, *, at: str) -> tuple[tuple[str, str], ...]:
@@ -299,7 +313,7 @@ def _backend(entry: JSON, at: str) -> BackendRef:
     if weight is None or not 0 <= weight <= MOST_WEIGHT:
         raise _FieldProblem(f"{at}.weight")
     return BackendRef(_ref(entry, at, SERVICE), _number(entry, "port", at), weight,
-                      bool(entry.get("filters")))
+                      tuple(_filter(each, where) for where, each in _objects(entry, "filters", at)))
 
 
 # --- fields ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from f5router.model.cluster import Backend, Key, Origin, PathMatch, Route, Route
 from f5router.model.gateway import GATEWAY, Gateway, GatewayRoute, RequestRedirect
 from f5router.model.request_match import ANY_REQUEST, RequestMatch
 from f5router.model.route_options import RouteOptions
-from f5router.sources.gateway import hosts, matches
+from f5router.sources.gateway import filters, hosts, matches
 from f5router.sources.gateway.backends import BackendTarget
 from f5router.sources.gateway.listeners import HTTP, HTTPS, TLS, CheckedListener
 from f5router.sources.gateway.ranks import Order
@@ -57,10 +57,12 @@ def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rul
     distinction = f"{route.key.namespace} {_distinction(gateway, listener, host)} {kind} {path}"
     if match.is_narrow:
         distinction = f"{tuple(match)} {distinction}"
-    answer = _redirect(rule.redirect, listener, host) if rule.redirect else rule.answer()
-    options = RouteOptions(balance="roundrobin", disable_cookies=True, request_actions=rule.actions,
-                           reply=answer)
-    serves = rule.targets and rule.redirect is None
+    does = rule.filters
+    answer = _redirect(does.redirect, listener, place, rule) if does.redirect else rule.answer()
+    options = RouteOptions(
+        balance="roundrobin", disable_cookies=True, request_actions=does.request,
+        response_actions=does.response, rewrite=does.rewrite, reply=answer)
+    serves = rule.targets and does.redirect is None
     first, *others = rule.targets if serves else (BackendTarget(Key("", ""), "", 0),)
     return _base(
         gateway, listener, host,
@@ -113,12 +115,14 @@ def _distinction(gateway: Gateway, listener: CheckedListener, host: str) -> str:
     return f"{gateway.key} {listener.listener.port} {host}"
 
 
-def _redirect(wanted: RequestRedirect, listener: CheckedListener, host: str) -> str:
+def _redirect(wanted: RequestRedirect, listener: CheckedListener, place: RoutePlace,
+              rule: CheckedRule) -> str:
     """Return the redirect of a rule. Source: HTTPRequestRedirectFilter.Port."""
     served = listener.listener
     scheme = wanted.scheme or ("https" if served.protocol == HTTPS else "http")
     known = {"http": 80, "https": 443}[scheme]
     port = wanted.port or (known if wanted.scheme else served.port)
-    own = "" if host.startswith("*.") else host
+    own = "" if place.host.startswith("*.") else place.host
+    path = filters.path_rewrite(wanted.path, f"{rule.field}.filters", rule.rule)
     return http_edge.encode_redirect(wanted.status or 302, scheme, wanted.hostname or own,
-                                     0 if port == known else port)
+                                     0 if port == known else port, (place.path, path) if path else None)

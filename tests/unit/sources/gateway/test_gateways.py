@@ -18,7 +18,10 @@ from tests.gateways import (
     http_route,
     listener,
     parent,
+    path_modifier,
     redirect,
+    response_headers,
+    rewrite,
     rule,
 )
 from tests.rows import rows
@@ -210,12 +213,23 @@ def test_reference_grants(source, target, wanted):
     (rule(backend("v1"), matches=[{"queryParams": [{"name": f"a{number}", "value": "b"}
                                                    for number in range(5)]}]), "UnsupportedValue"),
     (rule(backend("v1"), filters=({"type": "RequestMirror"},)), "UnsupportedValue"),
-    (rule(filters=(redirect(path={"type": "ReplaceFullPath"}),)), "UnsupportedValue"),
+    (rule(filters=(redirect(path={"type": "Odd"}),)), "UnsupportedValue"),
+    (rule(filters=(redirect(path=path_modifier(full="/a\r\nb: c")),)), "UnsupportedValue"),
+    (rule(filters=(redirect(path=path_modifier(prefix="/b")),), exact=("/a",)), "IncompatibleFilters"),
+    (rule(filters=(redirect(hostname="a.b"), response_headers(remove=["a"]))), "IncompatibleFilters"),
+    (rule(backend("v1"), filters=(rewrite(path=path_modifier(full="/a?b")),)), "UnsupportedValue"),
+    (rule(backend("v1"), filters=(rewrite(hostname="a b"),)), "UnsupportedValue"),
+    (rule(filters=(rewrite(hostname="a.b"), redirect(hostname="c.d"))), "IncompatibleFilters"),
+    (rule(backend("v1"), filters=(response_headers(set=[{"name": "Set-Cookie", "value": "a"}]),)),
+     "UnsupportedValue"),
+    (rule(backend("v1", filters=[headers(remove=["a"])]), backend("v2")), "UnsupportedValue"),
+    (rule(backend("v1", filters=[rewrite(hostname="a.b")])), "UnsupportedValue"),
+    (rule(backend("v1"), filters=({"type": "CORS"},)), "UnsupportedValue"),
+    (rule(backend("v1"), filters=({"type": "ExtensionRef"},)), "UnsupportedValue"),
     (rule(backend("v1"), filters=(redirect(hostname="a.b"),)), "IncompatibleFilters"),
     (rule(backend("v1"), filters=(headers(remove=["a"]), headers(remove=["b"]))), "IncompatibleFilters"),
     (rule(backend("v1"), filters=(headers(set=[{"name": "Cookie", "value": "a"}]),)), "UnsupportedValue"),
     (rule(backend("v1"), timeouts={"request": "1s"}), "UnsupportedValue"),
-    (rule(backend("v1", filters=[{"type": "RequestHeaderModifier"}])), "UnsupportedValue"),
     (rule(backend("v1", weight="1")), "UnsupportedValue"),
 ])
 def test_what_cannot_be_served_is_refused_and_nothing_of_it_served(given, reason):
