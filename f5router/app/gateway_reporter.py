@@ -16,9 +16,10 @@ from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem, rfc3339
 from f5router.reconcile.report import Report
-from f5router.sources.gateway import listeners, reports
+from f5router.sources.gateway import listeners, reports, verdicts
 from f5router.sources.gateway.gateways import Gateways
-from f5router.sources.gateway.statuses import Status
+from f5router.sources.gateway.statuses import GatewayStatus, RouteParents, Status
+from f5router.sources.gateway.verdicts import ObjectCounts
 from f5router.sources.settings import ROUTE, origins
 
 
@@ -67,6 +68,7 @@ class GatewayReporter:
         """By Gateway, then by route: virtual Routes that are not served."""
         self._servers: tuple[bool, bool] = (True, True)
         """If the virtual servers were missing at the last report."""
+        self.counts = ObjectCounts((GATEWAY, *ROUTE_KINDS))
         self._later = later
         self._due: dict[Key, None] = {}
         """Objects to report, in their order."""
@@ -101,6 +103,7 @@ class GatewayReporter:
         """Drop changes while another replica leads: a full report has every object."""
         self._source.take_changed()
         self._due.clear()
+        self.counts.clear()
 
     # --- reports.Programming -------------------------------------------------------------
 
@@ -173,11 +176,12 @@ class GatewayReporter:
             gateway = evaluated.gateway
             status = reports.gateway_status(evaluated, self._source.settings.served.addresses, self)
             _submit(self.statuses.gateways, key, gateway.uid, status, now)
-            yield from self._warn(GATEWAY, key, gateway.uid, gateway.resource_version,
-                                  list(evaluated.virtual.closing()))
+            about = Involved(self._cluster.source_of(GATEWAYS).api_version, GATEWAY, key, gateway.uid,
+                             gateway.resource_version)
+            yield from self._warn(about, status, list(evaluated.virtual.closing()))
         else:
             self.statuses.gateways.discard(key)
-            self._events.forget(GATEWAY, key)
+            self._forget(GATEWAY, key)
         for kind in ROUTE_KINDS:
             yield from self._report_route(Subject(kind, key), now)
 
@@ -185,28 +189,35 @@ class GatewayReporter:
         (kind, key), route = subject, self._source.routes.get(subject)
         if route is None:
             self.statuses.routes[kind].discard(key)
-            self._events.forget(kind, key)
+            self._forget(kind, key)
             return
         attachments = [(self._source.evaluated[gateway], each)
                        for gateway, each in self._source.attachments(subject)]
         status = reports.route_status(route, attachments, self._source.settings.controller, self)
         if status.differs_from(self._known(subject)):
             _submit(self.statuses.routes[kind], key, route.uid, status, now)
-        yield from self._warn(kind, key, route.uid, route.resource_version,
-                              sorted(self._source.routes_of(key, kind)))
+        served = self._cluster.source_of(GATEWAY_ROUTES[kind])
+        about = Involved(served.api_version, kind, key, route.uid, route.resource_version)
+        yield from self._warn(about, status, sorted(self._source.routes_of(key, kind)))
+
+    def _forget(self, kind: str, key: Key) -> None:
+        self._events.forget(kind, key)
+        self.counts.put(Subject(kind, key), None)
 
     def _known(self, subject: Subject) -> dict[str, object]:
         known = self._cluster.known_status(GATEWAY_ROUTES[subject.kind].field, subject.key)
         return dict(known.status) if known else {}
 
-    def _warn(self, kind: str, key: Key, uid: str, version: str, routes: list[Key]) -> Steps[None]:
-        texts: list[Problem] = []
+    def _warn(self, about: Involved, status: GatewayStatus | RouteParents, routes: list[Key]) -> Steps[None]:
+        """Count an object, and write Events about it. Args: routes: its virtual Routes."""
+        self.counts.put(Subject(about.kind, about.key), verdicts.state(status))
+        texts = list(verdicts.problems(status))
         for start in range(0, len(routes), ROUTES_OF_A_STEP):
             some = routes[start:start + ROUTES_OF_A_STEP]
             texts += [text for route in some for topic in (ADMISSION, NOTICES)
                       for text in self._reports.problems(ROUTE, route, topic)]
             yield
-        self._events.report(Involved(GATEWAYS.api_version, kind, key, uid, version), texts)
+        self._events.report(about, texts)
 
 
 def _submit(writer: ObjectStatusWriter, key: Key, uid: str, status: Status, now: str) -> None:

@@ -88,7 +88,8 @@ def build_controller(
     controller = Controller(
         config, cluster, reconciler, signal,
         build_monitor(config, cluster, reconciler, statuses, events, settling, servers, incidents,
-                      ingress_routes=ingress_routes.counts if ingress_routes else None, campaign=campaign),
+                      ingress_routes=ingress_routes.counts if ingress_routes else None,
+                      gateways=gateways.counts if gateways else None, campaign=campaign),
         StatusReporter(cluster, reconciler, statuses, events, reports, clean=config.cleans,
                        ingresses=ingresses, ingress_routes=ingress_routes, gateways=gateways),
         settling,

@@ -26,6 +26,7 @@ from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 from f5router.reconcile.row import Counts
 from f5router.sources.delegation_graph import StatusCounts
+from f5router.sources.gateway.verdicts import ObjectCounts
 from f5router.views.records import History
 
 WAKE_S = 30.0
@@ -97,7 +98,8 @@ class Monitor:
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: FrontEndStatuses,
                   warnings: EventWriter, settling: Settling, servers: ServerWatch, incidents: Incidents, *,
-                  ingress_routes: StatusCounts | None = None, campaign: Campaign | None = None) -> Monitor:
+                  ingress_routes: StatusCounts | None = None, gateways: ObjectCounts | None = None,
+                  campaign: Campaign | None = None) -> Monitor:
     """Build the Monitor of these parts."""
     device, guard, syncer = reconciler.device, reconciler.guard, settling.syncer
     heartbeat = Heartbeat(
@@ -119,6 +121,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         astray=lambda: reconciler.engine.places.count,
         unreadable=cluster.unreadable,
         ingress_routes=ingress_routes,
+        gateways=gateways.counts if gateways else None,
         request_times=lambda: [unit.client.times.durations() for unit in device.pair.units],
         reached=health.is_reached, status_rate=statuses.rate_per_s, units=device.pair.states,
         objects=lambda: device.observed, refused=lambda: len(reconciler.failures),

@@ -77,6 +77,8 @@ class Sources:
     """By resource: 1 for a kind that cannot be read; for Secrets, how many cannot."""
     ingress_routes: StatusCounts | None = None
     """Counts of IngressRoutes; None if they are not served."""
+    gateways: Callable[[], Mapping[tuple[str, str], int]] | None = None
+    """Numbers of Gateways and their routes by kind and state; None if they are not served."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
     findings: Callable[[], Mapping[str, int]] = dict
@@ -189,6 +191,13 @@ class ReadCounts(Collector):
         for kind, count in self._sources.unreadable().items():
             unreadable.add_metric([kind], count)
         yield unreadable
+        if self._sources.gateways is not None:
+            objects = GaugeMetricFamily(
+                "f5router_gateway_objects", "Gateways of this router and their routes by kind and state: ok, "
+                "degraded, pending or refused.", labels=["kind", "state"])
+            for labels, count in self._sources.gateways().items():
+                objects.add_metric([*labels], count)
+            yield objects
         yield from _state_of_cluster(self._sources)
         yield _state(
             "f5router_bigip_reached",
