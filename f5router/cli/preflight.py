@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from f5router.app.first_load import REFUSED_S
-from f5router.cli import survey, terminal
-from f5router.cli.survey import begin
+from f5router.cli import gateway_steps, survey, terminal
+from f5router.cli.survey import Survey, begin
 from f5router.config.config import Config
 from f5router.icontrol.device import Device
 from f5router.kube.api import requests
@@ -13,8 +13,9 @@ from f5router.kube.api.api_errors import SHIPPED
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model import names, ownership
-from f5router.model.cluster import Key
-from f5router.model.findings import DEVICE_PENDING
+from f5router.model.cluster import Key, Subject
+from f5router.model.findings import DEVICE_PENDING, worst
+from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Policy, Pool, Rule
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings
@@ -73,7 +74,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     refused = reconciler.verdicts.problems(written=False)
     return Preview(
         plan, (*(GroupedProblem(text) for text in (*problems, *findings.problems)), *refused),
-        tuple(_rejected(reconciler, refused)),
+        (*_rejected(reconciler, refused), *(_refused(survey) if survey.is_complete else ())),
         previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings,
         _causes(reconciler, plan or ())), device
 
@@ -129,12 +130,30 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
                f"grant it with: oc apply -f {SHIPPED}")
 
 
+def _refused(survey: Survey) -> Iterable[RejectedRoute]:
+    """Yield Gateways and their routes that are refused, or lack something, outside of their Routes."""
+    for kind in (GATEWAY, *ROUTE_KINDS):
+        for key in gateway_steps.keys(survey, kind):
+            obj = gateway_steps.find(survey, kind, key)
+            broken = next((step for step in obj.steps if step.is_broken), None) if obj else None
+            if broken is not None and (first := worst(broken.problems)) is not None:
+                where = f"{broken.name}: " if kind == GATEWAY else ""
+                yield RejectedRoute(key, first.code, f"{where}{first.text}", Subject(kind, key))
+
+
 def _rejected(reconciler: Reconciler, refused: Iterable[GroupedProblem]) -> Iterable[RejectedRoute]:
     """Routes that would not be served: for what is in them, or because of a problem."""
     texts: dict[Key, str] = {key: problem.text for problem in refused for key in problem.routes}
     for key in sorted(reconciler.engine.routes()):
         verdict = reconciler.verdicts.verdict(key)
         if verdict is not None and verdict.admitted is False:
-            yield RejectedRoute(key, verdict.reason, texts.get(key, verdict.message))
+            yield RejectedRoute(key, verdict.reason, texts.get(key, verdict.message),
+                                _origin(reconciler, key))
         elif key in texts:
-            yield RejectedRoute(key, DEVICE_PENDING, texts[key])
+            yield RejectedRoute(key, DEVICE_PENDING, texts[key], _origin(reconciler, key))
+
+
+def _origin(reconciler: Reconciler, key: Key) -> Subject | None:
+    """Return the object of a virtual Route that is in another namespace than its Services."""
+    route = reconciler.engine.routes()[key].route
+    return route.subject if route.subject.key.namespace != key.namespace else None

@@ -14,7 +14,7 @@ from typing import Any
 from rich.text import Text
 
 from f5router.model import names, ownership, tls_names
-from f5router.model.cluster import Key
+from f5router.model.cluster import Key, Subject
 from f5router.model.front_end_names import base_name, front_end_of
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
@@ -158,6 +158,13 @@ class RejectedRoute:
     key: Key
     reason: str
     message: str
+    subject: Subject | None = None
+    """The object itself, where it is none that names.label knows by the key."""
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+        return f"{self.subject.kind} {self.subject.key}" if self.subject else names.label(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +331,7 @@ def as_json(preview: Preview) -> str:
             "old": fields_of(change.old), "new": fields_of(change.new),
         } for change in preview.plan],
         "lost": [{"route": names.label(key), "reason": why} for key, why in sorted(preview.lost.items())],
-        "rejected": [{"route": names.label(route.key), "reason": route.reason, "message": route.message}
+        "rejected": [{"route": route.label, "reason": route.reason, "message": route.message}
                      for route in preview.rejected],
         "problems": [{"text": problem.text, "objects": [str(ref) for ref in problem.objects],
                       "routes": list(map(names.label, problem.routes))} for problem in preview.problems],
@@ -345,4 +352,4 @@ def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
     numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
     for route in preview.rejected:
         number = numbers.get(route.key)
-        yield names.label(route.key), route.reason, f"problem {number}" if number else route.message
+        yield route.label, route.reason, f"problem {number}" if number else route.message

@@ -65,7 +65,7 @@ def table(output: str) -> list[list[str]]:
 
 
 @rows(("kind", "lines"), [
-    ("gateways", [["infra", "web", "*,own.example.com,bad.example.com", "4/5", "admitted",
+    ("gateways", [["infra", "web", "*,own.example.com,bad.example.com", "5/6", "admitted",
                    "InvalidCertificateRef"]]),
     ("httproutes", [["infra", "app", "own.example.com", "1/1", "admitted", "-"],
                     ["infra", "cross", "c.example.com", "1/1", "admitted", "-"],
@@ -77,7 +77,7 @@ def table(output: str) -> list[list[str]]:
                 ["infra", "cross", "HTTPRoute", "c.example.com", "/", "admitted", "-"],
                 ["infra", "lost", "HTTPRoute", "l.example.com", "/", "admitted", "NotAnswered"],
                 ["infra", "to", "HTTPRoute", "r.example.com", "/", "admitted", "-"],
-                ["infra", "web", "Gateway", "*", "/", "admitted", "-"]])])
+                *[["infra", "web", "Gateway", "*", "/", "admitted", "-"]] * 2])])
 def test_lists(site, kind, lines):
     """An HTTPRoute with Services of another namespace is listed where it is itself."""
     result = ask(site, "get", kind)
@@ -131,6 +131,15 @@ def test_explain(site, arguments, status, words):
 def test_the_graph_of_an_http_route(site):
     result = ask(site, "explain", "httproute", "infra/app", "-o", "dot")
     assert (result.exit_code, result.stdout.startswith("digraph")) == (0, True)
+
+
+def test_the_plan_names_what_is_refused(site):
+    """Also what becomes no Route; mistakes of teams are no problem of the administrator's."""
+    result = ask(site, "plan", "-o", "json")
+    assert result.exit_code == 0
+    assert {each["route"]: each["reason"] for each in json.loads(result.stdout)["rejected"]} == {
+        "Gateway infra/web": "InvalidCertificateRef", "HTTPRoute infra/lost": "BackendNotFound",
+        "HTTPRoute infra/odd": "UnsupportedValue", "HTTPRoute shop/shut": "NotAllowedByListeners"}
 
 
 def test_settings_without_the_gateway_api(site):

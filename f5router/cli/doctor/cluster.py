@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from f5router.cli.doctor import fixes, report
+from f5router.cli.doctor import fixes, gateway_api, report
 from f5router.cli.doctor.report import FAILURE, Check, Fix, failure, ok, skipped, warning
 from f5router.config.config import Config
 from f5router.kube.api import fields, requests
@@ -204,6 +204,7 @@ def _kinds_and_rights(connection: Connection, config: Config) -> Iterator[Check]
         return
     yield from _kinds(config, served)
     yield from _rights(connection, needed_rights(config, functools.partial(_found, served)))
+    yield from gateway_api.check(connection, config, AREA)
 
 
 def _found(served: Mapping[Source, Source | None], source: Source) -> Source | None:
