@@ -215,7 +215,7 @@ def _elsewhere(host: str, route: Route, holder: Route) -> str:
 
 def _held(host: str, route: Route, kind: str) -> str:
     kind = kind.lower()
-    article = "an" if kind.startswith("i") else "a"
+    article = "an" if kind.startswith(("i", "h")) else "a"
     return (f"{article} {kind} in another namespace holds {host} and is older than "
             f"{route.subject.key.name}")
 
