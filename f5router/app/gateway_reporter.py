@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from f5router.admission.condition import Verdict
+from f5router.app.gateway_servers import GatewayServers
 from f5router.app.reports import ADMISSION, NOTICES, ObjectEvents, Reports
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
@@ -16,7 +16,7 @@ from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem, rfc3339
 from f5router.reconcile.report import Report
-from f5router.sources.gateway import listeners, reports, verdicts
+from f5router.sources.gateway import reports, verdicts
 from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.gateway.statuses import GatewayStatus, RouteParents, Status
 from f5router.sources.gateway.verdicts import ObjectCounts
@@ -55,19 +55,22 @@ class GatewayReporter:
     loop's background work.
     """
 
-    def __init__(self, source: Gateways, cluster: ClusterWatcher, engine: Engine, device: Device,
+    def __init__(self, source: Gateways, cluster: ClusterWatcher, engine: Engine, servers: GatewayServers,
                  statuses: GatewayStatuses, events: EventWriter, reported: Reports, *,
                  later: Callable[[Steps[None]], None], wall: Callable[[], float] = time.time):
         """Args: later: takes work that is done in steps; wall: seconds since the epoch."""
-        self._source, self._cluster, self._engine, self._device = source, cluster, engine, device
+        self._source, self._cluster, self._engine, self._servers = source, cluster, engine, servers
+        self.lacks, self.server_refusal, self.addresses = (
+            servers.lacks, servers.refusal, servers.addresses)
+        """See reports.Programming."""
         self.statuses, self._reports, self._wall = statuses, reported, wall
         self._events = ObjectEvents(events, reported)
         self._verdicts: dict[Key, Verdict] = {}
         """By virtual Route."""
         self._refused: dict[Key, dict[Subject, set[Key]]] = {}
         """By Gateway, then by route: virtual Routes that are not served."""
-        self._servers: tuple[bool, bool] = (True, True)
-        """If the virtual servers were missing at the last report."""
+        self._states: dict[Key, object] = {}
+        """State of the virtual servers of each Gateway at the last report."""
         self.counts = ObjectCounts((GATEWAY, *ROUTE_KINDS))
         self._later = later
         self._due: dict[Key, None] = {}
@@ -85,9 +88,10 @@ class GatewayReporter:
                 self._reports.forget(ROUTE, route.key)
         for key in report.verdicts.keys() | report.warnings.keys():
             changed |= self._judged(key, report)
-        servers = (self.lacks(listeners.HTTP), self.lacks(listeners.HTTPS))
-        if report.full or servers != self._servers:
-            self._servers = servers
+        before, self._states = self._states, {
+            key: self._servers.state(each) for key, each in self._source.evaluated.items()}
+        changed |= {key for key, state in self._states.items() if before.get(key) != state}
+        if report.full:
             changed |= {*self._source.evaluated, *(subject.key for subject in self._source.routes),
                         *(Key("", name) for name in self._source.classes)}
         self._due |= dict.fromkeys(sorted(changed))
@@ -106,11 +110,6 @@ class GatewayReporter:
         self.counts.clear()
 
     # --- reports.Programming -------------------------------------------------------------
-
-    def lacks(self, protocol: str) -> bool:
-        """See reports.Programming."""
-        facts = self._device.facts
-        return (facts.https if protocol in listeners.SECURE else facts.http) is None
 
     def is_served(self, route: Key) -> bool | None:
         """See reports.Programming."""
@@ -174,7 +173,7 @@ class GatewayReporter:
             return
         if (evaluated := self._source.evaluated.get(key)) is not None:
             gateway = evaluated.gateway
-            status = reports.gateway_status(evaluated, self._source.settings.served.addresses, self)
+            status = reports.gateway_status(evaluated, self)
             _submit(self.statuses.gateways, key, gateway.uid, status, now)
             about = Involved(self._cluster.source_of(GATEWAYS).api_version, GATEWAY, key, gateway.uid,
                              gateway.resource_version)

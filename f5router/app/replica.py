@@ -107,6 +107,7 @@ class Replica:
     def _lead(self) -> None:
         self._timers.cancel("lists")
         self.leads, self._awaits_lists = True, False
+        self._cluster.begin_to_lead()
         self._reconciler.start_over(follows=False)
         self._monitor.health.follows = False
         self._backoff.block(0.0)

@@ -11,6 +11,7 @@ from f5router.app import file_watch
 from f5router.app.config_sync import ConfigSyncer
 from f5router.app.file_watch import SharedFiles
 from f5router.app.gateway_reporter import GatewayReporter, GatewayStatuses
+from f5router.app.gateway_servers import GatewayServers
 from f5router.app.ingress_reporter import IngressRouteReporter, load_balancer_status
 from f5router.app.reports import Reports
 from f5router.app.timing import DEFAULT, SyncTiming, Timing
@@ -254,7 +255,8 @@ def build_gateways(config: Config, connection: Connection, cluster: ClusterWatch
     statuses = GatewayStatuses(writer(GATEWAY_CLASS, GATEWAY_CLASSES), writer(GATEWAY, GATEWAYS),
                                {kind: writer(kind, served) for kind, served in GATEWAY_ROUTES.items()})
     stack.callback(statuses.stop)
-    return GatewayReporter(source, cluster, reconciler.engine, reconciler.device, statuses, events, reports,
+    servers = GatewayServers(reconciler.engine, reconciler.device, lambda: reconciler.failures)
+    return GatewayReporter(source, cluster, reconciler.engine, servers, statuses, events, reports,
                            later=reconciler.background.add)
 
 

@@ -4,7 +4,7 @@ Names and defaults of the flags are those of Kubernetes' own components (kube-co
 the command line), and so is the condition on their durations (client-go, tools/leaderelection).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 
 from f5router.config import parsers
@@ -12,9 +12,10 @@ from f5router.config.option import object_name
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.kube.settings import ElectionTiming, LeaseSettings
+from f5router.model.address_range import AddressRange
 from f5router.model.gateway import GATEWAY
 from f5router.model.selection import Selection
-from f5router.model.virtual_server import FrontEnd
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
 from f5router.sources.settings import (
     INGRESS,
     INGRESS_ROUTE,
@@ -24,7 +25,6 @@ from f5router.sources.settings import (
     GatewaySettings,
     IngressPolicy,
     IngressRoutePolicy,
-    ServedPorts,
     SourceSettings,
 )
 
@@ -66,15 +66,16 @@ def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> Sour
                           ingress(reader), GatewaySettings(reader.value("gateway-controller")))
 
 
-def with_front_ends(settings: SourceSettings, front_ends: Iterable[FrontEnd]) -> SourceSettings:
-    """Return the settings with the front end that a Gateway can have: the router's own."""
-    front_end = next(iter(front_ends), None)
-    if front_end is None:
-        return settings
-    ports = (("HTTP", front_end.http_port if front_end.http else 0),
-             ("HTTPS", front_end.https_port if front_end.https else 0))
-    served = ServedPorts(front_end.addresses, tuple((name, port) for name, port in ports if port))
-    return replace(settings, gateways=replace(settings.gateways, served=served))
+def with_front_ends(settings: SourceSettings, front_ends: FrontEndSet, ranges: tuple[AddressRange, ...],
+                    template: FrontEnd) -> SourceSettings:
+    """Return the settings with the front ends of Gateways.
+
+    Args:
+        front_ends: those of the settings, the first of which a Gateway can have.
+        ranges: addresses that other Gateways may have; template: settings of their front ends.
+    """
+    gateways = replace(settings.gateways, ranges=ranges, template=template)
+    return replace(settings, gateways=gateways.with_front_ends(front_ends))
 
 
 def ingress(reader: Reader) -> IngressPolicy:

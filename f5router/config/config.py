@@ -256,7 +256,7 @@ def load(
     reader = Reader(flags, environ, read_file)
     config = _config(reader)
     if reader.problems:
-        raise ConfigError(reader.problems)
+        raise ConfigError(list(dict.fromkeys(reader.problems)))
     return config
 
 
@@ -309,7 +309,7 @@ def _config(reader: Reader) -> Config:
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),
         status=status,
-        watch=_watch(reader, selection, network, admission_policy, front_ends),
+        watch=_watch(reader, selection, network, admission_policy, front_ends, folder),
         admission=admission_policy, lease=cluster_settings.load_leader_election(reader),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
         listen=_listen(reader), metrics_login=load_metrics_login(reader),
@@ -337,13 +337,15 @@ def _status(reader: Reader) -> StatusSettings:
 
 
 def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any],
-           policy: admission.AdmissionPolicy, front_ends: FrontEnds) -> WatchSettings:
+           policy: admission.AdmissionPolicy, front_ends: FrontEnds, folder: str) -> WatchSettings:
     """Return the settings of the watches: Nodes only if the way to the pods needs them."""
     vxlan, nodeport = bool(network["vxlan"]), network["nodeport"]
     sources = cluster_settings.load_sources(reader, ownership=policy.ownership)
     return WatchSettings(
         front_ends=front_ends.selections, selection=selection, front_end_set=front_ends.all,
-        sources=cluster_settings.with_front_ends(sources, front_ends.own),
+        sources=cluster_settings.with_front_ends(
+            sources, front_ends.all, reader.value(device.GATEWAY_ADDRESSES) or (),
+            device.template(reader, folder)),
         nodes=vxlan or network["static_routes"], sdn=vxlan,
         nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
         use_endpoints=reader.value("watch-endpoints"), secrets=policy.external,

@@ -12,9 +12,13 @@ from f5router.model import route_options
 from f5router.model.virtual_server import FACTORY, FrontEnd, FrontEndLimits
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
+from f5router.sources.settings import NO_FRONT_END
 
 MAX_RETRY_S = 30.0
 """Longest time of one repeated read of the BIG-IP."""
+
+GATEWAY_ADDRESSES = "gateway-addresses"
+"""Option with the addresses of Gateways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ def places(reader: Reader) -> tuple[str, str | None, str | None]:
         reader.warn(f"it is empty; using {folder}", "f5-partition-path")
     names = ("f5-http-vserver", "f5-https-vserver")
     bare = [reader.value(name) for name in names]
-    if not any(bare):
+    if not any(bare) and not reader.text(GATEWAY_ADDRESSES):
         reader.problem("F5 HTTP and HTTPS vservers cannot both be blank", *names)
     for name, virtual, scheme in zip(names, bare, ("HTTP", "HTTPS"), strict=True):
         if not virtual:
@@ -124,6 +128,8 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
     around = placement.load(reader, (http or https or "/Common").rpartition("/")[0])
     if not addresses:
         for name, place in {**_SET_BY_HAND, **placement.SET_BY_HAND}.items():
+            if reader.text(GATEWAY_ADDRESSES) and "port" not in name:
+                continue  # it is that of the virtual servers of Gateways
             if reader.is_set(name) and reader.text(name) != OPTIONS[name].default:
                 reader.warn(f"has no effect without --f5-vserver-address; on the BIG-IP, set {place}", name)
         return ()
@@ -131,6 +137,13 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
         reader.problem("HTTP and HTTPS cannot have one port", *ports)
     http_port, https_port = ports.values()
     return (FrontEnd(addresses, http, https, http_port, https_port, limits, translation, around),)
+
+
+def template(reader: Reader, folder: str) -> FrontEnd:
+    """Return the settings of the front ends of Gateways, without name and addresses."""
+    return NO_FRONT_END if not reader.text(GATEWAY_ADDRESSES) else FrontEnd(
+        (), http=f"{folder}/openshift_http", https=f"{folder}/openshift_https", limits=_limits(reader),
+        translation=reader.value("f5-vserver-snat"), placement=placement.load(reader, folder))
 
 
 _SET_BY_HAND = {

@@ -3,6 +3,7 @@
 from f5router.admission.foreign import translation
 from f5router.config import parsers
 from f5router.config.option import SELECTION, Option
+from f5router.model import address_range
 from f5router.sources import settings
 
 
@@ -17,6 +18,11 @@ OPTIONS = (
            "Kinds to serve: Routes, Ingresses, Contour's IngressRoutes, and Gateways of the Gateway API with "
            "their routes. A kind whose CRD is missing is picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes", "gateway")),
+    Option("gateway-addresses", "ROUTER_GATEWAY_ADDRESSES", "", SELECTION,
+           "Addresses that Gateways may have, on virtual servers that the router creates for each: networks, "
+           "ranges FIRST-LAST or addresses, for all GatewayClasses or, with CLASS=, for one. A Gateway "
+           "without spec.addresses gets a free one. Default: one Gateway at a time is served, on "
+           "--f5-vserver-address.", "[CLASS=]RANGE,...", address_range.parse, repeats=True),
     Option("gateway-controller", "ROUTER_GATEWAY_CONTROLLER", settings.GATEWAY_CONTROLLER, SELECTION,
            "Controller of the GatewayClasses whose Gateways are served.", "NAME", settings.parse_controller),
     Option("ingress-class", "ROUTER_INGRESS_CLASS", settings.INGRESS_CLASS, SELECTION,

@@ -261,6 +261,10 @@ class ClusterWatcher:
         self._conversion.set_front_ends(front_ends, selections)
         self._notify()
 
+    def begin_to_lead(self) -> None:
+        """Assign addresses to Gateways as another replica has reported. For the thread that drains."""
+        self._conversion.assign_anew()
+
     def watch_counts(self) -> Mapping[tuple[str, str], int]:
         return self._connection.watch_counts.counts()
 

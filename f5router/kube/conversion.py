@@ -13,10 +13,12 @@ from f5router.kube.watch.kind_states import KindStates
 from f5router.model.cluster import Key, Route
 from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
+from f5router.model.gateway import GATEWAY
 from f5router.model.limits import Steps, finish
 from f5router.model.selection import NamespaceFilter
 from f5router.model.virtual_server import FrontEndSet
 from f5router.sources.front_ends import FrontEndRoutes, FrontEndSelection
+from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.translator import ObjectSource, Translator
 
 
@@ -51,7 +53,14 @@ class Conversion:
     def set_front_ends(self, front_ends: FrontEndSet, selections: Iterable[FrontEndSelection]) -> None:
         """Replace the front ends of the settings, which have some; the next conversion shows them."""
         self._wanted = front_ends
+        if isinstance(gateways := self.sources.get(GATEWAY), Gateways):
+            gateways.set_front_ends(front_ends)
         self._front_ends.set_front_ends(selections)
+
+    def assign_anew(self) -> None:
+        """Assign addresses to Gateways by their statuses in the next conversion."""
+        if isinstance(gateways := self.sources.get(GATEWAY), Gateways):
+            gateways.assign_anew()
 
     def begin(self, objects: Delta, before: Delta) -> Steps[Delta]:
         """Begin to convert what has changed. Between two steps nothing else may be asked of this object.
@@ -82,9 +91,12 @@ class Conversion:
             delta = self._filter.apply(delta)
         chosen = self._front_ends.apply(objects, delta)
         self._follow_secrets(chosen)
-        if self._shown != self._wanted:
-            self._shown = self._wanted
-            chosen = replace(chosen, front_ends=self._shown)
+        gateways = self.sources.get(GATEWAY)
+        further = gateways.front_ends if isinstance(gateways, Gateways) else ()
+        front_ends = self._wanted._replace(further=(*self._wanted.further, *further))
+        if self._shown != front_ends:
+            self._shown = front_ends
+            chosen = replace(chosen, front_ends=front_ends)
         return chosen
 
     def _follow_secrets(self, chosen: Delta) -> None:

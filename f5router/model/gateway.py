@@ -241,6 +241,8 @@ class Gateway:
     class_name: str = ""
     listeners: tuple[GatewayListener, ...] = ()
     addresses: tuple[GatewayAddress, ...] = ()
+    held: tuple[str, ...] = ()
+    """Addresses in its status."""
     parameters: bool = False
     """True if it has infrastructure.parametersRef."""
     unsupported: str = ""

@@ -5,11 +5,14 @@ pkg/route/ingress/ingress.go.
 """
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
+from f5router.model.address_range import AddressRange
 from f5router.model.cluster import is_object_name
 from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.ingress import IngressRoute
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
 
 MOST_ROUTES = 10_000
 """Routes that the roots of a namespace publish by its delegations to one namespace. See Budget."""
@@ -87,12 +90,25 @@ GATEWAY_CONTROLLER = "f5router.io/gateway"
 
 @dataclass(frozen=True, slots=True)
 class ServedPorts:
-    """Addresses and ports of the front end that a Gateway may ask for."""
+    """Addresses and ports of the front end that a Gateway has, or may ask for."""
 
     addresses: tuple[str, ...] = ()
     """Canonical texts; empty if there is no front end that Gateways can have."""
-    ports: tuple[tuple[str, int], ...] = ()
-    """Protocols with the port of each."""
+    ports: tuple[tuple[str, int], ...] | None = ()
+    """Protocols with the port of each; None for all: the Gateway has front ends of its own."""
+
+    @classmethod
+    def of(cls, front_ends: Iterable[FrontEnd]) -> "ServedPorts":
+        """Return those of the router's own front end, if there is one."""
+        front_end = next(iter(front_ends), None)
+        if front_end is None:
+            return cls()
+        ports = (("HTTP", front_end.http_port if front_end.http else 0),
+                 ("HTTPS", front_end.https_port if front_end.https else 0))
+        return cls(front_end.addresses, tuple((name, port) for name, port in ports if port))
+
+
+NO_FRONT_END = FrontEnd((), http=None, https=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +117,18 @@ class GatewaySettings:
 
     controller: str = GATEWAY_CONTROLLER
     served: ServedPorts = ServedPorts()
+    """The router's own front end, which one Gateway at a time can have."""
+    ranges: tuple[AddressRange, ...] = ()
+    """Addresses that other Gateways may have."""
+    reserved: frozenset[str] = frozenset()
+    """Addresses of the front ends of the settings, which they may not have."""
+    template: FrontEnd = NO_FRONT_END
+    """Settings of their front ends; the paths of virtual servers lack the name."""
+
+    def with_front_ends(self, front_ends: FrontEndSet) -> "GatewaySettings":
+        """Return the settings beside these front ends."""
+        reserved = {address for each in front_ends.by_name().values() for address in each.addresses}
+        return replace(self, served=ServedPorts.of(front_ends.own), reserved=frozenset(reserved))
 
 
 ALL_NAMESPACES = "*"

@@ -78,7 +78,8 @@ def gateway(obj: JSON) -> Gateway:
     """Decode a Gateway. Raises: DecodeError: it has no name."""
     values = _checked(obj, _gateway_spec)
     values.setdefault("class_name", fields.text(fields.mapping(obj.get("spec")).get("gatewayClassName")))
-    return Gateway(fields.namespaced_key(obj), created=_created(obj), **_metadata(obj), **values)
+    return Gateway(fields.namespaced_key(obj), created=_created(obj), held=_held_addresses(obj),
+                   **_metadata(obj), **values)
 
 
 def http_route(obj: JSON) -> HTTPRoute:
@@ -124,6 +125,13 @@ def _metadata(obj: JSON) -> dict[str, Any]:
             "generation": fields.integer(metadata.get("generation")) or 0,
             "resource_version": fields.text(metadata.get("resourceVersion")),
             "status": fields.mapping(obj.get("status"))}
+
+
+def _held_addresses(obj: JSON) -> tuple[str, ...]:
+    """Return the addresses in the status of a Gateway."""
+    listed = fields.mapping(obj.get("status")).get("addresses")
+    return tuple(fields.text(each.get("value")) for each in (listed if isinstance(listed, list) else ())[:16]
+                 if isinstance(each, dict))
 
 
 def _created(obj: JSON) -> str:

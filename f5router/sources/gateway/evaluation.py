@@ -20,6 +20,8 @@ from f5router.sources.gateway.route_rules import CheckedRoute
 from f5router.sources.gateway.virtual_routes import VirtualRoutes
 from f5router.sources.settings import ServedPorts
 
+NO_ADDRESSES = ServedPorts()
+
 MOST_ROUTES = 1000
 """Virtual Routes of one route on one Gateway."""
 
@@ -33,6 +35,13 @@ class GatewayVerdict:
     unprogrammed: StatusCondition | None
     """Why it is not on the BIG-IP, whatever that has; None if it is to be."""
     listeners: tuple[CheckedListener, ...] = ()
+    served: ServedPorts = NO_ADDRESSES
+    """Where it is served."""
+
+    @property
+    def served_listeners(self) -> list[CheckedListener]:
+        """The listeners that are to be served."""
+        return [each for each in self.listeners if each.is_valid] if self.unprogrammed is None else []
 
 
 class EvaluatedGateway:
@@ -47,9 +56,7 @@ class EvaluatedGateway:
         """By route that names it."""
         self._counts: Counter[int] = Counter()
         """Routes that a listener has accepted, by its number."""
-        served = verdict.unprogrammed is None
-        self.virtual = VirtualRoutes(
-            verdict.gateway, (each for each in verdict.listeners if served and each.is_valid))
+        self.virtual = VirtualRoutes(verdict.gateway, verdict.served_listeners)
 
     @property
     def gateway(self) -> Gateway:
@@ -110,7 +117,8 @@ def unusable(gateway: Gateway, served: ServedPorts) -> StatusCondition | None:
     """Return why a Gateway cannot have the front end; None if it can."""
     if not served.addresses:
         return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
-                     "the router has no front end of its own: --f5-vserver-address is not set")
+                     "the router has no addresses for it: neither --gateway-addresses nor "
+                     "--f5-vserver-address is set")
     other = next((each.value for each in gateway.addresses if each.value not in ("", *served.addresses)), "")
     if other:
         return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE,
@@ -125,19 +133,20 @@ def asks_for_front_end(gateway: Gateway, served: ServedPorts, view: GatewayView)
         gateway, listeners.check(gateway, served, view)).holds
 
 
-def judge(gateway: Gateway, served: ServedPorts, view: GatewayView,
-          taken: StatusCondition | None = None) -> GatewayVerdict:
+def judge(gateway: Gateway, served: ServedPorts, taken: StatusCondition | None,
+          view: GatewayView) -> GatewayVerdict:
     """Judge a Gateway by itself.
 
-    Args: taken: why it does not get the front end, for reasons outside of it.
+    Args: taken: why it is not served, for reasons outside of it.
     """
     if gateway.problem:
         refused = false(conditions.ACCEPTED, conditions.INVALID, gateway.problem)
         return GatewayVerdict(gateway, refused, _invalid(refused))
     checked = listeners.check(gateway, served, view)
     accepted = _accepted(gateway, checked)
-    unprogrammed = _invalid(accepted) if not accepted.holds else unusable(gateway, served) or taken
-    return GatewayVerdict(gateway, accepted, unprogrammed, checked)
+    unprogrammed = _invalid(accepted) if not accepted.holds else taken or (
+        unusable(gateway, served) if served.ports is not None else None)
+    return GatewayVerdict(gateway, accepted, unprogrammed, checked, served)
 
 
 def _accepted(gateway: Gateway, checked: Iterable[CheckedListener]) -> StatusCondition:

@@ -1,13 +1,15 @@
 """The Gateways of this router's class with their routes, as virtual Routes.
 
 A change of a route, or of what it refers to, costs that route; a change of a Gateway itself all that
-name it. One Gateway at a time has the front end of the router: the oldest one that asks for it. Source:
+name it. One Gateway at a time has the front end of the router: the oldest one that asks for it. Others have
+front ends of their own, one for each port, if settings permit addresses (places.py). Source:
 kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go, GatewaySpec.Addresses;
 gatewayclass_types.go, GatewayClassSpec.ControllerName.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
@@ -27,11 +29,13 @@ from f5router.model.gateway import (
 )
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem
-from f5router.sources.gateway import conditions, evaluation, listeners, references
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
+from f5router.sources.gateway import conditions, evaluation, listeners, places, references
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import StatusCondition, false
 from f5router.sources.gateway.evaluation import EvaluatedGateway
-from f5router.sources.settings import GatewaySettings
+from f5router.sources.gateway.places import GatewayPlaces
+from f5router.sources.settings import GatewaySettings, ServedPorts
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -74,6 +78,11 @@ class Gateways:
         self._asking: set[Key] = set()
         """Gateways that can have the front end, and ask for it."""
         self._holder: Key | None = None
+        self._places = GatewayPlaces(settings)
+        self.front_ends: tuple[FrontEnd, ...] = ()
+        """The front ends of Gateways with addresses of their own."""
+        self._is_new = False
+        """True to judge all Gateways anew."""
         self._followed: dict[Key, Key] = {}
         """Secrets by the stand-in that names it."""
         self._changed: set[Key] = set()
@@ -158,6 +167,28 @@ class Gateways:
         """See references.GatewayView."""
         return self._secrets.get(key)
 
+    # --- front ends ----------------------------------------------------------------------
+
+    def set_front_ends(self, front_ends: FrontEndSet) -> None:
+        """Replace the front ends of the settings; the next `apply` judges all Gateways anew."""
+        self.settings, self._is_new = self.settings.with_front_ends(front_ends), True
+        self._places.settings = self.settings
+
+    def assign_anew(self) -> None:
+        """Assign all addresses by the statuses of Gateways in the next `apply`: another replica's."""
+        self._is_new = True
+        self._places.forget()
+
+    def _place(self, gateway: Gateway) -> tuple[ServedPorts, StatusCondition | None]:
+        """Return where a Gateway is served, and why it is not for reasons outside of it."""
+        if not self._places.is_on_own_front_end(gateway, self._holder):
+            return self._places.served(gateway.key)
+        if gateway.key not in self._asking or gateway.key == self._holder:
+            return self.settings.served, None
+        return self.settings.served, false(
+            conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
+            "another Gateway that is older has the front end of the router")
+
     # --- inputs --------------------------------------------------------------------------
 
     def apply(self, delta: Delta) -> dict[Key, Route | None]:
@@ -179,6 +210,9 @@ class Gateways:
         self._put_routes(HTTP_ROUTE, delta.http_routes, pairs)
         self._put_routes(TLS_ROUTE, delta.tls_routes, pairs)
         gateways |= self._put_references(delta, pairs)
+        if self._is_new:
+            gateways |= self._gateways.keys()
+            self._is_new = False
         return (yield from self._evaluate(gateways, pairs))
 
     def _put_classes(self, delta: Delta) -> set[Key]:
@@ -201,8 +235,9 @@ class Gateways:
                         _index(self._secret_users, secret, key, is_new=is_new)
                         if secret.namespace != key.namespace:
                             _index(self._granted_gateways, secret.namespace, key, is_new=is_new)
+            self._places.put(key, value.held if value else ())
             if value is not None:
-                self._gateways[key] = value
+                self._gateways[key] = replace(value, held=())  # a status of ours changes nothing else
         return set(delta.gateways)
 
     def _put_routes(self, kind: str, changes: Mapping[Key, GatewayRoute | None], pairs: _Pairs) -> None:
@@ -261,6 +296,10 @@ class Gateways:
         for key in sorted(gateways, key=lambda each: each == self._holder):
             with contained(self._on_failure, GATEWAY, key):
                 yield from self._judge(key, changes)
+        if gateways:
+            self.front_ends = tuple(chain.from_iterable(
+                places.front_ends(each.verdict.served_listeners, each.verdict.served, self.settings.template)
+                for _, each in sorted(self.evaluated.items()) if each.verdict.served.ports is None))
         for key, routes in pairs.items():
             if (evaluated := self.evaluated.get(key)) is not None:
                 for route in routes:
@@ -273,19 +312,21 @@ class Gateways:
         for key in dirty:
             gateway, asks = self._gateways.get(key), False
             with contained(self._on_failure, GATEWAY, key):
-                asks = gateway is not None and self.is_own(gateway) and evaluation.asks_for_front_end(
-                    gateway, self.settings.served, self)
+                asks = gateway is not None and self.is_own(gateway) and (
+                    self._places.is_on_own_front_end(gateway, self._holder)
+                    and evaluation.asks_for_front_end(gateway, self.settings.served, self))
             (self._asking.add if asks else self._asking.discard)(key)
         before, self._holder = self._holder, min(
             self._asking, key=lambda each: self._gateways[each].age, default=None)
-        return set(self._asking) if before != self._holder else set()
+        own = (each for each in self._gateways.values() if self.is_own(each))
+        return self._places.assign(own, self._holder).union(self._asking if before != self._holder else ())
 
     def _judge(self, key: Key, changes: dict[Key, Route | None]) -> Steps[None]:
         """Judge a Gateway; if it is another than before, all its routes are evaluated."""
         before, gateway = self.evaluated.get(key), self._gateways.get(key)
         verdict = None
         if gateway is not None and self.is_own(gateway):
-            verdict = evaluation.judge(gateway, self.settings.served, self, self._taken(key))
+            verdict = evaluation.judge(gateway, *self._place(gateway), self)
             self._follow(key, gateway)
             if before is not None and before.verdict == verdict:
                 before.verdict = verdict  # the same but for its version
@@ -314,12 +355,6 @@ class Gateways:
         if changes is not None:
             self._changed |= {gateway, subject.key}
         return changes or {}
-
-    def _taken(self, key: Key) -> StatusCondition | None:
-        if key not in self._asking or key == self._holder:
-            return None
-        return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
-                     "another Gateway that is older has the front end of the router")
 
     def _follow(self, key: Key, gateway: Gateway | None) -> None:
         """Follow the Secrets that the listeners of a Gateway may refer to."""

@@ -4,11 +4,12 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: Listener, 
 ListenerConditionType and its reasons. All members of a conflict lose.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from f5router.model import hostnames
-from f5router.model.cluster import TLS_SECRET
+from f5router.model.cluster import TLS_SECRET, Key
 from f5router.model.gateway import (
     GATEWAY,
     GROUP,
@@ -44,6 +45,8 @@ class CheckedListener:
     """supportedKinds."""
     conditions: Conditions
     """Accepted, Conflicted and ResolvedRefs."""
+    front_end: str = ""
+    """Name of the front end whose virtual servers serve it; "" for the router's own."""
 
     @property
     def is_valid(self) -> bool:
@@ -70,7 +73,24 @@ def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: S
     accepted = _accepted(listener, conflict, served)
     resolved = unknown or _certificates(gateway, listener, view) or true(conditions.RESOLVED)
     conflicted = conflict or StatusCondition(conditions.CONFLICTED, False, conditions.NO_CONFLICTS)
-    return CheckedListener(number, listener, kinds, Conditions.of(accepted, conflicted, resolved))
+    front_end = "" if served.ports is not None else front_end_name(gateway.key, listener.port)
+    return CheckedListener(number, listener, kinds, Conditions.of(accepted, conflicted, resolved), front_end)
+
+
+LONGEST_NAME = 100
+"""Characters of the name of a front end."""
+
+
+def front_end_name(gateway: Key, port: int) -> str:
+    """Return the name of the front end for the listeners of a port, on addresses of the Gateway.
+
+    A namespace has no dot, and the port comes last: distinct Gateways and ports have distinct names.
+    """
+    name = f"{gateway.namespace}.{gateway.name}"
+    if len(name) > LONGEST_NAME:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+        name = f"{name[:LONGEST_NAME - 17].rstrip('.-')}.{digest}"
+    return f"{name}.{port}"
 
 
 def _kinds(listener: GatewayListener) -> tuple[tuple[KindRef, ...], StatusCondition | None]:
@@ -88,14 +108,13 @@ def _kinds(listener: GatewayListener) -> tuple[tuple[KindRef, ...], StatusCondit
 
 def _accepted(listener: GatewayListener, conflict: StatusCondition | None,
               served: ServedPorts) -> StatusCondition:
-    ports = dict(served.ports)
     if conflict is not None:
         return false(conditions.ACCEPTED, conflict.reason, conflict.message)
     if listener.protocol not in _ROUTES:
         return false(conditions.ACCEPTED, conditions.UNSUPPORTED_PROTOCOL,
                      f"protocol {quote(listener.protocol)} is not supported, only {', '.join(_ROUTES)}")
-    known = ports.get(HTTPS if listener.protocol in SECURE else HTTP)
-    if served.addresses and known != listener.port:
+    known = dict(served.ports or ()).get(HTTPS if listener.protocol in SECURE else HTTP)
+    if served.ports is not None and served.addresses and known != listener.port:
         text = f"the front end serves {listener.protocol} " + (f"on port {known}" if known else "on no port")
         return false(conditions.ACCEPTED, conditions.PORT_UNAVAILABLE, f"port {listener.port}: {text}")
     if text := _unsupported(listener):

@@ -23,8 +23,14 @@ from f5router.sources.gateway.statuses import ClassStatus, GatewayStatus, Listen
 class Programming(Protocol):
     """The part of the BIG-IP that statuses show."""
 
-    def lacks(self, protocol: str) -> bool:
-        """True if the virtual server of a protocol is not there."""
+    def lacks(self, listener: CheckedListener) -> bool:
+        """True if the BIG-IP does not have the virtual servers of a listener in service."""
+
+    def server_refusal(self, listener: CheckedListener) -> str:
+        """Return why the BIG-IP refuses a virtual server of a listener; "" if it does not."""
+
+    def addresses(self, gateway: EvaluatedGateway) -> tuple[str, ...]:
+        """Return the addresses on which the BIG-IP serves a Gateway."""
 
     def is_served(self, route: Key) -> bool | None:
         """Return the verdict on a virtual Route; None while there is none."""
@@ -61,19 +67,21 @@ def route_status(route: GatewayRoute, attachments: Iterable[tuple[EvaluatedGatew
     return RouteParents(route.generation, controller, tuple(entries))
 
 
-def gateway_status(evaluated: EvaluatedGateway, addresses: tuple[str, ...],
-                   device: Programming) -> GatewayStatus:
-    """Return the status of a Gateway of this router. Args: addresses: of the front end."""
+def gateway_status(evaluated: EvaluatedGateway, device: Programming) -> GatewayStatus:
+    """Return the status of a Gateway of this router."""
     verdict = evaluated.verdict
     counts = evaluated.attached_routes(device.refused_on(verdict.gateway.key))
     listeners = tuple(
         ListenerStatus(each.listener.name, each.kinds, counts[each.number],
                        _resolved(each, evaluated, device).and_(_programmed(each, evaluated, device)))
         for each in verdict.listeners)
-    programmed = verdict.unprogrammed or _all_programmed(listeners)
+    refused = next(filter(None, map(device.server_refusal, verdict.served_listeners)), "")
+    programmed = verdict.unprogrammed or (false(
+        conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE, refused) if refused else
+        _all_programmed(listeners))
     return GatewayStatus(
         verdict.gateway.generation, Conditions.of(verdict.accepted, programmed), listeners,
-        addresses if verdict.unprogrammed is None else ())
+        device.addresses(evaluated) if verdict.unprogrammed is None else ())
 
 
 def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Programming) -> Conditions:
@@ -97,10 +105,12 @@ def _programmed(listener: CheckedListener, evaluated: EvaluatedGateway,
         return false(conditions.PROGRAMMED, reason, bad.message)
     if (unprogrammed := evaluated.verdict.unprogrammed) is not None:
         return false(conditions.PROGRAMMED, conditions.INVALID, unprogrammed.message)
+    if text := device.server_refusal(listener):
+        return false(conditions.PROGRAMMED, conditions.INVALID, text)
     route = evaluated.virtual.of_listener(listener.number)
     if route is not None and (refusal := device.refusal(route)) is not None:
         return false(conditions.PROGRAMMED, conditions.INVALID, refusal.message)
-    if device.lacks(listener.listener.protocol) or (route is not None and not device.is_served(route)):
+    if device.lacks(listener) or (route is not None and not device.is_served(route)):
         return false(conditions.PROGRAMMED, conditions.PENDING, "the BIG-IP does not have it yet")
     return true(conditions.PROGRAMMED)
 

@@ -108,7 +108,7 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
         "port": HTTP_PORT if protocol == HTTP else HTTPS_PORT,
         "match": ANY_REQUEST,
     }
-    return Route(key, **{**fields, **more})  # type: ignore[arg-type]
+    return Route(key.on(listener.front_end), **{**fields, **more})  # type: ignore[arg-type]
 
 
 def _distinction(gateway: Gateway, listener: CheckedListener, host: str) -> str:

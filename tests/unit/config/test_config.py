@@ -7,6 +7,7 @@ import pytest
 from f5router.config import cluster_settings, front_end_options, placement_options
 from f5router.config.config import Config, load
 from f5router.config.options import OPTIONS
+from f5router.model.address_range import parse
 from f5router.model.http_edge import UniqueID
 from f5router.network import node_ports
 from tests.rows import rows
@@ -119,6 +120,8 @@ PRECEDENCE = [
     ("sources", "watch.sources.kinds", ("Route", "Ingress", "IngressRoute"), "routes", ("Route",), "ingress",
      ("Ingress",)),
     ("ingress-class", "watch.sources.classes.name", "f5router", "a", "a", "b.c", "b.c"),
+    ("gateway-addresses", "watch.sources.gateways.ranges", (), "10.0.0.1", parse("10.0.0.1"),
+     "a=10.0.0.0/24", parse("a=10.0.0.0/24")),
     ("gateway-controller", "watch.sources.gateways.controller", "f5router.io/gateway", "a.b/c", "a.b/c",
      "d.e/f", "d.e/f"),
     ("ingress-controller", "watch.sources.classes.controller", "f5router.io/ingress", "a.b/c", "a.b/c",

@@ -109,7 +109,7 @@ BAD = {
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
     "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
     "sources": "pods", "ingress-class": "A", "ingress-controller": "a b",
-    "gateway-controller": "a b",
+    "gateway-controller": "a b", "gateway-addresses": "10.0.0.1/24",
     "ingress-insecure-policy": "redirect",
     "ignore-annotations": "auth-url",
     "default-backend-namespaces": "a,*", "root-namespaces": "a,B", "ingressroute-class": "A",

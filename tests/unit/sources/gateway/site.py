@@ -3,17 +3,21 @@
 from typing import Any
 
 from f5router.kube.api import decode, decode_gateway
+from f5router.model import address_range
 from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, Subject
 from f5router.model.containment import OnFailure, fail
 from f5router.model.delta import Delta
 from f5router.model.gateway import HTTP_ROUTE
 from f5router.model.texts import Problem
+from f5router.model.virtual_server import FrontEnd
 from f5router.sources.gateway import reports
+from f5router.sources.gateway.evaluation import EvaluatedGateway
 from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.settings import GatewaySettings, ServedPorts
 from tests import gateways, manifests
 
 ADDRESS = "203.0.113.10"
+TEMPLATE = FrontEnd((), http="/Common/openshift_http", https="/Common/openshift_https")
 SERVED = ServedPorts((ADDRESS,), (("HTTP", 80), ("HTTPS", 443)))
 NOW = "2026-02-01T00:00:00Z"
 _FIELDS = {"GatewayClass": ("gateway_classes", decode_gateway.gateway_class),
@@ -27,11 +31,14 @@ _FIELDS = {"GatewayClass": ("gateway_classes", decode_gateway.gateway_class),
 class GatewaySite:
     """A source of Gateways of which all virtual Routes are served at once, but those refused."""
 
-    def __init__(self, *objects: dict, served: ServedPorts = SERVED,
+    def __init__(self, *objects: dict, served: ServedPorts = SERVED, ranges: str = "",
                  services: tuple[str, ...] = ("v1", "v2"), on_failure: OnFailure = fail):
         self.services = {Key("infra", name): decode.service(manifests.service("infra", name)[0])
                          for name in services}
-        self.source = Gateways(self.services, GatewaySettings(served=served), on_failure=on_failure)
+        settings = GatewaySettings(
+            served=served, reserved=frozenset(served.addresses), template=TEMPLATE,
+            ranges=address_range.parse(ranges) if ranges else ())
+        self.source = Gateways(self.services, settings, on_failure=on_failure)
         self.routes: dict[Key, Route] = {}
         self.refused: dict[Key, Problem] = {}
         self.put(gateways.gateway_class(), *objects)
@@ -53,8 +60,14 @@ class GatewaySite:
                 self.routes[key] = route
         return changes
 
-    def lacks(self, protocol: str) -> bool:
+    def lacks(self, listener: object) -> bool:
         return False
+
+    def server_refusal(self, listener: object) -> str:
+        return ""
+
+    def addresses(self, gateway: EvaluatedGateway) -> tuple[str, ...]:
+        return gateway.verdict.served.addresses
 
     def is_served(self, route: Key) -> bool | None:
         return route not in self.refused
@@ -69,7 +82,7 @@ class GatewaySite:
     def gateway(self, name: str = "web") -> dict[str, Any]:
         """Status of a Gateway."""
         evaluated = self.source.evaluated[Key("infra", name)]
-        return dict(reports.gateway_status(evaluated, (ADDRESS,), self).merged({}, NOW))
+        return dict(reports.gateway_status(evaluated, self).merged({}, NOW))
 
     def conditions(self, name: str = "web") -> dict[str, tuple[str, str]]:
         return gateways.conditions(self.gateway(name)["conditions"])

@@ -1,0 +1,202 @@
+"""Addresses of Gateways: those that they ask for, or free ones of the ranges that the administrator permits.
+
+An assignment is stable: a Gateway keeps its address as long as it may have it. After a restart, or on another
+replica, it is read back from the Gateway's status. An address belongs to one namespace: Gateways of another
+one would otherwise serve further ports of a host that is not theirs.
+
+Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewaySpec.Addresses, and the reasons
+AddressNotAssigned and AddressNotUsable of GatewayConditionProgrammed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from f5router.model.address_range import AddressRange, canonical, first_free, of_class
+from f5router.model.cluster import Key
+from f5router.model.front_end_names import named
+from f5router.model.gateway import Gateway
+from f5router.model.hostnames import quote
+from f5router.model.virtual_server import FrontEnd
+from f5router.sources.gateway import conditions
+from f5router.sources.gateway.conditions import StatusCondition, false
+from f5router.sources.gateway.listeners import SECURE, CheckedListener
+from f5router.sources.settings import GatewaySettings, ServedPorts
+
+
+@dataclass(frozen=True, slots=True)
+class AddressWish:
+    """A Gateway that is to have addresses of its own."""
+
+    gateway: Gateway
+    ranges: tuple[AddressRange, ...]
+    """Addresses that it may have."""
+    reported: tuple[str, ...] = ()
+    """Addresses in its status, which may be anything."""
+    kept: tuple[str, ...] = ()
+    """Addresses that this router has assigned to it."""
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """Addresses that it asks for, "" for any."""
+        values = [each.value for each in self.gateway.addresses]
+        named = dict.fromkeys(canonical(each) or each for each in values if each)
+        return (*named, *(each for each in values if not each)) or ("",)
+
+    @property
+    def ports(self) -> frozenset[int]:
+        """Ports of its listeners."""
+        return frozenset(each.port for each in self.gateway.listeners)
+
+    def permits(self, address: str) -> bool:
+        """True for an address in its ranges. Args: address: in canonical form."""
+        return bool(address) and any(address in each for each in self.ranges)
+
+
+def assign(wishes: Iterable[AddressWish],
+           reserved: frozenset[str]) -> dict[Key, tuple[str, ...] | StatusCondition]:
+    """Assign addresses to Gateways; returns why one that cannot have any is not programmed.
+
+    Those that have what they ask for come first, then those whose status says so, then the older ones.
+
+    Args: reserved: addresses of front ends of the settings.
+    """
+    assigned: dict[Key, tuple[str, ...] | StatusCondition] = {}
+    owners: dict[str, list[AddressWish]] = {address: [] for address in reserved}
+    ordered = sorted(wishes, key=lambda each: (
+        not _holds(each, each.kept), not _holds(each, each.reported), each.gateway.age))
+    open_: list[tuple[AddressWish, list[str]]] = []
+    for wish in ordered:
+        problem = next(filter(None, (_refusal(wish, each, owners) for each in wish.slots if each)), None)
+        if problem is not None:
+            assigned[wish.gateway.key] = problem
+            continue
+        chosen = list(wish.slots)
+        for number, address in enumerate(chosen):
+            if not address:
+                held = (*_permitted(wish, wish.kept), *_permitted(wish, wish.reported))
+                chosen[number] = next((each for each in held if each not in owners), "")
+            if chosen[number]:
+                owners.setdefault(chosen[number], []).append(wish)
+        open_.append((wish, chosen))
+    for wish, chosen in open_:
+        for number, address in enumerate(chosen):
+            if not address and (free := first_free(wish.ranges, owners)):
+                chosen[number] = free
+                owners[free] = [wish]
+        assigned[wish.gateway.key] = tuple(chosen) if all(chosen) else false(
+            conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
+            "all addresses of --gateway-addresses for this GatewayClass are taken")
+    return assigned
+
+
+def _permitted(wish: AddressWish, addresses: Iterable[str]) -> Iterator[str]:
+    return (address for address in map(canonical, addresses) if wish.permits(address))
+
+
+def _holds(wish: AddressWish, addresses: Iterable[str]) -> bool:
+    """True if a Gateway has what it asks for among some addresses."""
+    held = set(_permitted(wish, addresses))
+    return bool(held) and all(each in held for each in wish.slots if each)
+
+
+def _refusal(wish: AddressWish, address: str,
+             owners: Mapping[str, Sequence[AddressWish]]) -> StatusCondition | None:
+    """Return why a Gateway cannot have an address that it asks for; None if it can."""
+    if not wish.permits(canonical(address)):
+        return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE,
+                     f"spec.addresses: {quote(address)} is not among the addresses that --gateway-addresses "
+                     "permits for this GatewayClass")
+    if (others := owners.get(address)) is None:
+        return None
+    if not others:
+        return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE,
+                     f"spec.addresses: {address} is that of a front end of the router's settings")
+    if any(each.gateway.key.namespace != wish.gateway.key.namespace for each in others):
+        return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
+                     f"spec.addresses: a Gateway of another namespace has {address}")
+    other = next((each for each in others if each.ports & wish.ports), None)
+    if other is None:
+        return None
+    return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
+                 f"spec.addresses: Gateway {other.gateway.key} has {address} port "
+                 f"{min(other.ports & wish.ports)}")
+
+
+class GatewayPlaces:
+    """Addresses of Gateways, kept from one change to the next. Not thread-safe."""
+
+    def __init__(self, settings: GatewaySettings):
+        self.settings = settings
+        self._reported: dict[Key, tuple[str, ...]] = {}
+        """Addresses in the statuses of Gateways."""
+        self._places: dict[Key, tuple[str, ...] | StatusCondition] = {}
+        """Addresses of Gateways with front ends of their own, or why one has none."""
+        self._forgets = False
+
+    def put(self, key: Key, reported: tuple[str, ...]) -> None:
+        """Store the addresses in the status of a Gateway."""
+        self._reported.pop(key, None)
+        if reported:
+            self._reported[key] = reported
+
+    def forget(self) -> None:
+        """Ignore what was assigned in the next assignment, which goes by the statuses alone."""
+        self._forgets = True
+
+    def is_on_own_front_end(self, gateway: Gateway, holder: Key | None) -> bool:
+        """True if a Gateway is to have the router's own front end, and no addresses of its own.
+
+        Where Gateways may have some, it is one that names those of the front end, or had it before.
+
+        Args: holder: the Gateway that has it.
+        """
+        own = {*self.settings.served.addresses}
+        if not of_class(self.settings.ranges, gateway.class_name):
+            return True
+        named = {canonical(each.value) for each in gateway.addresses if each.value}
+        reported = {*self._reported.get(gateway.key, ())}
+        return bool(own) and (named <= own if named else gateway.key == holder or (
+            bool(reported) and reported <= own))
+
+    def assign(self, gateways: Iterable[Gateway], holder: Key | None) -> set[Key]:
+        """Assign addresses to the Gateways of this router; returns those for which they have changed.
+
+        Args: holder: as of `is_on_own_front_end`.
+        """
+        if not self.settings.ranges:
+            return set()
+        kept = {} if self._forgets else self._places
+        wishes = [AddressWish(each, tuple(of_class(self.settings.ranges, each.class_name)),
+                              self._reported.get(each.key, ()), _addresses(kept.get(each.key)))
+                  for each in gateways
+                  if not each.problem and not self.is_on_own_front_end(each, holder)]
+        before, self._forgets = self._places, False
+        self._places = assign(wishes, self.settings.reserved)
+        return {key for key in before.keys() | self._places.keys()
+                if before.get(key) != self._places.get(key)}
+
+    def served(self, key: Key) -> tuple[ServedPorts, StatusCondition | None]:
+        """Return where a Gateway is served with front ends of its own, and why it is not."""
+        place = self._places.get(key)
+        return ServedPorts(_addresses(place), None), place if isinstance(place, StatusCondition) else None
+
+
+def _addresses(place: tuple[str, ...] | StatusCondition | None) -> tuple[str, ...]:
+    return () if place is None or isinstance(place, StatusCondition) else place
+
+
+def front_ends(listeners: Iterable[CheckedListener], served: ServedPorts,
+               template: FrontEnd) -> Iterator[FrontEnd]:
+    """Yield the front ends of a Gateway with addresses of its own: one for each port of its listeners.
+
+    All listeners of a port share a virtual server on each address, and what is attached to it: an HTTP one,
+    or an HTTPS one for those of protocols HTTPS and TLS. A further protocol gets its virtual server here.
+
+    Args: listeners: those that are served. template: has the settings, and the paths without a name.
+    """
+    by_port = {each.listener.port: each for each in listeners}
+    for port, listener in sorted(by_port.items()):
+        secure, name = listener.listener.protocol in SECURE, listener.front_end
+        http, https = (path and named(path, name) for path in (template.http, template.https))
+        yield replace(template, addresses=served.addresses, name=name, http=None if secure else http,
+                      https=https if secure else None, http_port=port, https_port=port)

@@ -1,0 +1,184 @@
+"""Gateways with addresses of their own: each answers by itself, on the ports of its listeners."""
+
+import base64
+from contextlib import ExitStack
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+from tests.gateways import (
+    EVERYWHERE,
+    backend,
+    conditions,
+    gateway,
+    gateway_class,
+    http_route,
+    listener,
+    parent,
+    rule,
+)
+from tests.traffic import clients
+from tests.traffic.conftest import Site
+
+FLAGS = {"f5_vserver_address": "203.0.113.10", "sources": "routes,gateway",
+         "gateway_addresses": "10.9.0.0/28,small=10.8.0.1"}
+ONE, TWO = identity("one.example.com"), identity("two.example.com")
+
+
+def secret(name: str, pair) -> dict:
+    return {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+            "metadata": {"namespace": "infra", "name": name},
+            "data": {"tls.crt": base64.b64encode(pair.certificate.encode()).decode(),
+                     "tls.key": base64.b64encode(pair.key.encode()).decode()}}
+
+
+@pytest.fixture
+def site(site_of) -> Site:
+    whole = site_of(address="", gateway_api="v1.6")
+    for number, name in enumerate(("a", "b", "c"), start=1):
+        whole.serve(name, f"10.1.{number}.1", namespace="infra")
+    whole.apply(gateway_class())
+    return whole
+
+
+def virtual(site: Site, name: str, port: int, scheme: str = "http") -> tuple[str, int]:
+    return site.bigip.endpoint(f"/Common/openshift_{scheme}__{name}.{port}")
+
+
+def service(seen) -> str:
+    """Service of the pod that answers, or the status."""
+    return seen.pod.get("pod", str(seen.status)).rpartition("-")[0] or str(seen.status)
+
+
+def status(site: Site, name: str, namespace: str = "infra") -> dict:
+    return (site.kube.get("Gateway", namespace, name) or {}).get("status") or {}
+
+
+def programmed(site: Site, name: str, namespace: str = "infra") -> tuple[str, str]:
+    return conditions(status(site, name, namespace).get("conditions", ())).get("Programmed", ("", ""))
+
+
+def addresses(site: Site, name: str, namespace: str = "infra") -> list[str]:
+    return [each["value"] for each in status(site, name, namespace).get("addresses", ())]
+
+
+def destinations(site: Site) -> set[str]:
+    return {item.fields["destination"].removeprefix("/Common/") for item in site.bigip.items("ltm/virtual")
+            if item.fields.get("enabled")}
+
+
+def test_gateways_answer_by_themselves(site):
+    """Listeners of one port and hostname on three Gateways, and further ports, with two certificates."""
+    site.apply(
+        secret("one", ONE), secret("two", TWO),
+        gateway("web", listener(), listener("more", 8080),
+                listener("one", 8443, "HTTPS", hostname="one.example.com", secret="one"),
+                listener("two", 8443, "HTTPS", hostname="two.example.com", secret="two")),
+        gateway("second", created="2026-01-02T00:00:00Z"),
+        gateway("own", addresses=[{"type": "IPAddress", "value": "203.0.113.10"}]),
+        http_route("a", rule(backend("a")), parents=(parent("web"),)),
+        http_route("m", rule(backend("b"), paths=("/more",)), parents=(parent("web", sectionName="more"),)),
+        http_route("b", rule(backend("b")), parents=(parent("second"),)),
+        http_route("c", rule(backend("c")), parents=(parent("own"),)))
+    assert site.converge(**FLAGS) == []
+    assert {name: addresses(site, name) for name in ("web", "second", "own")} == {
+        "web": ["10.9.0.1"], "second": ["10.9.0.2"], "own": ["203.0.113.10"]}
+    assert {programmed(site, name) for name in ("web", "second", "own")} == {("True", "Programmed")}
+    assert destinations(site) == {"10.9.0.1:80", "10.9.0.1:8080", "10.9.0.1:8443", "10.9.0.2:80",
+                                  "203.0.113.10:80", "203.0.113.10:443"}
+    for name, port, path, answer in (
+            ("infra.web", 80, "/", "a"), ("infra.web", 80, "/more", "a"), ("infra.web", 8080, "/more", "b"),
+            ("infra.web", 8080, "/", "a"), ("infra.second", 80, "/", "b")):
+        seen = clients.plain(virtual(site, name, port), "any.example.com", path)
+        assert service(seen) == answer, (name, port, path)
+    assert service(clients.plain(site.http, "any.example.com")) == "c"
+    secure = virtual(site, "infra.web", 8443, "https")
+    for host in ("one.example.com", "two.example.com"):
+        seen = clients.python(secure, host)
+        assert (service(seen), seen.certificate) == ("a", host)
+    site.clear()
+    assert site.converge(**FLAGS) == []
+    assert site.writes() == []
+
+
+def test_gateways_come_and_go_while_the_router_runs(site):
+    """Nothing answers before it is complete, and a Gateway that goes takes its virtual servers with it."""
+    with ExitStack() as stack:
+        running = site.run(**FLAGS)
+        stack.callback(running.stop)
+        site.apply(gateway("web", addresses=[{"type": "IPAddress", "value": "10.9.0.5"}]),
+                   http_route("a", rule(backend("a")), parents=(parent("web"),)))
+        running.wait(lambda: programmed(site, "web") == ("True", "Programmed"))
+        assert service(clients.plain(virtual(site, "infra.web", 80), "x.example.com")) == "a"
+        assert addresses(site, "web") == ["10.9.0.5"]
+        site.apply(gateway("web", listener("http", 81),
+                           addresses=[{"type": "IPAddress", "value": "10.9.0.6"}]))
+        running.wait(lambda: addresses(site, "web") == ["10.9.0.6"] and "10.9.0.6:81" in destinations(site))
+        assert service(clients.plain(virtual(site, "infra.web", 81), "x.example.com")) == "a"
+        running.wait(lambda: "10.9.0.5:80" not in destinations(site))
+        site.kube.delete("Gateway", "infra", "web")
+        running.wait(lambda: not any(each.startswith("10.9.") for each in destinations(site)))
+        running.wait(lambda: not [item for item in site.bigip.items("ltm/policy") if "__" in item.path])
+
+
+def test_what_a_gateway_may_not_have(site):
+    """Told by its condition; the others are served."""
+    site.apply(
+        gateway_class("small"), gateway("web", addresses=[{"type": "IPAddress", "value": "10.9.0.1"}]),
+        gateway("outside", addresses=[{"type": "IPAddress", "value": "10.7.0.1"}]),
+        gateway("same", addresses=[{"type": "IPAddress", "value": "10.9.0.1"}],
+                created="2026-01-02T00:00:00Z"),
+        gateway("theirs", listener(port=81), namespace="shop", created="2026-01-02T00:00:00Z",
+                addresses=[{"type": "IPAddress", "value": "10.9.0.1"}]),
+        gateway("shared", listener(port=81), created="2026-01-02T00:00:00Z",
+                addresses=[{"type": "IPAddress", "value": "10.9.0.1"}]),
+        gateway("first", class_name="small"),
+        gateway("late", class_name="small", created="2026-01-02T00:00:00Z"),
+        http_route("a", rule(backend("a")), parents=(parent("web"), parent("same"), parent("shared"))))
+    site.converge(**FLAGS)
+    assert {name: programmed(site, name) for name in (
+            "web", "outside", "same", "shared", "first", "late")} == {
+        "web": ("True", "Programmed"), "outside": ("False", "AddressNotUsable"),
+        "same": ("False", "AddressNotAssigned"), "shared": ("True", "Programmed"),
+        "first": ("True", "Programmed"), "late": ("False", "AddressNotAssigned")}
+    assert programmed(site, "theirs", "shop") == ("False", "AddressNotAssigned")
+    assert addresses(site, "outside") == addresses(site, "late") == []
+    assert destinations(site) == {"10.9.0.1:80", "10.9.0.1:81", "10.8.0.1:80", "203.0.113.10:80",
+                                  "203.0.113.10:443"}
+    assert service(clients.plain(virtual(site, "infra.shared", 81), "x.example.com")) == "a"
+
+
+def test_an_address_that_the_bigip_refuses(site):
+    """Its words are in the status; the Gateway beside it is served."""
+    site.bigip.put_object("ltm/virtual", {
+        "name": "another", "partition": "Common", "destination": "/Common/10.9.0.1:80", "ipProtocol": "tcp",
+        "profiles": ["/Common/tcp"], "description": "another team"})
+    site.apply(gateway("web"), gateway("second", created="2026-01-02T00:00:00Z"))
+    site.converge(**FLAGS)
+    assert programmed(site, "web") == ("False", "AddressNotUsable")
+    message = next(each["message"] for each in status(site, "web")["conditions"]
+                   if each["type"] == "Programmed")
+    assert "illegally shares destination address" in message
+    assert addresses(site, "web") == []
+    assert programmed(site, "second") == ("True", "Programmed")
+
+
+def test_routes_of_the_cluster_do_not_meet_gateways(site):
+    """A host on a Gateway with addresses of its own is nobody's elsewhere."""
+    site.serve("web", "10.1.9.1")
+    site.apply(manifests.route("r", host="x.example.com"), gateway("web", listener(namespaces=EVERYWHERE)),
+               http_route("a", rule(backend("a")), parents=(parent("web"),), hostnames=("x.example.com",)))
+    assert site.converge(**FLAGS) == []
+    assert service(clients.plain(site.http, "x.example.com")) == "web"
+    assert service(clients.plain(virtual(site, "infra.web", 80), "x.example.com")) == "a"
+
+
+def test_without_a_front_end_of_the_router(site):
+    """Gateways are all that is served."""
+    flags = {"sources": "gateway", "gateway_addresses": "10.9.0.0/28", "f5_http_vserver": "",
+             "f5_https_vserver": ""}
+    site.apply(gateway("web"), http_route("a", rule(backend("a")), parents=(parent("web"),)))
+    assert site.converge(**flags) == []
+    assert destinations(site) == {"10.9.0.1:80"}
+    assert service(clients.plain(virtual(site, "infra.web", 80), "x.example.com")) == "a"
