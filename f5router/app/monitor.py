@@ -128,6 +128,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
         writes_refused=lambda: reconciler.table.refused,
         routes=reconciler.engine.routes, times=reconciler.times, drift=reconciler.drift,
         findings=lambda: incidents.counts(health.error), servers=servers.up,
+        front_ends=lambda: {each.virtual: each.front_end for each in device.own_servers.listeners},
         silent=lambda: servers.silence() is not None,
         saved=lambda: settling.unsaved is None if settling.saves else None,
         statistics=statistics.newest, readings=statistics.readings,

@@ -113,10 +113,18 @@ class StatusSource:
         """Return all Routes in the order of their namespaces and names. Raises: Unanswered."""
         return self._list.get(self.revision)
 
-    def route(self, key: Key) -> RoutePage | None:
-        """Return a Route with the health of its members, their Nodes, and Events. Raises: Unanswered."""
+    def route(self, key: Key, front_end: str | None) -> RoutePage | None:
+        """Return a Route with the health of its members, their Nodes, and Events.
+
+        Args: front_end: where it is served; None for the first one that serves it. Raises: Unanswered.
+        """
+        reconciler = self._controller.reconciler
+
+        def wanted() -> list[Key]:
+            return reconciler.engine.on_front_ends(key)[:1] if front_end is None else [key.on(front_end)]
+
         taken: tuple[RouteRecord, ...] = self._ask(
-            lambda: snapshots.routes(self._controller.reconciler, [key], self._history.known))
+            lambda: snapshots.routes(reconciler, wanted(), self._history.known))
         if not taken:
             return None
         (record,) = map(self._with_servers, taken)

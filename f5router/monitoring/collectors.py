@@ -85,6 +85,8 @@ class Sources:
     """Findings about the installation by code, of all codes."""
     servers: Callable[[], Mapping[str, bool]] = dict
     """By path, True for a virtual server that is there and enabled."""
+    front_ends: Callable[[], Mapping[str, str]] = dict
+    """Name of the front end by path of its virtual server; "" for the default one."""
     silent: Callable[[], bool] = lambda: False
     """True if the BIG-IP takes requests and does not answer."""
     saved: Callable[[], bool | None] = lambda: None
@@ -117,6 +119,17 @@ class Sources:
     """Drift that was found and fixed."""
     watches: Callable[[], Mapping[tuple[str, str], int]] = dict
     """Lists, watches and failures of either by what it was and resource."""
+
+
+def front_end_labels(front_ends: Mapping[str, str]) -> tuple[tuple[str, ...], Callable[[str], Sequence[str]]]:
+    """Return the label of front ends, and its value for a virtual server; nothing where there is one alone.
+
+    So the series of an installation with one front end stay as they are. Those of the default one do so in
+    any case: a label without a value counts as none (prometheus.io, "Data model").
+    """
+    if not any(front_ends.values()):
+        return (), lambda path: ()
+    return ("front_end",), lambda path: (front_ends.get(path, ""),)
 
 
 class IngressRouteCounts(Collector):
@@ -233,11 +246,12 @@ def _state_of_bigip(sources: Sources) -> Iterator[Metric]:
     for code, count in sorted(sources.findings().items()):
         counts.add_metric([code], count)
     yield counts
+    names_of, of = front_end_labels(sources.front_ends())
     servers = GaugeMetricFamily(
         "f5router_virtual_server_up", "1 if the virtual server is there and enabled, 0 if not; absent before "
-        "the first look.", labels=["virtual_server"])
+        "the first look.", labels=["virtual_server", *names_of])
     for path, is_up in sorted(sources.servers().items()):
-        servers.add_metric([path], is_up)
+        servers.add_metric([path, *of(path)], is_up)
     yield servers
     yield _state("f5router_bigip_silent", "1 while the BIG-IP takes requests and does not answer, 0 if not.",
                  sources.silent())

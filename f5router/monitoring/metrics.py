@@ -49,8 +49,9 @@ class _Counted(Collector):
         self._sources = sources
         self.verdicts: dict[Key, tuple[str, str]] = {}
         """By Route that has one: verdict and reason."""
-        self.routes = Counter[str]()
-        self.reasons = Counter[str]()
+        self.routes = Counter[tuple[str, str]]()
+        """By verdict and front end; likewise `reasons`."""
+        self.reasons = Counter[tuple[str, str]]()
         self.written = Counter[tuple[str, str]]()
         """Confirmed writes by kind and verb."""
         self._kinds: set[str] = set()
@@ -70,17 +71,24 @@ class _Counted(Collector):
 
     def _of_routes(self) -> Iterator[Metric]:
         """Routes without a verdict are those that no pass has come to: they count from the first list on."""
-        counts = {verdict: self.routes[verdict] for verdict in VERDICTS}
-        counts[PENDING] = max(0, len(self._sources.routes()) - sum(counts.values()))
-        routes = GaugeMetricFamily("f5router_routes", "Routes, by verdict.", labels=["verdict"])
-        for verdict, count in counts.items():
-            routes.add_metric([verdict], count)
+        several = sorted({"", *self._sources.front_ends().values()})
+        more = ("front_end",) if len(several) > 1 else ()
+        served = self._sources.routes()
+        known = Counter(key.front_end for key in [*served]) if more else {"": len(served)}
+        counts, reasons_of = self.routes.copy(), self.reasons.copy()
+        routes = GaugeMetricFamily("f5router_routes", "Routes, by verdict.", labels=["verdict", *more])
+        for front_end in several:
+            of_one = {verdict: counts[verdict, front_end] for verdict in VERDICTS}
+            of_one[PENDING] = max(0, known[front_end] - sum(of_one.values()))
+            for verdict, count in of_one.items():
+                routes.add_metric([verdict, front_end][:1 + len(more)], count)
         yield routes
         reasons = GaugeMetricFamily(
             "f5router_route_rejections", "Routes that are not admitted, by the reason in the status.",
-            labels=["reason"])
-        for reason, count in sorted(self.reasons.copy().items()):
-            reasons.add_metric([reason], count)
+            labels=["reason", *more])
+        for (reason, front_end), count in sorted(reasons_of.items()):
+            if front_end in several:
+                reasons.add_metric([reason, front_end][:1 + len(more)], count)
         yield reasons
 
     def _of_objects(self) -> Iterator[Metric]:
@@ -121,7 +129,7 @@ class Metrics:
         self._counted = _Counted(sources)
         registry.register(self._counted)
         registry.register(TrafficCounts(
-            sources.statistics, sources.readings, most_pools, most_members))
+            sources.statistics, sources.readings, most_pools, most_members, sources.front_ends))
         if sources.ingress_routes is not None:
             registry.register(IngressRouteCounts(sources.ingress_routes))
         self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)
@@ -171,7 +179,8 @@ class Metrics:
 
     def rejected(self) -> int:
         """Return the number of Routes that are not admitted."""
-        return self._counted.routes[REJECTED] + self._counted.routes[REFUSED]
+        return sum(count for (verdict, _), count in self._counted.routes.items()
+                   if verdict in (REJECTED, REFUSED))
 
     def cut_short(self, routes: Mapping[Key, object]) -> None:
         """Record a pass that ended early."""
@@ -185,16 +194,16 @@ class Metrics:
 
     def _set_verdict(self, key: Key, verdict: str, reason: str = "") -> None:
         """Count a Route by its verdict; a pending Route has none."""
-        counted = self._counted
+        counted, front_end = self._counted, key.front_end
         if (old := counted.verdicts.pop(key, None)) is not None:
-            counted.routes[old[0]] -= 1
+            counted.routes[old[0], front_end] -= 1
             if old[0] != ADMITTED:
-                counted.reasons[old[1]] -= 1
+                counted.reasons[old[1], front_end] -= 1
         if verdict != PENDING:
             counted.verdicts[key] = verdict, reason
-            counted.routes[verdict] += 1
+            counted.routes[verdict, front_end] += 1
             if verdict != ADMITTED:
-                counted.reasons[reason] += 1
+                counted.reasons[reason, front_end] += 1
 
 
 def classify(verdict: Verdict | None) -> str:

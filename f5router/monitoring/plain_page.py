@@ -86,11 +86,14 @@ def page(listed: Chosen, query: Query) -> bytes:
 def _row(route: RouteSummary) -> str:
     text, kind = WORDS[route.state]
     target = f"api/v1/routes/{_quoted(route.key.namespace)}/{_quoted(route.key.name)}"
+    front_end = route.key.front_end
+    target += f"?front_end={_quoted(front_end)}" if front_end else ""
+    place = f" on front end {front_end}" if front_end else ""
     problem = _TIME.sub(_SHORT, escape(route.problem.text)) if route.problem else ""
     return (f'<tr><td class="wide any"><a href="{escape(target)}">{escape(route.host or "(no host)")}'
             f'{escape(route.path)}</a><span class="under">{escape(route.termination or "http")}</span></td>'
             f'<td class="wide keep"><span class="badge {kind}">{text}</span></td>'
-            f'<td class="wide any">{escape(f"{route.kind} {route.key.namespace}/{route.name}")}</td>'
+            f'<td class="wide any">{escape(f"{route.kind} {route.key.namespace}/{route.name}{place}")}</td>'
             f'<td class="wide any">{escape(", ".join(route.services))}</td>'
             f'<td class="wide any wrong">{problem}</td></tr>\n')
 

@@ -3,7 +3,7 @@
     GET /                                the page
     GET /plain                           the list of Routes without scripts
     GET /api/v1/routes                   Routes, filtered and in pages
-    GET /api/v1/routes/NAMESPACE/NAME    a Route from its host to the pods
+    GET /api/v1/routes/NAMESPACE/NAME    a Route from its host to the pods, on one of its front ends
     GET /api/v1/nodes                    Nodes and how the BIG-IP reaches them, in pages
     GET /api/v1/changes                  the last changes
     GET /api/v1/device                   router and BIG-IP
@@ -47,6 +47,10 @@ FILES = {
 }
 
 
+FRONT_END = "front_end"
+"""Parameter of a Route: on which front end; "" for the default one. Without it, the first that serves it."""
+
+
 class ViewSource(Protocol):
     """Source of the answers; any thread may ask. Each raises Unanswered."""
 
@@ -55,7 +59,7 @@ class ViewSource(Protocol):
 
     def summaries(self) -> Sequence[RouteSummary]: ...
 
-    def route(self, key: Key) -> RoutePage | None: ...
+    def route(self, key: Key, front_end: str | None) -> RoutePage | None: ...
 
     def nodes(self) -> Sequence[NodeView]: ...
 
@@ -111,7 +115,8 @@ class StatusAPI:
             case ["routes"]:
                 return self._routes(query)
             case ["routes", namespace, name]:
-                page = self._source.route(Key(namespace, name))
+                given = selection.text(query, FRONT_END) if FRONT_END in query else None
+                page = self._source.route(Key(namespace, name), given)
                 return None if page is None else _page(page)
             case ["nodes"]:
                 return self._nodes(query)
@@ -149,7 +154,8 @@ class StatusAPI:
 def _row(route: RouteSummary) -> dict[str, object]:
     """Return the line of a Route in a list."""
     return {
-        "namespace": route.key.namespace, "id": route.key.name, "kind": route.kind, "name": route.name,
+        "namespace": route.key.namespace, "id": route.key.name, "front_end": route.key.front_end,
+        "kind": route.kind, "name": route.name,
         "host": route.host, "path": route.path, "termination": route.termination,
         "status": route.status.value, "state": route.state.value, "reason": route.reason,
         "since": route.since, "services": list(route.services),

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from f5router.icontrol.statistics import PoolStatistics, Traffic
+from f5router.monitoring.collectors import front_end_labels
 from f5router.monitoring.growth import Rate
 from f5router.monitoring.members import namespace
 from f5router.monitoring.statistics import MEMBER, POOL, VIRTUAL_SERVER, Statistics
@@ -41,14 +42,16 @@ class TrafficCounts(Collector):
     """Collector of statistics; without any yet it only has the number of readings."""
 
     def __init__(self, newest: Callable[[], Statistics | None], readings: Callable[[], Mapping[str, int]],
-                 most_pools: int, most_members: int):
+                 most_pools: int, most_members: int, front_ends: Callable[[], Mapping[str, str]]):
         """Args:
         readings: number of readings by result.
+        front_ends: as Sources.front_ends.
         most_pools: number of pools up to which each has its own series.
         most_members: number of members that have series at most; 0 for none.
         """
         self._newest, self._readings = newest, readings
         self._most_pools, self._most_members = most_pools, most_members
+        self._front_ends = front_ends
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of the last reading."""
@@ -62,7 +65,7 @@ class TrafficCounts(Collector):
             return
         yield from self._of_the_reading(newest)
         yield from self._pools(newest)
-        yield from _virtual_servers(newest)
+        yield from _virtual_servers(newest, self._front_ends())
         if self._most_members:
             yield from self._members(newest)
 
@@ -135,10 +138,12 @@ class TrafficCounts(Collector):
         yield from (up, failures, downtime)
 
 
-def _virtual_servers(newest: Statistics) -> Iterator[Metric]:
-    names = ("unit", "virtual_server")
+def _virtual_servers(newest: Statistics, front_ends: Mapping[str, str]) -> Iterator[Metric]:
+    more, of = front_end_labels(front_ends)
+    names = ("unit", "virtual_server", *more)
+    labels = {path: (newest.unit, path, *of(path)) for path in newest.virtual_servers}
     yield from _families("virtual_server", "a virtual server", names, {
-        (newest.unit, path): (server.traffic, newest.rates.get((VIRTUAL_SERVER, path)))
+        labels[path]: (server.traffic, newest.rates.get((VIRTUAL_SERVER, path)))
         for path, server in newest.virtual_servers.items()})
     responses = CounterMetricFamily(
         "f5router_virtual_server_responses", "HTTP responses of a virtual server by class of their status.",
@@ -148,9 +153,9 @@ def _virtual_servers(newest: Statistics) -> Iterator[Metric]:
         "could not be opened.", labels=names)
     for path, server in newest.virtual_servers.items():
         for code, count in server.responses.items():
-            responses.add_metric([newest.unit, path, code], count)
+            responses.add_metric([*labels[path], code], count)
         if server.connection_errors is not None:
-            errors.add_metric([newest.unit, path], server.connection_errors)
+            errors.add_metric(labels[path], server.connection_errors)
     yield from (responses, errors)
 
 

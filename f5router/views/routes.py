@@ -55,7 +55,7 @@ def summary(shown: RouteView) -> RouteSummary:
     """Build the summary of a Route."""
     problem, certificate = worst(shown.problems), shown.certificate
     services = tuple(service.name for service in shown.services)
-    text = "\n".join((str(shown.source), f"{shown.host}{shown.path}", *services, shown.kind,
+    text = "\n".join((shown.label, f"{shown.host}{shown.path}", *services, shown.kind,
                       shown.reason, problem.code if problem else "")).lower()
     return RouteSummary(
         Key(shown.namespace, shown.id, shown.front_end), shown.kind, shown.name, shown.host, shown.path,

@@ -196,7 +196,7 @@ class Hostile(Stub):
         self._routes = [dataclasses.replace(routes.summary(view), key=Key(f"n{number}", view.id))
                         for number, view in enumerate(self._views)]
 
-    def route(self, key):
+    def route(self, key, front_end):
         return self._details[int(key.name)]
 
     def device(self):

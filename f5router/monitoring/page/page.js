@@ -116,14 +116,16 @@ function changed(query, changes) {
   for (const [name, value] of Object.entries({page: "", ...changes})) next.set(name, value);
   return next;
 }
-const routeAddress = (route) => `#/routes/${encodeURIComponent(route.namespace)}/${encodeURIComponent(route.id)}`;
+const routeAddress = (route) => address(`routes/${encodeURIComponent(route.namespace)}/${encodeURIComponent(route.id)}`,
+  new URLSearchParams({front_end: route.front_end}));
+const onFrontEnd = (route) => route.front_end ? ` on front end ${route.front_end}` : "";
 
 /* ---- views ------------------------------------------------------------------------- */
 
 const VIEWS = {
   routes: {
     url: ({path, query}) => path.length > 2
-      ? `api/v1/routes/${encodeURIComponent(path[1])}/${encodeURIComponent(path[2])}`
+      ? `api/v1/routes/${encodeURIComponent(path[1])}/${encodeURIComponent(path[2])}${query.size ? `?${query}` : ""}`
       : `api/v1/routes?${changed(query, {page: query.get("page") || "1", per_page: PER_PAGE})}`,
     show: (answer, at) => at.path.length > 2 ? showRoute(answer) : showRoutes(answer, at.query),
   },
@@ -157,11 +159,11 @@ function showRoutes(answer, query) {
     type: "button", "data-key": `status ${status}`, "aria-pressed": String(chosen === status),
     onclick: () => go("routes", changed(query, {status: "", state: "", warned: "", ...(status === "warned" ? {warned: "true"} : ["failed", "answered"].includes(status) ? {state: status} : {status})}))}, text, el("span", {class: "count"}, count.toLocaleString()));
   const rows = answer.items.map((route) => [
-    [el("a", {class: "strong", href: routeAddress(route), "data-key": `${route.namespace}/${route.id}`},
+    [el("a", {class: "strong", href: routeAddress(route), "data-key": `${route.namespace}/${route.id}${onFrontEnd(route)}`},
       `${route.host || "(no host)"}${route.path}`),
       el("span", {class: "under"}, route.termination || "http")],
     badge(...stateOf(route)),
-    [`${route.namespace}/${route.name}`, el("span", {class: "under"}, route.kind)],
+    [`${route.namespace}/${route.name}`, el("span", {class: "under"}, `${route.kind}${onFrontEnd(route)}`)],
     [route.services.join(", "), el("span", {class: "under keep"}, plural(route.members, "member"))],
     expiry(route),
     route.problem ? el("span", {class: "wrong"}, dated(`${route.problem.link === "route" ? "" : `${route.problem.link}: `}${route.problem.text}`))
@@ -205,7 +207,7 @@ function showRoute(route) {
       if (history.length > 1 && cameFromList) { event.preventDefault(); history.back(); }
     }}, "← All Routes"),
     el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), badge(...stateOf(route))),
-    el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${route.field ? `, ${route.field}` : ""}`),
+    el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${onFrontEnd(route)}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
       el("li", {}, el("strong", {}, `${problem.link}: `), dated(problem.text), problem.text.startsWith(problem.code) ? "" : ` (${problem.code})`))) : "",
     route.to_do ? el("p", {class: "problems notes"}, el("strong", {}, "To do: "), route.to_do) : "",

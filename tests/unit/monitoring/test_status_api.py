@@ -38,7 +38,7 @@ class Stub:
     def summaries(self):
         return self._routes
 
-    def route(self, key):
+    def route(self, key, front_end):
         return None
 
     def nodes(self):
