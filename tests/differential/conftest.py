@@ -59,16 +59,22 @@ def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
     Args:
         refused: names of the Routes that our router does not admit; HAProxy's does.
         variables: of the environment, for both routers.
+        log: where HAProxy sends its access log; "" for none.
+        is_own: True for virtual servers that our router creates.
     """
     with ExitStack() as stack:
         started: list[Site] = []
 
         def make(build: Callable[[Site], None], *, refused: Iterable[str] = (),
-                 variables: Mapping[str, str] | None = None, **flags: str) -> Pair:
+                 variables: Mapping[str, str] | None = None, log: str = "", is_own: bool = False,
+                 **flags: str) -> Pair:
             folder, variables = tmp_path_factory.mktemp("pair"), variables or {}
             ipv6 = variables.get(OF_THE_VIRTUAL_SERVERS) == "v6"
-            site = Site(stack, folder, address="2001:db8::1" if ipv6 else "10.0.0.1")
+            address = "2001:db8::1" if ipv6 else "10.0.0.1"
+            site = Site(stack, folder, address="" if is_own else address)
             started.append(site)
+            if is_own:
+                flags["f5_vserver_address"] = address
             build(site)
             assert site.converge(**flags_of(variables), **flags) == []
             routes = site.kube.list("Route")
@@ -80,7 +86,8 @@ def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
             haproxy = HAProxy(
                 stack, folder, theirs,
                 endpoints_of(site.kube.list("Service"), site.kube.list("EndpointSlice")), site.pods,
-                default_certificate(variables) or DEFAULT.certificate + DEFAULT.key, variables)
+                default_certificate(variables) or DEFAULT.certificate + DEFAULT.key,
+                {**variables, **({"ROUTER_SYSLOG_ADDRESS": log} if log else {})})
             return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site,
                         haproxy)
 

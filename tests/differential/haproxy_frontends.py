@@ -64,19 +64,20 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
     verify = _verify(variables)
     proxied = " accept-proxy" if re.fullmatch(TRUE, variables.get("ROUTER_USE_PROXY_PROTOCOL", "")) else ""
     strict = " strict-sni" if re.fullmatch(TRUE, variables.get("ROUTER_STRICT_SNI", "")) else ""
+    most = variables.get("ROUTER_MAX_CONNECTIONS", 2000)
+    logged = ["option httplog", "log global"] if _logged(variables) else []
     passed = f"req.ssl_sni,lower,map_reg({folder}/os_sni_passthrough.map)"
     return [
         ["global", f"stats socket {folder}/{SOCKET} level user", "maxconn 2000",
-         "nbthread 1", "tune.maxrewrite 8192", "tune.bufsize 32768", *_tls(variables)],
-        ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
-         "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",
-         "timeout http-keep-alive 300s", "timeout tunnel 1h", *compression, *pages],
+         "nbthread 1", f"tune.maxrewrite {variables.get('ROUTER_MAX_REWRITE_SIZE', 8192)}",
+         f"tune.bufsize {variables.get('ROUTER_BUF_SIZE', 32768)}", *_logged(variables), *_tls(variables)],
+        ["defaults", f"maxconn {most}", *_times(variables), *logged, *compression, *pages],
         ["frontend public", f"bind fd@{listeners.http}{proxied}", *request,
          f"acl secure_redirect base,map_reg_int({folder}/os_route_http_redirect.map) -m bool",
          "redirect scheme https if secure_redirect",
          f"use_backend %[base,map_reg({folder}/os_http_be.map)]", "default_backend openshift_default"],
         ["frontend public_ssl", f"bind fd@{listeners.https}{proxied}", "mode tcp",
-         "tcp-request inspect-delay 5s",
+         f"tcp-request inspect-delay {variables.get('ROUTER_INSPECT_DELAY', '5s')}",
          "tcp-request content accept if { req_ssl_hello_type 1 }", "acl sni req.ssl_sni -m found",
          f"acl sni_passthrough {passed} -m found",
          f"use_backend %[req.ssl_sni,lower,map_reg({folder}/os_tcp_be.map)] if sni sni_passthrough",
@@ -90,6 +91,27 @@ def frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) 
         ["backend openshift_default", "mode http", "option forwardfor", "option http-pretend-keepalive",
          *refused],
     ]
+
+
+TIMES = {
+    "connect": ("ROUTER_DEFAULT_CONNECT_TIMEOUT", "5s"), "client": ("ROUTER_DEFAULT_CLIENT_TIMEOUT", "30s"),
+    "client-fin": ("ROUTER_CLIENT_FIN_TIMEOUT", "1s"), "server": ("ROUTER_DEFAULT_SERVER_TIMEOUT", "30s"),
+    "server-fin": ("ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", "1s"),
+    "http-request": ("ROUTER_SLOWLORIS_TIMEOUT", "10s"),
+    "http-keep-alive": ("ROUTER_SLOWLORIS_HTTP_KEEPALIVE", "300s"),
+    "tunnel": ("ROUTER_DEFAULT_TUNNEL_TIMEOUT", "1h")}
+"""HAProxy's name of each time-out to its variable, and to its default."""
+
+
+def _times(variables: Mapping[str, str]) -> list[str]:
+    return [f"timeout {name} {variables.get(variable, default)}"
+            for name, (variable, default) in TIMES.items()]
+
+
+def _logged(variables: Mapping[str, str]) -> list[str]:
+    """Return the lines that send an access log."""
+    where, facility = variables.get("ROUTER_SYSLOG_ADDRESS"), variables.get("ROUTER_LOG_FACILITY", "local1")
+    return [f"log {where} len 1024 {facility} info", "log-send-hostname"] if where else []
 
 
 def _tls(variables: Mapping[str, str]) -> list[str]:

@@ -47,12 +47,12 @@ def lab(theirs) -> Lab:
 
 
 def whole(lab: Lab) -> set[str]:
-    """What is on the BIG-IP, without numbers that grow."""
+    """Return what is on the BIG-IP, without numbers that grow."""
     return {re.sub(r'"(vsIndex|generation)": \d+', "", text) for text in state(lab)}
 
 
 def of_default(lab: Lab) -> set[str]:
-    """What is on the BIG-IP of the default front end."""
+    """Return what is on the BIG-IP of the default front end."""
     return {text for text in whole(lab)
             if "__internal" not in text and "openshift_" in text and "pool" not in text}
 
@@ -105,7 +105,7 @@ def test_each_setting(lab, flags, setting):
     pytest.param(ALL, {**AROUND, **OBJECTS, **PROFILES}, id="profiles in place of limits"),
 ])
 def test_all_settings_of_both(lab, flags, before, after):
-    """With those of all front ends."""
+    """Settings of all front ends change with them."""
     of_all = {"f5_auth": "basic", "enable_compression": "true", "hsts_header": "max-age=1",
               "disable_cookies": "true", "ciphers": "modern", "ssl_min_version": "TLSv1.2"}
     assert lab.converge(**flags({**DEFAULT, **before}, {**INTERNAL, **before}), **of_all) == []
