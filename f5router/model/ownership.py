@@ -148,15 +148,36 @@ def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
     and the attachments of the iRules that act on these. A Rule does not wait for a record with time-outs, but
     without it connections of a Rule that stays would end too early.
     """
-    objects = [observed[ref] for ref in refs if ref in observed]
-    needs = {need for obj in objects for need in obj.dependencies}
-    records = {ref for obj in objects for ref in option_records(obj) if ref in observed}
+    needed = {need for ref in refs if ref in observed for need in needs(observed[ref], observed)}
+    attachments = {need for need in needed if is_for_attachments(need)}
+    if not attachments:  # mostly: a look at every object of the device takes 15 ms with 5,000 Routes
+        return needed
+    return needed - attachments | {
+        ref for ref, obj in observed.items() if attachments_of(obj) in attachments}
+
+
+def needs(obj: Object, observed: BigIPState) -> set[Ref]:
+    """Return what must stay as long as an object of the device does: see `stays_with`.
+
+    One Ref stands for all attachments of an iRule: that which `attachments_of` returns for each of them.
+    """
+    records = {ref for ref in option_records(obj) if ref in observed}
     groups = {record.group for ref in records if isinstance(record := observed[ref], Record)}
-    irules = {beside(group, irule) for group in groups if (irule := OPTION_IRULES.get(base_name(group)))}
-    if not irules:  # mostly: a look at every object of the device takes 15 ms with 5,000 Routes
-        return needs | records
-    return needs | records | {ref for ref, obj in observed.items() if isinstance(obj, Attachment)
-                              and obj.target_kind == IRule.KIND and obj.target in irules}
+    return {*obj.dependencies, *records, *(
+        Ref(Attachment.KIND, beside(group, irule)) for group in groups
+        if (irule := OPTION_IRULES.get(base_name(group))))}
+
+
+def attachments_of(obj: Object) -> Ref | None:
+    """Return the Ref that stands for the attachments of an iRule, of which this is one; None if it is not."""
+    if isinstance(obj, Attachment) and obj.target_kind == IRule.KIND:
+        return Ref(Attachment.KIND, obj.target)
+    return None
+
+
+def is_for_attachments(ref: Ref) -> bool:
+    """True for a Ref that stands for attachments."""
+    return ref.kind == Attachment.KIND and base_name(ref.path) in OPTION_IRULES.values()
 
 
 def option_records(obj: Object) -> Iterator[Ref]:

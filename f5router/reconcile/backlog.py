@@ -10,7 +10,9 @@ A Plan of everything may take minutes. A portion is a part of the backlog that i
 Namespaces take turns. The network objects through which pods are reached are in every portion.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
 
 from f5router.model import names, ownership, tls_names
 from f5router.model.front_end_names import base_name
@@ -31,6 +33,18 @@ class Backlog:
         """Hosts of objects that route requests, or show a certificate."""
         self._refs = Groups[str, Ref]()
         """Objects of the backlog by Host."""
+        self._kinds = Counter[str]()
+        """Number of objects by kind."""
+        self._urgent: dict[Ref, None] = {}
+        """Network objects through which pods are reached."""
+        self.going: dict[Ref, None] = {}
+        """Objects that are not wanted."""
+        self._needs: dict[Ref, set[Ref]] = {}
+        """Objects that must stay as long as an object of the backlog that is on the device."""
+        self._needed = Counter[Ref]()
+        """By object: how many of these need it."""
+        self._unneeded: dict[Ref, None] = {}
+        """Objects that are not wanted, route no requests, and are needed by none of these."""
 
     def __len__(self) -> int:
         return len(self._namespace)
@@ -54,20 +68,21 @@ class Backlog:
                 namespace = next(filter(None, map(_namespace, versions)), "")
                 self._namespace[ref] = namespace
                 self._queues.setdefault(namespace, {})[ref] = None
+                self._kinds[ref.kind] += 1
+                if ref.kind in NETWORK_KINDS:
+                    self._urgent[ref] = None
+            is_going = ref not in desired
+            for index, belongs in ((self.going, is_going),
+                                   (self._unneeded, is_going and not (hosts or self._needed[ref]))):
+                if belongs:
+                    index[ref] = None
+                else:
+                    index.pop(ref, None)
+            self._set_needs(ref, ownership.needs(observed[ref], observed) if ref in observed else set())
             if hosts:
                 self._hosts[ref] = hosts
                 for host in hosts:
                     self._refs.add(host, ref)
-
-    def put_back(self, refs: Iterable[Ref], desired: BigIPState, observed: BigIPState) -> None:
-        """Put objects of an unfinished portion before everything else of their namespaces."""
-        before = self._queues
-        known, self._queues = set(self._namespace), {}
-        refs = [ref for ref in refs if ref not in known]
-        self.add(refs, desired, observed)
-        first, self._queues = self._queues, before
-        for namespace, queue in first.items():
-            self._queues[namespace] = {**queue, **self._queues.get(namespace, {})}
 
     def remove(self, refs: Iterable[Ref]) -> None:
         """Take objects out."""
@@ -75,6 +90,10 @@ class Backlog:
             namespace = self._namespace.pop(ref, None)
             if namespace is None:
                 continue
+            self._kinds[ref.kind] -= 1
+            for index in (self._urgent, self.going, self._unneeded):
+                index.pop(ref, None)
+            self._set_needs(ref, set())
             queue = self._queues[namespace]
             del queue[ref]
             if not queue:
@@ -84,7 +103,8 @@ class Backlog:
 
     def clear(self) -> None:
         """Take everything out."""
-        for index in (self._queues, self._namespace, self._hosts):
+        for index in (self._queues, self._namespace, self._hosts, self._kinds, self._urgent, self.going,
+                      self._needs, self._needed, self._unneeded):
             index.clear()
         self._refs = Groups()
 
@@ -105,23 +125,60 @@ class Backlog:
         for ref in also:
             chosen.refs |= chosen.group(ref)
         self._take_turns(chosen, most)
-        refs = chosen.refs | {ref for ref in self._namespace if _is_urgent(ref, desired, observed)}
-        held = ownership.stays_with((ref for ref in self._namespace if ref not in refs), observed)
-        while staying := {ref for ref in refs if ref not in desired and ref in held}:
-            refs -= staying
-            held |= ownership.stays_with(staying, observed)
-        idle = [ref for ref in self._namespace
-                if ref not in refs and ref not in held and not self._has_turn(ref, desired)]
-        refs.update(idle[:most])
-        if any(ref.kind == Rule.KIND and ref not in refs for ref in self._namespace):
+        refs = chosen.refs | {ref for ref in self._urgent if ref in desired or ref in observed}
+        inside = self._leave_needed(refs, desired, observed)
+        idle = (ref for ref in chain(inside, self._unneeded) if ref in self.going and ref not in refs
+                and ref not in self._hosts and not self._is_needed(ref, inside, observed))
+        refs.update(islice(idle, most))
+        if self._kinds[Rule.KIND] > sum(ref.kind == Rule.KIND and ref in self._namespace for ref in refs):
             # A strategy is changed when all Rules are in place under either.
             refs -= {ref for ref in refs if ref.kind == Policy.KIND and ref in desired and ref in observed}
         return refs
 
+    def _leave_needed(self, refs: set[Ref], desired: BigIPState, observed: BigIPState) -> Counter[Ref]:
+        """Leave out of a portion what something outside of it needs.
+
+        Returns: for each object, how many of the portion need it.
+        """
+        going = {ref for ref in refs if ref not in desired}
+        inside = Counter(need for ref in refs for need in self._needs.get(ref, ())) if (
+            going or self.going) else Counter[Ref]()
+        beside = set[Ref]()
+        while staying := {ref for ref in going if ref in beside or self._is_needed(ref, inside, observed)}:
+            refs -= staying
+            going -= staying
+            for ref in staying:
+                inside.subtract(self._needs.get(ref, ()))
+            beside |= ownership.stays_with((ref for ref in staying if ref not in self._namespace), observed)
+        return inside
+
+    def _is_needed(self, ref: Ref, inside: Mapping[Ref, int], observed: BigIPState) -> bool:
+        """True if an object of the backlog outside of a portion needs an object.
+
+        Args: inside: for each object, how many of the portion need it.
+        """
+        stands = ownership.attachments_of(observed[ref]) if ref in observed else None
+        return any(self._needed[each] > inside.get(each, 0) for each in (ref, stands) if each is not None)
+
+    def _set_needs(self, ref: Ref, needs: set[Ref]) -> None:
+        """Record what must stay as long as an object."""
+        before = self._needs.pop(ref, set())
+        if needs:
+            self._needs[ref] = needs
+        for need in before - needs:
+            self._needed[need] -= 1
+            if not self._needed[need]:
+                del self._needed[need]
+                if need in self.going and need not in self._hosts:
+                    self._unneeded[need] = None
+        for need in needs - before:
+            self._needed[need] += 1
+            self._unneeded.pop(need, None)
+
     def _take_turns(self, chosen: "_Portion", most: int) -> None:
         """Choose the oldest of each namespace in turn; the next portion begins where this one ended."""
         before = len(chosen.refs)
-        waiting = {namespace: self._turns(list(queue), chosen.desired)
+        waiting = {namespace: self._turns(queue, chosen.desired)
                    for namespace, queue in self._queues.items()}
         while waiting:
             for namespace, refs in list(waiting.items()):
@@ -148,14 +205,10 @@ class Backlog:
         order = list(self._queues)
         self._begin_with(order[(order.index(namespace) + 1) % len(order)])
 
-    def _turns(self, queue: list[Ref], desired: BigIPState) -> Iterator[Ref]:
+    def _turns(self, queue: Collection[Ref], desired: BigIPState) -> Iterator[Ref]:
         """Yield objects that have a turn of their own; their dependencies come with them, and are last."""
         yield from (ref for ref in queue if ref in self._hosts)
         yield from (ref for ref in queue if ref in desired and ref not in self._hosts)
-
-    def _has_turn(self, ref: Ref, desired: BigIPState) -> bool:
-        """True if an object has a turn of its own: the delete of a dependency comes with its users."""
-        return ref in desired or ref in self._hosts
 
     def together(self, hosts: Iterable[str]) -> Iterator[Ref]:
         """Yield the objects that decide about requests for these Hosts."""
@@ -218,11 +271,6 @@ def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
                 closure.append(need)
                 stack.append(need)
     return closure
-
-
-def _is_urgent(ref: Ref, desired: BigIPState, observed: BigIPState) -> bool:
-    """True for the network objects through which pods are reached."""
-    return ref.kind in NETWORK_KINDS and (ref in desired or ref in observed)
 
 
 def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:

@@ -12,6 +12,7 @@ away, and the previous objects must not stay beside the new ones. Deletes of the
 small deletes add up to a large one.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Set
 
@@ -62,6 +63,8 @@ class DeleteGuard:
         """Deletes that were held back since the start."""
         self._fewer = 0
         """How many more objects were deleted than created since the last pass ended."""
+        self._counted, self._counted_until = (0, 0), -math.inf
+        """Numbers of the objects that count, and of all, and until when these may be used."""
         self._burst: deque[tuple[float, int]] = deque()
         """Time of passes, and how many more objects they deleted than they created."""
 
@@ -79,6 +82,22 @@ class DeleteGuard:
     def ways(self) -> Set[Ref]:
         """FDB records and static routes that stay, although the first list has no Node for them, likewise."""
         return self._table.held[HoldReason.WAY].keys()
+
+    def may_hold(self, deletes: int, size: int, *, total: Callable[[], int], now: float) -> bool:
+        """False if nothing is held back, and twice as many deletes would be no mass delete.
+
+        The device is counted once in BURST_S only; all that it has lost since is deducted.
+
+        Args: size: number of all objects on the device; total: as that of `review`.
+        """
+        if self.held:
+            return True
+        if deletes + (recent := self._recent(now)) < LEAST:
+            return False
+        if now >= self._counted_until:
+            self._counted, self._counted_until = (total(), size), now + BURST_S
+        before = max(0, self._counted[0] - max(0, self._counted[1] - size))
+        return is_mass(2 * deletes + recent, before + recent)
 
     def review(self, waiting: Set[Ref], counted: Set[Ref], *, total: Callable[[], int], now: float) -> None:
         """Decide which deletes are held back from now on.
@@ -150,9 +169,7 @@ class DeleteGuard:
         self._fewer = 0
 
     def _begins(self, deletes: int, total: Callable[[], int], now: float) -> bool:
-        while self._burst and self._burst[0][0] <= now - BURST_S:
-            self._burst.popleft()
-        recent = self._recent()
+        recent = self._recent(now)
         if not deletes or deletes + recent < LEAST:
             return False
         deletes, before = deletes + recent, total() + recent
@@ -161,8 +178,10 @@ class DeleteGuard:
         self.figures = deletes, before
         return not self.allow
 
-    def _recent(self) -> int:
+    def _recent(self, now: float) -> int:
         """Return how far the number of objects is below its highest in the burst."""
+        while self._burst and self._burst[0][0] <= now - BURST_S:
+            self._burst.popleft()
         fewer = most = 0
         for _, count in reversed(self._burst):
             fewer += count

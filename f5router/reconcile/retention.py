@@ -178,7 +178,8 @@ class Retention:
         desired, observed = self._engine.objects, self._device.observed
         refs = [ref for ref in {*due, *self.guard.held} if ref not in desired]
         holdable: set[Ref] = set()
-        if refs:
+        if self.guard.may_hold(len(refs), len(observed), now=now,
+                               total=lambda: delete_guard.total(observed, self.owns)):
             undetermined = self._engine.undetermined() | self._unread.held(observed, refs)
             mine = {ref for ref in refs
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}

@@ -201,7 +201,7 @@ class Rollouts:
         desired, observed, table = self._engine.objects, self._device.observed, self._table
         self._rebuild()
         also = set(self._retention.unread())
-        self._retention.hold_deletes([*table.queue, *also], self._clock())
+        self._retention.hold_deletes([*table.queue.going, *also], self._clock())
         portion = table.queue.portion(desired, observed, most, also - self._guard.held)
         portion = (portion | table.members.keys() if with_members else portion) - table.sent.keys()
         changes = diff(desired, observed, self._retention.owns, portion, self._device.ordinals)

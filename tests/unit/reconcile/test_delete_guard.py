@@ -200,3 +200,25 @@ def test_pools_without_any_node():
     confirm(guard)
     guard.review_emptied(refs(0), 40, 1.0, of_nodes=True)
     assert guard.since is None
+
+
+@given(st.integers(0, 200), st.integers(0, 300), st.integers(0, 300), st.integers(-50, 50),
+       st.sampled_from([1.0, BURST_S + 1]))
+def test_what_a_review_would_hold_is_reviewed(deletes, total, lost, fewer, later):
+    """Counted at first, and again when that is old; in between the device loses objects of any kind."""
+    guard, size = a_guard(), 400
+    guard.may_hold(LEAST, size, total=lambda: total, now=0.0)
+    write(guard, fewer, 0.5)
+    left = max(0, total - lost)
+    may = guard.may_hold(deletes, size - lost, total=lambda: left, now=later)
+    assert may or not judge(guard, refs(deletes), left, now=later)
+
+
+def test_few_deletes_of_many_are_not_reviewed():
+    """The objects of the device are counted once in a while, or where there are less."""
+    guard, counts = a_guard(), []
+    for deletes, size, now, expected in ((LEAST - 1, 2000, 0.0, False), (200, 2000, 1.0, False),
+                                         (200, 2000, 2.0, False), (300, 2000, 3.0, True),
+                                         (200, 1500, 4.0, True), (200, 2000, BURST_S + 2, False)):
+        assert guard.may_hold(deletes, size, total=lambda: counts.append(1) or 1000, now=now) is expected
+    assert len(counts) == 2
