@@ -1,6 +1,8 @@
 """Several front ends in one router: two entries of a file, from an upgrade to the removal of one."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.test_doctor import checks, doctor
 from tests.feature.test_front_end import ADDRESS, FLAGS, empty, listening
+from tests.feature.test_front_end_life import remove
 
 __all__ = ["empty"]
 
@@ -205,6 +208,21 @@ def test_settings_of_tls(empty, flags, tls):
     assert empty.writes() == []
     assert empty.converge(**flags(DEFAULT)) == []
     assert not [path for _, path in objects(empty) if path.endswith("__internal")]
+
+
+def test_what_it_costs(empty, flags):
+    """The numbers are those of the page."""
+    page = (Path(__file__).parents[2] / "docs" / "front-ends.md").read_text()
+    counts = [int(count) for count in re.findall(r"\| (\d+) \|$", page, re.MULTILINE)]
+    two, written = {**DEFAULT, "f5-vserver-address": [ADDRESS, "2001:db8::1"]}, []
+    for of_file in ([DEFAULT], [two], [DEFAULT], [DEFAULT, INTERNAL], [DEFAULT]):
+        empty.clear()
+        assert empty.converge(**flags(*of_file)) == []
+        written.append(len(empty.writes()))
+    empty.clear()
+    assert remove(empty, **FLAGS) == 0
+    assert written.pop(2) == written[1]
+    assert [*written, len(empty.writes())] == counts
 
 
 def test_another_name_is_another_front_end(empty, flags):
