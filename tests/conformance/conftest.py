@@ -24,7 +24,7 @@ RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
     name = getattr(getattr(item, "function", None), "short_name", "")
-    if name and call.when == "call":
+    if name and (call.when == "call" or report.failed):
         outcomes = item.config.stash.setdefault(OUTCOMES, {})
         outcomes[name] = outcomes.get(name, True) and report.passed
     return report

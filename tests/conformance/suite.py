@@ -110,7 +110,9 @@ def _result(tests: tuple[str, ...], outcomes: Mapping[str, bool]) -> dict:
 
 
 def record(run: str, outcomes: Mapping[str, bool], path: Path) -> None:
-    """Write a report with the outcomes of a run so far; JSON is YAML, too.
+    """Write a report with the outcomes of a run so far, whichever process has them; JSON is YAML, too.
+
+    A test that has failed once in the run has failed.
 
     Args: run: name of the run, of which other processes may have outcomes.
     """
@@ -119,7 +121,9 @@ def record(run: str, outcomes: Mapping[str, bool], path: Path) -> None:
         fcntl.flock(known, fcntl.LOCK_EX)
         known.seek(0)
         name, before = json.loads(known.read() or '["", {}]')
-        merged = {**(before if name == run else {}), **outcomes}
+        known_before = before if name == run else {}
+        merged = known_before | {test: passed and known_before.get(test, True)
+                                 for test, passed in outcomes.items()}
         known.truncate(0)
         known.write(json.dumps([run, merged]))
         known.flush()
