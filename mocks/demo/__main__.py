@@ -7,17 +7,17 @@ import contextlib
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import click
 import requests
 
 from f5router.logs.progress import Fields, Figures, Progress
-from mocks.demo import asking, changes, expected, tables
+from mocks.demo import asking, changes, expected, gateways, tables
 from mocks.demo.calls import Log, Traffic
 from mocks.demo.network import Network, read_network
 from mocks.demo.processes import DemoError, Interrupted, interruptible, wait_until
-from mocks.demo.servers import Lab
+from mocks.demo.servers import GATEWAY_ADDRESSES, Lab
 from mocks.demo.serving import Row, read_rows
 
 CONVERGE_LIMIT_S = 300.0
@@ -55,7 +55,7 @@ def show(lab: Lab) -> None:
     with Progress("starting", still_waiting):
         lab.start_servers()
     click.echo(f"  cluster  {lab.cluster.url}, three namespaces with Routes, an "
-               "Ingress, IngressRoutes, Services and pods")
+               "Ingress, IngressRoutes, Services and pods; the kinds of the Gateway API")
     click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, without a virtual server")
     say("Giving the BIG-IP a subnet of the pod network")
     with Progress("waiting for the subnet", still_waiting):
@@ -80,6 +80,7 @@ def show(lab: Lab) -> None:
     change(lab, log, "Route shop/newsletter gets the right key",
            lambda cluster: changes.fix(cluster, lab.public), expected.FIXED)
     ask(lab)
+    publish(lab, log)
     say(f"Who serves what of an IngressRoute? f5router explain ingressroute {ROOT}:")
     click.echo(lab.explain(ROOT))
     say("Is anything left to do? f5router plan:")
@@ -90,12 +91,32 @@ def show(lab: Lab) -> None:
     lab.check()
 
 
+def publish(lab: Lab, log: Log) -> None:
+    """Create a Gateway with HTTPRoutes, and ask it. Raises: DemoError."""
+    log.begin()
+    gateways.publish(lab.cluster)
+    with Progress("waiting for the Gateway", still_waiting):
+        published = wait_until(lambda: None if (seen := gateways.read(lab.cluster)).problems else seen,
+                               CONVERGE_LIMIT_S, "The Gateway is not programmed")
+    wait_until(lambda: log.quiet_s > QUIET_S, CONVERGE_LIMIT_S, "The router goes on writing")
+    say(f"A Gateway and two HTTPRoutes: {log.take()}")
+    click.echo(f"  edge/blog has the address {', '.join(published.addresses)}, of {GATEWAY_ADDRESSES}, and "
+               "virtual servers of its own")
+    click.echo(f"{tables.listeners(published)}\n\n{lab.http_routes()}\n")
+    put(gateways.questions(lab))
+
+
 def ask(lab: Lab) -> None:
     """A request for each Route, as somebody would type it. Raises: DemoError: another one answered."""
     say("Requests through the BIG-IP to the pods; each command works in another terminal too:")
     if not shutil.which("curl"):
         click.echo("  (There is no curl here: none of them is run.)")
-    for request in asking.requests(lab, read_rows(lab.cluster, lab.device)):
+    put(asking.requests(lab, read_rows(lab.cluster, lab.device)))
+
+
+def put(requests_: Iterable[asking.Request]) -> None:
+    """Show each request and its answer. Raises: DemoError: another one answered."""
+    for request in requests_:
         click.echo(f"  $ {request}")
         if shutil.which("curl"):
             click.echo(f"    {asking.ask(request)}")
@@ -163,6 +184,7 @@ def look_around(lab: Lab) -> None:
   (. {lab.environment_file} && {sys.executable} -m f5router explain route {REJECTED})
   (. {lab.environment_file} && {sys.executable} -m f5router explain request https://shop.example.com/api)
   (. {lab.environment_file} && {sys.executable} -m f5router explain ingressroute {ROOT})
+  (. {lab.environment_file} && {sys.executable} -m f5router explain gateway {'/'.join(gateways.GATEWAY)})
   (. {lab.environment_file} && {sys.executable} -m f5router doctor)
   (. {lab.environment_file} && {sys.executable} -m f5router plan --log-level=warning)
 """)

@@ -42,15 +42,16 @@ def requests(lab: Lab, rows: Iterable[Row]) -> Iterator[Request]:
             answer = f"a pod of {service}, asked by {by}"
             if serving.port_80 == REDIRECT:
                 answer = f"{row.redirect} https://{host}/{path}"
-            yield Request(_curl(lab, "http", host, slash + path), answer)
+            yield Request(curl(lab, "http", host, slash + path), answer)
         if serving.port_443:
             by = "TLS" if serving.pods or row.kind.startswith("passthrough") else "HTTP"
-            yield Request(_curl(lab, "https", host, slash + path), f"a pod of {service}, asked by {by}")
-    yield Request(_curl(lab, "http", NOBODY, "/"), "503")
+            yield Request(curl(lab, "https", host, slash + path), f"a pod of {service}, asked by {by}")
+    yield Request(curl(lab, "http", NOBODY, "/"), "503")
 
 
-def _curl(lab: Lab, scheme: str, host: str, path: str) -> tuple[str, ...]:
-    address, port = lab.bigip.endpoint(HTTP_VIRTUAL if scheme == "http" else HTTPS_VIRTUAL)
+def curl(lab: Lab, scheme: str, host: str, path: str, *, virtual: str = "") -> tuple[str, ...]:
+    """The command for a request. Args: virtual: the virtual server; "" for that of Routes."""
+    address, port = lab.bigip.endpoint(virtual or (HTTP_VIRTUAL if scheme == "http" else HTTPS_VIRTUAL))
     authority = ("--cacert", str(lab.authorities_file)) if scheme == "https" else ()
     return ("curl", "-s", *authority, "--resolve", f"{host}:{port}:{address}",
             f"{scheme}://{host}:{port}{path or '/'}")

@@ -25,6 +25,8 @@ TMOS = "14.1.2.1"
 HTTP_VIRTUAL, HTTPS_VIRTUAL = "/Common/ose-vserver", "/Common/https-ose-vserver"
 ADDRESS = "192.0.2.80"
 """Address of the virtual servers, which the router creates."""
+GATEWAY_ADDRESSES = "192.0.2.96/28"
+"""Addresses that Gateways get."""
 MOST_LINES = 60
 """Lines of `explain` that are shown: those of the example, and more."""
 
@@ -102,7 +104,7 @@ class Lab:
         manifest.write_text(yaml.safe_dump_all(objects, sort_keys=False))
         return self._run("fake cluster", [
             sys.executable, "-m", "mocks.kube", "--load", str(manifest), "--sdn",
-            "--write-kubeconfig", str(self.kubeconfig),
+            "--write-kubeconfig", str(self.kubeconfig), "--gateway-api", "v1.4",
         ], environment=clean_environment())
 
     def _start_bigip(self) -> None:
@@ -162,6 +164,10 @@ class Lab:
         """Return what `f5router explain` prints about an IngressRoute. Raises: DemoError."""
         return self._ask_router("explain", "ingressroute", ingress_route, lines=MOST_LINES)
 
+    def http_routes(self) -> str:
+        """Return what `f5router get` prints about HTTPRoutes. Raises: DemoError."""
+        return self._ask_router("get", "httproutes")
+
     def _ask_router(self, command: str, *arguments: str, lines: int = 25) -> str:
         program = self._program(
             f"f5router {command}", [sys.executable, "-m", "f5router", command, *arguments],
@@ -214,6 +220,8 @@ class Lab:
             "ROUTER_EXTERNAL_HOST_CREDENTIALS_DIR": str(login),
             "ROUTER_EXTERNAL_HOST_CA_BUNDLE": str(self.folder / "bigip-ca.crt"),
             "ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS": ADDRESS,
+            "ROUTER_SOURCES": "routes,ingress,ingressroutes,gateway",
+            "ROUTER_GATEWAY_ADDRESSES": GATEWAY_ADDRESSES,
             "ROUTER_EXTERNAL_HOST_PRIVKEY": str(key),
             "ROUTER_EXTERNAL_HOST_SSH_PORT": str(self.bigip.ssh_port),
             "ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS": str(hosts),

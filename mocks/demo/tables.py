@@ -8,6 +8,7 @@ import click
 from tabulate import tabulate
 
 from mocks.demo.calls import Call, Traffic
+from mocks.demo.gateways import Published
 from mocks.demo.network import PROFILE, TUNNEL, Network
 from mocks.demo.publications import ADMITTED
 from mocks.demo.serving import REDIRECT, Row, Serving
@@ -64,6 +65,12 @@ def records(network: Network) -> str:
     """Where each Node takes VxLAN."""
     cells = [(mac, *place.split()) for mac, place in network.nodes.items()]
     return tabulate(cells, headers=("FDB record", "endpoint", "Node"), tablefmt="simple")
+
+
+def listeners(published: Published) -> str:
+    """The listeners of a Gateway, as its status has them."""
+    cells = [(each.name, each.routes, each.programmed) for each in published.listeners]
+    return tabulate(cells, headers=("listener", "attachedRoutes", "Programmed"), tablefmt="simple")
 
 
 def calls(writes: Iterable[Call]) -> str:

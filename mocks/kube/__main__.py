@@ -7,7 +7,7 @@ import click
 from mocks.closing import stop_event
 
 from .fake import TOKEN, FakeKube
-from .kinds import NETWORK_APIS, ROUTE_APIS
+from .kinds import GATEWAY_APIS, NETWORK_APIS, ROUTE_APIS
 from .manifests import ManifestError
 
 
@@ -22,6 +22,8 @@ from .manifests import ManifestError
               help="Where HostSubnets are served: in their API group, under /oapi/v1, or nowhere.")
 @click.option("--route-api", type=click.Choice(ROUTE_APIS), default="group", show_default=True,
               help="Where Routes are served: in their API group, or under /oapi/v1 alone.")
+@click.option("--gateway-api", type=click.Choice(tuple(GATEWAY_APIS)), default="none", show_default=True,
+              help="Release of the Gateway API whose kinds are served.")
 @click.option("--sdn/--no-sdn", default=False, help="Play the SDN's master: give ghost HostSubnets a subnet.")
 @click.option("--sdn-delay", "sdn_delay_s", type=click.FloatRange(min=0), default=0.1, show_default=True,
               help="Seconds that the SDN's master takes for each step.")
@@ -34,6 +36,7 @@ def main(
     slices: bool,
     network_api: str,
     route_api: str,
+    gateway_api: str,
     sdn: bool,
     sdn_delay_s: float,
     token: str,
@@ -41,7 +44,7 @@ def main(
     """Run the fake Kubernetes API server; it keeps nothing between starts."""
     stop = stop_event()
     kube = FakeKube(port, openshift, slices, token=token, network_api=network_api, route_api=route_api,
-                    sdn=sdn, sdn_delay_s=sdn_delay_s)  # fmt: skip
+                    gateway_api=gateway_api, sdn=sdn, sdn_delay_s=sdn_delay_s)  # fmt: skip
     try:
         for file in files:
             kube.load(file)

@@ -144,9 +144,13 @@ def test_rejections_have_reasons(once, name, reason, message):
      [("POST", "net/fdb/tunnel/~Common~vxlan5000/records", "0a:0a:0a:03:59:03")]),
     ("Two more pods of Service shop/web, on that Node: 1 write",
      [("PATCH", "ltm/pool/~Common~openshift_shop_web", "4 members")]),
-    ("A new Route, shop/sale: 3 writes",
-     [("PATCH", "ltm/policy/~Common~openshift_insecure_routes", "createDraft"),
+    ("A new Route, shop/sale: 7 writes",
+     [("PATCH", "ltm/policy/~Common~openshift_secure_routes", "createDraft"),
+      ("POST", "ltm/policy/~Common~Drafts~openshift_secure_routes/rules", "openshift_route_shop_sale__3"),
+      ("POST", "ltm/policy", "publish openshift_secure_routes"),
+      ("PATCH", "ltm/policy/~Common~openshift_insecure_routes", "createDraft"),
       ("POST", "ltm/policy/~Common~Drafts~openshift_insecure_routes/rules", "openshift_route_shop_sale"),
+      ("POST", "ltm/policy/~Common~Drafts~openshift_insecure_routes/rules", "openshift_route_shop_sale__3"),
       ("POST", "ltm/policy", "publish openshift_insecure_routes")]),
 ])
 def test_the_calls_of_a_change_are_shown(once, title, calls):
@@ -214,6 +218,19 @@ def test_the_delegation_is_explained(once):
         assert text in tree
 
 
+def test_a_gateway_gets_an_address_of_its_own(once):
+    """Its listeners are programmed, its HTTPRoutes served, and requests answered as they say."""
+    assert re.search(r"^A Gateway and two HTTPRoutes: \d+ writes", once.stdout, re.MULTILINE)
+    assert "edge/blog has the address 192.0.2.97, of 192.0.2.96/28" in once.stdout
+    for row in (r"http +1 +True", r"https +1 +True", r"  news +blog +blog\.example\.com +1/1 +admitted +-",
+                r"  news +blog-to-https +blog\.example\.com +1/1 +admitted +-"):
+        assert re.search(rf"^{row} *$", once.stdout, re.MULTILINE), row
+    answers = {(command.split()[-1].split(":")[0], path): said
+               for command, host, path, said in CURL.findall(once.stdout) if host == "blog.example.com"}
+    assert (answers["http", "/posts"], answers["https", "/"]) == ("301 https://blog.example.com/posts", "404")
+    assert re.fullmatch(r"press-10\.\S+, asked by HTTP", answers["https", "/posts"])
+
+
 CURL = re.compile(r"^  \$ (curl .*/([a-z-]+\.example\.com):\d+(/\S*))\n    (.*)$", re.MULTILINE)
 
 
@@ -261,6 +278,7 @@ def look_around(printed: str) -> None:
     expected = {"f5router get routes": (0, "payments-test"), "f5router doctor": (0, " 0 failures"),
                 "f5router explain route docs/route-wildcard": (1, "RouteNotAdmitted"),
                 "f5router explain request https://shop.example.com/api": (0, "it is Route shop/api"),
+                "f5router explain gateway edge/blog": (0, "+ listener https"),
                 "kubectl get routes,ingresses,ingressroutes,endpointslices -A": (0, "route-wildcard"),
                 "kubectl get nodes,hostsubnets": (0, "openshift-f5-node")}
     for words, (status, said) in expected.items():

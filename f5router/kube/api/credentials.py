@@ -33,7 +33,7 @@ KEEPALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 )
 
-POOL_SIZE = 16
+POOL_SIZE = 32
 """Idle connections kept: for a watch per kind and the writers."""
 
 log = logging.getLogger(__name__)
