@@ -241,7 +241,8 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
     try:
         with looked(config, refused_s) as survey:
             views, codes = Views(survey), []
-            for name, lookup in views.lookups.items():
+            asked = {name: each for name, each in views.lookups.items() if each.has(request.scheme)}
+            for name, lookup in (asked or views.lookups).items():
                 answer = lookup.answer(request)
                 owners = _owners(survey, answer)
                 shown = [view for key in owners if (view := views.route(key)) is not None]
@@ -249,7 +250,7 @@ def explain_request(config: Config, url: str, *, refused_s: float = REFUSED_S) -
                 state = pools.state(answer.pool.ref) if answer.pool else NOT_ASKED
                 answer = lookup.answer(
                     request, down_of(answer.pool.ref if answer.pool else None, state.health))
-                if len(views.lookups) > 1:
+                if len(asked or views.lookups) > 1:
                     terminal.console().print(Text(f"On front end {name or DEFAULT}:"))
                 codes.append(_show_answer(request, answer, state.health or {}, shown, state.problem))
     except Unreadable as exc:

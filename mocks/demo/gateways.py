@@ -37,7 +37,7 @@ class Published(NamedTuple):
 
     @property
     def problems(self) -> list[str]:
-        """What is not there yet."""
+        """Parts that are missing, or not served yet."""
         return [f"{what} is {state or 'nothing'!r}, not 'True'" for what, state in (
             *((f"listener {each.name}: Programmed", each.programmed) for each in self.listeners),
             *((f"HTTPRoute {name}: Accepted", state) for name, state in self.routes.items()))

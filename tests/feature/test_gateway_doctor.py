@@ -40,7 +40,8 @@ def told(lab, **flags: str) -> list[str]:
     ("v1.6", (OWN,), {}, ("GatewayClass f5 names this router's controller", "add gateway to --sources")),
     ("v1.6", (OWN,), {"gateway_controller": "example.com/own"}, ()),
     ("v0.8", (OWN | {"apiVersion": "gateway.networking.k8s.io/v1beta1"},), {}, ("GatewayClass f5 names",)),
-    ("v1.6", (OWN,), {"sources": "routes,gateway"}, ("--f5-vserver-address is not set",))])
+    ("v1.6", (OWN,), {"sources": "routes,gateway"}, ("neither --gateway-addresses nor",)),
+    ("v1.6", (OWN,), {"sources": "routes,gateway", "gateway_addresses": "203.0.113.32/28"}, ())])
 def test_what_is_missing(lab_of, release, objects, flags, words):
     texts = told(lab_of(release, *objects), **flags)
     assert len(texts) == bool(words)

@@ -128,6 +128,25 @@ def test_explain(site, arguments, status, words):
     assert result.exit_code == status
 
 
+def test_a_gateway_with_an_address_of_its_own(tmp_path):
+    """Each of its ports is a front end: a request is looked up where its scheme is served."""
+    own = {"gateway_addresses": "203.0.113.32/28"}
+    with ExitStack() as stack:
+        lab = Lab(stack, tmp_path, gateway_api="v1.6")
+        lab.apply(*manifests.service("infra", "web", pods=("10.1.1.1",)), SECRET, gateway_class(), gateway(
+            "web", listener(), listener("own", 443, "HTTPS", hostname="own.example.com", secret="own")),
+            http_route("app", rule(backend("web")), parents=(OWN,)))
+        assert lab.converge(**own, **{each: FLAGS[each] for each in ("sources", "f5_vserver_address")}) == []
+        assert table(ask(lab, "get", "gateways", **own).stdout) == [
+            ["infra", "web", "*,own.example.com", "3/3", "admitted", "-"]]
+        explained = ask(lab, "explain", "httproute", "infra/app", **own)
+        assert explained.exit_code == 0
+        assert "/Common/openshift_https__infra.web.443, 203.0.113.33 port 443\n" in explained.stdout
+        asked = ask(lab, "explain", "request", "https://own.example.com/", **own)
+        heads = [line for line in asked.stdout.splitlines() if line.startswith("On front end")]
+        assert (asked.exit_code, heads) == (0, ["On front end default:", "On front end infra.web.443:"])
+
+
 def test_the_graph_of_an_http_route(site):
     result = ask(site, "explain", "httproute", "infra/app", "-o", "dot")
     assert (result.exit_code, result.stdout.startswith("digraph")) == (0, True)

@@ -19,8 +19,8 @@ from f5router.model.texts import printable
 CHECK = "Gateway API"
 _INSTALL = Fix("install them", "kubectl apply -f https://github.com/kubernetes-sigs/gateway-api/releases/"
                "download/v1.4.1/standard-install.yaml")
-_NO_ADDRESS = Fix("set --f5-vserver-address, or remove gateway from --sources")
-_NOT_NAMED = Fix("add gateway to --sources and set --f5-vserver-address, then grant the rights",
+_NO_ADDRESS = Fix("set --gateway-addresses or --f5-vserver-address, or remove gateway from --sources")
+_NOT_NAMED = Fix("add gateway to --sources and set --gateway-addresses, then grant the rights",
                  "kubectl apply -f docs/deploy/22-gateway-api.yaml")
 
 
@@ -44,9 +44,9 @@ def check(connection: Connection, config: Config, area: str) -> Iterator[Check]:
         yield warning(area, CHECK, f"GatewayClass {printable(', '.join(classes))} names this router's "
                                    "controller, and --sources does not name gateway: no Gateway is served",
                       _NOT_NAMED)
-    if asked and not sources.gateways.served.addresses:
-        yield warning(area, CHECK, "--f5-vserver-address is not set, so that no Gateway has a front "
-                                   "end", _NO_ADDRESS)
+    if asked and not (sources.gateways.served.addresses or sources.gateways.ranges):
+        yield warning(area, CHECK, "neither --gateway-addresses nor --f5-vserver-address is set, so no "
+                                   "Gateway has an address", _NO_ADDRESS)
 
 
 def _class(controller: str) -> Fix:
