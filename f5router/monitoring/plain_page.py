@@ -93,7 +93,7 @@ def _row(route: RouteSummary) -> str:
     return (f'<tr><td class="wide any"><a href="{escape(target)}">{escape(route.host or "(no host)")}'
             f'{escape(route.path)}</a><span class="under">{escape(route.termination or "http")}</span></td>'
             f'<td class="wide keep"><span class="badge {kind}">{text}</span></td>'
-            f'<td class="wide any">{escape(f"{route.kind} {route.key.namespace}/{route.name}{place}")}</td>'
+            f'<td class="wide any">{escape(f"{route.kind} {route.source}{place}")}</td>'
             f'<td class="wide any">{escape(", ".join(route.services))}</td>'
             f'<td class="wide any wrong">{problem}</td></tr>\n')
 

@@ -102,7 +102,7 @@ def choose(routes: Sequence[RouteSummary], query: Query) -> Chosen:
         raise BadQuery(f"sort must be one of {', '.join(Order)}, perhaps after a -")
     number, size = pages(query)
     matching = [route for route in routes
-                if (not namespace or route.key.namespace == namespace) and search in route.text]
+                if namespace in ("", route.key.namespace, route.source.namespace) and search in route.text]
     chosen = [route for route in matching if (not status or route.status == status)
               and (not state or route.state in STATES[state]) and (route.warnings or not only_warned)]
     ordered = sort(chosen, Order(order.removeprefix("-")), reverse=order.startswith("-"))

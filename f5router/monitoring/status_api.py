@@ -155,6 +155,7 @@ def _row(route: RouteSummary) -> dict[str, object]:
     """Return the line of a Route in a list."""
     return {
         "namespace": route.key.namespace, "id": route.key.name, "front_end": route.key.front_end,
+        "source_namespace": route.source_namespace,
         "kind": route.kind, "name": route.name,
         "host": route.host, "path": route.path, "termination": route.termination,
         "status": route.status.value, "state": route.state.value, "reason": route.reason,

@@ -287,3 +287,10 @@ class RouteSummary:
     certificate_days_left: int | None
     text: str
     """Text that a search looks in, in lower case."""
+    source_namespace: str = ""
+    """As that of RouteView."""
+
+    @property
+    def source(self) -> Key:
+        """The source object."""
+        return Key(self.source_namespace or self.key.namespace, self.name)

@@ -62,7 +62,8 @@ def summary(shown: RouteView) -> RouteSummary:
         shown.termination,
         shown.status, shown.state, shown.reason, shown.since, services,
         len(shown.pool.members) if shown.pool else 0, len(shown.warnings), problem,
-        certificate.not_after if certificate else "", certificate.days_left if certificate else None, text)
+        certificate.not_after if certificate else "", certificate.days_left if certificate else None, text,
+        shown.source_namespace)
 
 
 def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = None,

@@ -118,6 +118,7 @@ function changed(query, changes) {
 }
 const routeAddress = (route) => address(`routes/${encodeURIComponent(route.namespace)}/${encodeURIComponent(route.id)}`,
   new URLSearchParams({front_end: route.front_end}));
+const sourceOf = (route) => `${route.source_namespace || route.namespace}/${route.name}`;
 const onFrontEnd = (route) => route.front_end ? ` on front end ${route.front_end}` : "";
 
 /* ---- views ------------------------------------------------------------------------- */
@@ -163,7 +164,7 @@ function showRoutes(answer, query) {
       `${route.host || "(no host)"}${route.path}`),
       el("span", {class: "under"}, route.termination || "http")],
     badge(...stateOf(route)),
-    [`${route.namespace}/${route.name}`, el("span", {class: "under"}, `${route.kind}${onFrontEnd(route)}`)],
+    [sourceOf(route), el("span", {class: "under"}, `${route.kind}${onFrontEnd(route)}`)],
     [route.services.join(", "), el("span", {class: "under keep"}, plural(route.members, "member"))],
     expiry(route),
     route.problem ? el("span", {class: "wrong"}, dated(`${route.problem.link === "route" ? "" : `${route.problem.link}: `}${route.problem.text}`))
@@ -207,7 +208,7 @@ function showRoute(route) {
       if (history.length > 1 && cameFromList) { event.preventDefault(); history.back(); }
     }}, "← All Routes"),
     el("div", {class: "title"}, el("h2", {}, `${route.host || "(no host)"}${route.path}`), badge(...stateOf(route))),
-    el("p", {class: "subtitle"}, `${route.kind} ${route.namespace}/${route.name}${onFrontEnd(route)}${route.field ? `, ${route.field}` : ""}`),
+    el("p", {class: "subtitle"}, `${route.kind} ${sourceOf(route)}${onFrontEnd(route)}${route.field ? `, ${route.field}` : ""}`),
     route.problems.length ? el("ul", {class: "problems", "aria-label": "Problems"}, route.problems.map((problem) =>
       el("li", {}, el("strong", {}, `${problem.link}: `), dated(problem.text), problem.text.startsWith(problem.code) ? "" : ` (${problem.code})`))) : "",
     route.to_do ? el("p", {class: "problems notes"}, el("strong", {}, "To do: "), route.to_do) : "",

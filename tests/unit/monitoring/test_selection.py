@@ -1,10 +1,12 @@
 """Filters, orders and pages of the lists of the status page."""
 
+import dataclasses
 from collections import Counter
 
 import pytest
 
 from f5router.model.cluster import Key
+from f5router.monitoring import plain_page
 from f5router.monitoring.selection import BadQuery, Chosen, choose
 from f5router.views.route_view import RouteState, RouteSummary, Status
 from tests.rows import rows
@@ -82,3 +84,12 @@ def test_the_state_of_all_routes_in_a_sentence(states, sentence):
 def test_words_that_are_not_known(query):
     with pytest.raises(BadQuery, match=next(iter(query))):
         choose(LIST, {name: [value] for name, value in query.items()})
+
+
+def test_a_route_is_in_the_namespace_of_its_object_too():
+    """An HTTPRoute may lead to Services of another namespace; people know it by its own."""
+    routes = [dataclasses.replace(LIST[0], kind="HTTPRoute", source_namespace="infra"), LIST[1]]
+    for namespace, names in (("infra", ["a"]), ("shop", ["a", "b"]), ("bank", [])):
+        listed = choose(routes, {"namespace": [namespace], "sort": ["host"]})
+        assert [each.name for each in listed.items] == names
+    assert "HTTPRoute infra/a" in plain_page.page(choose(routes, {}), {}).decode()

@@ -33,7 +33,7 @@ class Stub:
         self._changes = tuple(ChangeView(0.0, (text,), False, (text,), 1, problem=text) for text in texts)
         self._routes = [RouteSummary(
             Key(text, text), *[text] * 5, Status.PENDING, RouteState.PENDING, text, text, (text,), 1, 0,
-            finding(Link.POOL, NO_MEMBERS, text), text, 1, text) for text in texts]
+            finding(Link.POOL, NO_MEMBERS, text), text, 1, text, text) for text in texts]
 
     def summaries(self):
         return self._routes

@@ -202,3 +202,14 @@ def test_the_state_of_a_route(given, state):
     assert shown.state is state
     assert routes.summary(shown).state is state
     assert shown.is_served == (state in (RouteState.SERVED, RouteState.WARNED))
+
+
+def test_an_object_of_another_namespace_than_its_services():
+    """It is named as people know it: an HTTPRoute by its own namespace."""
+    served = replace(route("a"), origin=Origin("HTTPRoute", Key("infra", "web"), claimant=Key("infra", "gw")))
+    bench = Bench(served, *PODS)
+    record = snapshots.route(bench, A)
+    assert record is not None
+    shown = routes.view(record, NOW)
+    assert (shown.label, shown.source, shown.claimant) == ("infra/web", Key("infra", "web"), "infra/gw")
+    assert routes.summary(shown).source == Key("infra", "web")
