@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_quick_start(tmp_path):
     listed = list(blocks(PAGE))
     (tmp_path / "build").mkdir()
-    (manifest,) = [block.text for block in listed if block.language == "yaml"]
-    (tmp_path / "build/hello.yaml").write_text(manifest)
+    manifests = [block.text for block in listed if block.language == "yaml"]
+    for name, manifest in zip(("hello", "gateway"), manifests, strict=True):
+        (tmp_path / f"build/{name}.yaml").write_text(manifest)
     install, *commands = [block for block in listed if block.language == "sh"]
     assert "make environment" in install.text  # there already: this test runs in it
     shell = Shell(tmp_path, PYTHONPATH=str(ROOT), **{
@@ -32,5 +33,7 @@ def test_quick_start(tmp_path):
         promised = [block.text.strip() for block in listed if not block.language]
         assert [line for line in promised if line not in said["6"]] == []
         assert '"pod": "hello-' in said["6"]
+        assert "+ listener http  HTTP port 80, all hosts: 1 route\n" in said["7"]
+        assert '"pod": "hello-' in said["7"]
     finally:
         shell.end()
