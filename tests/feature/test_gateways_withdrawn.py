@@ -135,6 +135,18 @@ def test_refusals(lab, caplog):
     assert withdrawn(lab)
 
 
+def test_virtual_servers_of_a_gateway_go_with_its_address(lab):
+    own = FLAGS | {"gateway_addresses": "203.0.113.32/28"}
+    lab.apply(gateway("more", listener(port=8080)))
+    assert lab.converge(**own) == []
+    assert {path for path in lab.paths("ltm/virtual") if ".8080" in path} == {
+        "/Common/openshift_http__infra.more.8080"}
+    until(lambda: status(lab, "Gateway", "more").get("addresses"))
+    assert run(lab, **own) == 0
+    assert lab.paths("ltm/virtual") == set()
+    assert not status(lab, "Gateway", "more").get("addresses")
+
+
 def test_crds_that_are_gone(lab):
     lab.kube.withdraw("gateway.networking.k8s.io")
     assert run(lab, **FLAGS) == 0
