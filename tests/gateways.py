@@ -57,6 +57,16 @@ def tls_route(name: str, *backends: dict, hostnames: tuple[str, ...] = (), paren
         "rules": [{"backendRefs": list(backends)}], **more}, created)
 
 
+def backend_policy(name: str, service: str, authority: dict | None = None, *, section: str = "",
+                   hostname: str = "pods.example.com", namespace: str = "infra", created: str = CREATED,
+                   **validation: Any) -> dict:
+    """A BackendTLSPolicy. Args: authority: of caCertificateRefs; validation: more of its fields."""
+    target = {"group": "", "kind": "Service", "name": service} | ({"sectionName": section} if section else {})
+    refs = {"caCertificateRefs": [authority]} if authority else {}
+    return _object("BackendTLSPolicy", namespace, name, {
+        "targetRefs": [target], "validation": {**refs, "hostname": hostname, **validation}}, created)
+
+
 PASSTHROUGH = {"protocol": "TLS", "port": 443, "tls": {"mode": "Passthrough"}}
 """Fields of a listener whose TLS pods end."""
 

@@ -11,9 +11,18 @@ from dataclasses import dataclass, field, replace
 from f5router.admission import certificates, route_options, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
-from f5router.model.cluster import OPAQUE, TLS_SECRET, Key, PodAuthority, Route, Secret, is_object_name
+from f5router.model.cluster import (
+    OPAQUE,
+    TLS_SECRET,
+    Key,
+    PodAuthority,
+    Route,
+    Secret,
+    is_object_name,
+)
 from f5router.model.findings import EXTERNAL, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
 from f5router.model.hostnames import expanded, quote, within
+from f5router.model.secret_keys import referent
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +340,9 @@ def _authority_refusal(secret: Secret, authority: PodAuthority) -> str:
     destinationCACertificateForIngress, which then serves without; projectcontour/contour v1.5.1,
     internal/dag/secret.go: isValidSecret, and internal/dag/builder.go: lookupUpstreamValidation.
     """
-    if not is_object_name(secret.key.name) or secret.problem == f"Secret {quote(secret.key.name)} not found":
-        return "Secret not found"
+    kind, name = referent(secret.key)
+    if not is_object_name(name) or secret.problem == f"{kind} {quote(name)} not found":
+        return f"{kind} not found"
     if secret.not_loaded or secret.problem:
         return "" if secret.not_loaded else secret.problem
     if secret.type not in (TLS_SECRET, OPAQUE):

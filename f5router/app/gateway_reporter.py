@@ -10,7 +10,7 @@ from f5router.desired.engine import Engine
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter, Involved
 from f5router.kube.status.object_status import ObjectStatusWriter
-from f5router.kube.watch.sources import GATEWAY_ROUTES, GATEWAYS
+from f5router.kube.watch.sources import BACKEND_POLICIES, GATEWAY_ROUTES, GATEWAYS, Source
 from f5router.model.cluster import Key, Route, Subject
 from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.limits import Steps, finish
@@ -18,7 +18,7 @@ from f5router.model.texts import Problem, rfc3339
 from f5router.reconcile.report import Report
 from f5router.sources.gateway import reports, verdicts
 from f5router.sources.gateway.gateways import Gateways
-from f5router.sources.gateway.statuses import GatewayStatus, RouteParents, Status
+from f5router.sources.gateway.statuses import GatewayStatus, PolicyStatus, RouteParents, Status
 from f5router.sources.gateway.verdicts import ObjectCounts
 from f5router.sources.settings import ROUTE, origins
 
@@ -27,10 +27,10 @@ class GatewayStatuses:
     """The writers of statuses, one for each kind."""
 
     def __init__(self, classes: ObjectStatusWriter, gateways: ObjectStatusWriter,
-                 routes: Mapping[str, ObjectStatusWriter]):
+                 policies: ObjectStatusWriter, routes: Mapping[str, ObjectStatusWriter]):
         """Args: routes: by kind."""
-        self.classes, self.gateways, self.routes = classes, gateways, routes
-        self._all = (classes, gateways, *routes.values())
+        self.classes, self.gateways, self.policies, self.routes = classes, gateways, policies, routes
+        self._all = (classes, gateways, policies, *routes.values())
 
     def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
         """Wait until nothing is left to write; False if that takes longer. See StatusWriter.flush."""
@@ -93,6 +93,7 @@ class GatewayReporter:
         changed |= {key for key, state in self._states.items() if before.get(key) != state}
         if report.full:
             changed |= {*self._source.evaluated, *(subject.key for subject in self._source.routes),
+                        *self._source.policies,
                         *(Key("", name) for name in self._source.classes)}
         self._due |= dict.fromkeys(sorted(changed))
         if self._due and not self._is_under_way:
@@ -181,8 +182,19 @@ class GatewayReporter:
         else:
             self.statuses.gateways.discard(key)
             self._forget(GATEWAY, key)
+        self._report_policy(key, now)
         for kind in ROUTE_KINDS:
             yield from self._report_route(Subject(kind, key), now)
+
+    def _report_policy(self, key: Key, now: str) -> None:
+        if key not in self._source.policies:
+            self.statuses.policies.discard(key)
+            return
+        policy = self._source.policies[key]
+        status = PolicyStatus(policy.generation, self._source.settings.controller,
+                              tuple(self._source.ancestors(policy)), self._source.policies.conditions(policy))
+        if status.differs_from(self._known(BACKEND_POLICIES, key)):
+            _submit(self.statuses.policies, key, policy.uid, status, now)
 
     def _report_route(self, subject: Subject, now: str) -> Steps[None]:
         (kind, key), route = subject, self._source.routes.get(subject)
@@ -193,7 +205,7 @@ class GatewayReporter:
         attachments = [(self._source.evaluated[gateway], each)
                        for gateway, each in self._source.attachments(subject)]
         status = reports.route_status(route, attachments, self._source.settings.controller, self)
-        if status.differs_from(self._known(subject)):
+        if status.differs_from(self._known(GATEWAY_ROUTES[kind], key)):
             _submit(self.statuses.routes[kind], key, route.uid, status, now)
         served = self._cluster.source_of(GATEWAY_ROUTES[kind])
         about = Involved(served.api_version, kind, key, route.uid, route.resource_version)
@@ -203,8 +215,8 @@ class GatewayReporter:
         self._events.forget(kind, key)
         self.counts.put(Subject(kind, key), None)
 
-    def _known(self, subject: Subject) -> dict[str, object]:
-        known = self._cluster.known_status(GATEWAY_ROUTES[subject.kind].field, subject.key)
+    def _known(self, kind: Source, key: Key) -> dict[str, object]:
+        known = self._cluster.known_status(kind.field, key)
         return dict(known.status) if known else {}
 
     def _warn(self, about: Involved, status: GatewayStatus | RouteParents, routes: list[Key]) -> Steps[None]:

@@ -36,6 +36,7 @@ from f5router.kube.status.front_end_statuses import FrontEndCleanup, FrontEndSta
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import (
+    BACKEND_POLICIES,
     GATEWAY_CLASSES,
     GATEWAY_ROUTES,
     GATEWAYS,
@@ -45,7 +46,7 @@ from f5router.kube.watch.sources import (
 )
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError, Standby
-from f5router.model.gateway import GATEWAY, GATEWAY_CLASS
+from f5router.model.gateway import BACKEND_TLS_POLICY, GATEWAY, GATEWAY_CLASS
 from f5router.model.known_status import KnownStatus
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
@@ -253,6 +254,7 @@ def build_gateways(config: Config, connection: Connection, cluster: ClusterWatch
             timing=timing.statuses, subresource="/status", served=partial(cluster.source_of, served))
 
     statuses = GatewayStatuses(writer(GATEWAY_CLASS, GATEWAY_CLASSES), writer(GATEWAY, GATEWAYS),
+                               writer(BACKEND_TLS_POLICY, BACKEND_POLICIES),
                                {kind: writer(kind, served) for kind, served in GATEWAY_ROUTES.items()})
     stack.callback(statuses.stop)
     servers = GatewayServers(reconciler.engine, reconciler.device, lambda: reconciler.failures)

@@ -145,7 +145,8 @@ def tls_by_authority(route: Route, *of: str) -> str:
     assert authority is not None, "called for a Route with such a Secret"
     several = has_several_names(route) and not of
     texts = chain.from_iterable(wanted.items()) if several else {wanted[(*of, route.service)[0]]} - {""}
-    return tls_names.pod_tls_by_authority(authority.secret[:2], authority.entry, *texts)
+    entry = f"{authority.entry} by name" if authority.asks_for_name else authority.entry
+    return tls_names.pod_tls_by_authority(authority.secret[:2], entry, *texts)
 
 
 def is_divided(route: Route) -> bool:

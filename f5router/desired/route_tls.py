@@ -210,7 +210,8 @@ def towards_pods(evaluated: EvaluatedRoute, config: PodTLSSettings) -> PodTLS:
         wanted = pools.pod_names(route)
         return _by_name(config.folder, ca, wanted,
                         {name: pools.tls_by_authority(route, name) for name in wanted},
-                        pools.tls_by_authority(route))
+                        pools.tls_by_authority(route),
+                        asks_for_name=route.pod_authority is not None and route.pod_authority.asks_for_name)
     ca = "" if opts_out(evaluated, config) else ca
     tls = tls_names.pod_tls(ca)
     path = tls_names.server_ssl(config.folder, tls)
@@ -232,17 +233,20 @@ def with_check(settings: PoolSettings, tls: PodTLS, config: PodTLSSettings,
     return replace(settings, tls_profile=tls.data) if works and verifies else settings
 
 
-def _by_name(folder: str, ca: str, wanted: Mapping[str, str], digests: Mapping[str, str],
-             of_all: str) -> PodTLS:
+def _by_name(folder: str, ca: str, wanted: Mapping[str, str], digests: Mapping[str, str], of_all: str, *,
+             asks_for_name: bool = False) -> PodTLS:
     """Build TLS that verifies each pod by a name of its Service; Routes share the profile of a Service.
 
     Source: openshift/router, haproxy-config.template: verifyhost of each server.
 
-    Args: wanted, digests: by Service: the name, and the digest of its TLS; of_all: digest for all of them.
+    Args:
+        wanted, digests: by Service: the name, and the digest of its TLS; of_all: digest for all of them.
+        asks_for_name: True if pods are asked for the name.
     """
     file = CertFile(tls_names.destination_ca_file(folder, ca), ca)
-    profiles = {service: ServerSSL(tls_names.server_ssl(folder, digests[service]), file.path, name)
-                for service, name in sorted(wanted.items())}
+    profiles = {service: ServerSSL(
+        tls_names.server_ssl(folder, digests[service], asks_for_name=asks_for_name), file.path, name,
+        server_name=name if asks_for_name else "") for service, name in sorted(wanted.items())}
     objects: tuple[Object, ...] = (file, *dict.fromkeys(profiles.values()))
     if len(objects) == 2:
         service = min(profiles)

@@ -79,6 +79,8 @@ class PodAuthority(NamedTuple):
     """Beginning of messages about it."""
     names: tuple[tuple[str, str], ...] = ()
     """The name that the certificates must carry, by Service; () for any."""
+    asks_for_name: bool = False
+    """True if pods are asked for that name, by server name indication."""
 
 
 class PathMatch(StrEnum):

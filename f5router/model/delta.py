@@ -17,6 +17,7 @@ from f5router.model.cluster import (
     Service,
 )
 from f5router.model.gateway import (
+    BackendTLSPolicy,
     Gateway,
     GatewayClass,
     HTTPRoute,
@@ -55,6 +56,7 @@ class Delta:
     gateways: "Mapping[Key, Gateway | None]" = field(default_factory=dict)
     http_routes: "Mapping[Key, HTTPRoute | None]" = field(default_factory=dict)
     tls_routes: "Mapping[Key, TLSRoute | None]" = field(default_factory=dict)
+    backend_policies: "Mapping[Key, BackendTLSPolicy | None]" = field(default_factory=dict)
     grants: "Mapping[Key, ReferenceGrant | None]" = field(default_factory=dict)
     labelled_namespaces: "Mapping[Key, LabelledNamespace | None]" = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
@@ -97,7 +99,8 @@ class Delta:
         """Return the changes of the kinds that decide about Gateways and their routes."""
         return Delta(services=self.services, secrets=self.secrets, gateway_classes=self.gateway_classes,
                      gateways=self.gateways, http_routes=self.http_routes, tls_routes=self.tls_routes,
-                     grants=self.grants, labelled_namespaces=self.labelled_namespaces)
+                     backend_policies=self.backend_policies, grants=self.grants,
+                     labelled_namespaces=self.labelled_namespaces)
 
     def _kinds(self) -> dict[str, Mapping[Key, Any]]:
         return {name: getattr(self, name) for name in _KINDS}

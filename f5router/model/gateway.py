@@ -19,7 +19,8 @@ GROUP = "gateway.networking.k8s.io"
 GATEWAY, HTTP_ROUTE, TLS_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "TLSRoute", "GatewayClass"
 ROUTE_KINDS = (HTTP_ROUTE, TLS_ROUTE)
 """Kinds of routes that are served."""
-SERVICE, SECRET = "Service", "Secret"
+BACKEND_TLS_POLICY = "BackendTLSPolicy"
+SERVICE, SECRET, CONFIG_MAP = "Service", "Secret", "ConfigMap"
 
 
 class ObjectRef(NamedTuple):
@@ -270,6 +271,42 @@ class GatewayClass:
     """True if it has a parametersRef."""
     resource_version: str = field(default="", compare=False, repr=False)
     status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
+
+
+class PolicyTarget(NamedTuple):
+    """An entry of spec.targetRefs of a policy, in its own namespace."""
+
+    group: str
+    kind: str
+    name: str
+    section: str = ""
+    """sectionName, the name of a port; "" for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendTLSPolicy:
+    """A BackendTLSPolicy: pods of Services are asked over TLS, and verified."""
+
+    key: Key
+    uid: str = ""
+    created: str = ""
+    generation: int = 0
+    targets: tuple[PolicyTarget, ...] = ()
+    authorities: tuple[ObjectRef, ...] = ()
+    """caCertificateRefs."""
+    hostname: str = ""
+    """Name that the router asks for, and that the certificates of the pods must carry."""
+    unsupported: str = ""
+    """Field that changes what is served and has no effect here; "" without one."""
+    problem: str = ""
+    """As of a route."""
+    resource_version: str = field(default="", compare=False, repr=False)
+    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
+
+    @property
+    def age(self) -> tuple[str, str, str]:
+        """Smaller is older."""
+        return (self.created, self.key.namespace, self.key.name)
 
 
 class GrantFrom(NamedTuple):

@@ -323,6 +323,8 @@ class ServerSSL(NamedObject):
     authenticate_name: str = ""
     """Host name that the pod's certificate must carry; "": any."""
     parent: str = "/Common/serverssl"
+    server_name: str = ""
+    """Name that the pod is asked for; "": none."""
 
     @property
     def dependencies(self) -> tuple[Ref, ...]:

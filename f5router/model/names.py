@@ -132,7 +132,7 @@ def route(key: Key) -> str:
 
 
 VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-", "HTTPRoute": "-h-", "Gateway": "-g-",
-           "TLSRoute": "-t-"}
+           "TLSRoute": "-t-", "BackendTLSPolicy": "-b-"}
 """By kind: beginning of the name of a virtual Route. No object of the cluster has such a name: no DNS label
 begins with "-". It stands first, where `shorten` leaves it."""
 

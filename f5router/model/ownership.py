@@ -55,7 +55,8 @@ _OWNED = {
     ClientSSL.KIND: rf"(?:openshift_(?:host|wildcard)_{names.LABEL}(?:_{names.HEX})?-client-ssl-profile"
                     rf"|{tls_names.DEFAULT_CLIENTSSL}|{tls_names.DEFAULT_PARENT_CLIENTSSL}){PATTERN}"
                     rf"|{tls_names.HOST_PARENTS}",
-    ServerSSL.KIND: rf"openshift_tls_{names.HEX}-server-ssl-profile|{tls_names.DEFAULT_SERVERSSL}{PATTERN}",
+    ServerSSL.KIND: (rf"openshift_tls_{names.HEX}(?:-sni)?-server-ssl-profile"
+                     rf"|{tls_names.DEFAULT_SERVERSSL}{PATTERN}"),
     HTTPCompression.KIND: names.COMPRESSION_PROFILE + PATTERN,
     RequestLog.KIND: access_log.PROFILE + PATTERN,
     TCPProfile.KIND: f"openshift_(?:client|server)-tcp-profile{PATTERN}",

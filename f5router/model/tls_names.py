@@ -70,9 +70,20 @@ def client_ssl(folder: str, host: str, front_end: str = "") -> str:
     return full_path(folder, named(f"{shorten(stem)}-client-ssl-profile", front_end))
 
 
-def server_ssl(folder: str, tls: str) -> str:
-    """Return the full path of the server SSL profile for one way of TLS towards pods."""
-    return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
+_BY_NAME = "-sni-server-ssl-profile"
+
+
+def server_ssl(folder: str, tls: str, *, asks_for_name: bool = False) -> str:
+    """Return the full path of the server SSL profile for one way of TLS towards pods.
+
+    Args: asks_for_name: True if pods are asked for a name, by server name indication.
+    """
+    return full_path(folder, f"openshift_tls_{tls}{_BY_NAME if asks_for_name else '-server-ssl-profile'}")
+
+
+def asks_for_name(path: str) -> bool:
+    """True for the full path of a profile by which pods are asked for a name."""
+    return path.endswith(_BY_NAME)
 
 
 def parent_client_ssl(folder: str, minimum: str = "", *, usual: bool = False) -> str:

@@ -18,7 +18,7 @@ _CONTROLLER = re.compile(
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
 _MOST = {"listeners": 64, "addresses": 16, "parentRefs": 32, "hostnames": 16, "rules": 16, "matches": 64,
          "filters": 16, "backendRefs": 16, "headers": 16, "queryParams": 16,
-         "certificateRefs": 64}  # fmt: skip
+         "certificateRefs": 64, "targetRefs": 16, "caCertificateRefs": 8, "subjectAltNames": 5}  # fmt: skip
 MOST_MATCHES = 128
 _PENDING = "Waiting for controller"
 _BEGINNING = "1970-01-01T00:00:00Z"
@@ -96,6 +96,8 @@ def faults(kind: str, data: Mapping, current: Mapping | None) -> Iterator[Cause]
         case "TLSRoute" | "TCPRoute":
             is_alpha = data["apiVersion"].endswith("/v1alpha2")
             yield from chain(_route(spec), _stream_route(kind, spec, is_alpha))
+        case "BackendTLSPolicy":
+            yield from _backend_policy(spec)
         case "ReferenceGrant":
             yield from _grant(spec)
 
@@ -241,6 +243,33 @@ def _stream_route(kind: str, spec: Mapping, is_alpha: bool) -> Iterator[Cause]:
         if not rule.get("backendRefs"):
             yield required(f"spec.rules[{number}].backendRefs")
         yield from _backends(f"spec.rules[{number}]", rule)
+
+
+def _backend_policy(spec: Mapping) -> Iterator[Cause]:
+    targets, validation = _objects(spec.get("targetRefs")), spec.get("validation") or {}
+    if not targets:
+        yield required("spec.targetRefs", "must have at least 1 item")
+    for number, target in enumerate(targets):
+        for name in ("kind", "name"):
+            if not target.get(name):
+                yield required(f"spec.targetRefs[{number}].{name}")
+    for first, second in combinations(targets, 2):
+        if all(first.get(name) == second.get(name) for name in ("group", "kind", "name")):
+            sections = [each.get("sectionName") for each in (first, second)]
+            if not all(sections):
+                yield _rule_of("spec.targetRefs", "sectionName must be specified when targetRefs includes 2 "
+                                                  "or more references to the same target")
+            elif sections[0] == sections[1]:
+                yield _rule_of("spec.targetRefs", "sectionName must be unique when targetRefs includes 2 or "
+                                                  "more references to the same target")
+    host, refs = validation.get("hostname"), validation.get("caCertificateRefs")
+    if not host:
+        yield required("spec.validation.hostname")
+    elif host.startswith("*") or not _HOST.fullmatch(host):
+        yield invalid("spec.validation.hostname", host, "should be a hostname without a wildcard")
+    if bool(refs) == bool(validation.get("wellKnownCACertificates")):
+        yield _rule_of("spec.validation", "must specify either CACertificateRefs or WellKnownCACertificates"
+                       if not refs else "must not contain both CACertificateRefs and WellKnownCACertificates")
 
 
 def _grant(spec: Mapping) -> Iterator[Cause]:

@@ -14,6 +14,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.watch import kind_states
 from f5router.kube.watch.kind_states import OPTIONAL
 from f5router.kube.watch.sources import (
+    BACKEND_POLICIES,
     GATEWAY_CLASSES,
     GATEWAY_ROUTES,
     GATEWAYS,
@@ -36,7 +37,8 @@ POD_NETWORK_READER, GATEWAY_READER = "21-pod-networks.yaml", "22-gateway-api.yam
 STATUS, LEASE = "19-ingressroutes-status.yaml", "replicas/10-lease.yaml"
 
 _FILES = {"namespaces": NAMES, "hostsubnets": SDN, "clusternetworks": SDN, "leases": LEASE,
-          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "tlsroutes", "referencegrants"),
+          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "tlsroutes", "backendtlspolicies",
+                           "referencegrants"),
                           GATEWAY_READER)}
 
 
@@ -139,7 +141,7 @@ def _statuses(config: Config, served: Callable[[Source], Source | None]) -> Iter
         yield Right("patch", "ingressroutes", "contour.heptio.com", namespace=namespace, file=STATUS,
                     lacks="IngressRoutes show no status", required=False)
     if GATEWAY in kinds:
-        for source in (GATEWAY_CLASSES, GATEWAYS, *GATEWAY_ROUTES.values()):
+        for source in (GATEWAY_CLASSES, GATEWAYS, BACKEND_POLICIES, *GATEWAY_ROUTES.values()):
             if (api := served(source)) is not None:
                 yield Right("patch", source.resource, _group(api), "status", file=GATEWAY_READER,
                             namespace=namespace if source.namespaced else "", required=False,

@@ -294,6 +294,7 @@ def server_ssl_changes(profile: ServerSSL) -> dict[str, Any]:
         "caFile": profile.ca_file or "none",
         "peerCertMode": "require" if profile.ca_file else "ignore",
         "authenticateName": profile.authenticate_name or "none",
+        **({"serverName": profile.server_name} if profile.server_name else {}),
     }
 
 
@@ -303,6 +304,7 @@ def decode_server_ssl(obj: JSON) -> ServerSSL:
     return ServerSSL(
         path_of(obj), (ca_file or "none") if verified else "",
         _unset(obj.get("authenticateName")), _unset(obj.get("defaultsFrom")),
+        _unset(obj.get("serverName")) if tls_names.asks_for_name(path_of(obj)) else "",
     )
 
 

@@ -14,6 +14,7 @@ from f5router.model.cluster import Key, Secret
 from f5router.model.errors import KubeError, KubeForbidden, KubeUnauthorized
 from f5router.model.hostnames import quote
 from f5router.model.limits import Backoff
+from f5router.model.secret_keys import referent
 
 BREAK_AFTER = 16
 """Failed reads in a row, in several namespaces, after which the API server itself counts as failing."""
@@ -232,6 +233,7 @@ class SecretState:
     def __init__(self, key: Key, *, patience_s: float):
         """Args: patience_s: see SecretPace."""
         self.key, self._patience_s = key, patience_s
+        self._kind, self._name = referent(key)
         self._read: Secret | None = None
         """The Secret as it was read last, or that it does not exist."""
         self._granted_alone = False
@@ -251,7 +253,7 @@ class SecretState:
         """
         self._failing_at, self._reported, self.problem = None, None, ""
         self._granted_alone = granted_alone
-        self._read = secret or Secret(self.key, problem=f"Secret {quote(self.key.name)} not found")
+        self._read = secret or Secret(self.key, problem=f"{self._kind} {quote(self._name)} not found")
         return self._read
 
     def failed(self, exc: KubeError, now: float, *, external: bool = False) -> Secret | None:
@@ -272,7 +274,7 @@ class SecretState:
         if not patient or forbidden:
             self.problem = str(exc)
         text = (_refusal(self.key, str(exc)) if forbidden
-                else f"Secret {self.key.name} cannot be read: {exc}")
+                else f"{self._kind} {self._name} cannot be read: {exc}")
         if (read := self._read) is not None:
             if patient or read.problem or (self._reported is not None and self._reported.problem):
                 return None
@@ -293,10 +295,11 @@ def _refusal(key: Key, text: str) -> str:
     """Explain to an application team how to grant the right. Args: text: the API server's refusal."""
     match = _ACCOUNT.search(text)
     account = ":".join(match.groups()) if match else "<namespace>:<service account>"
-    role = f"read-{key.name}"
+    kind, name = referent(key)
+    role = f"read-{name}"
     return (
-        f"the router may not get, list and watch Secret {key.name}; "
-        f"oc create role {role} --verb=get,list,watch --resource=secrets --resource-name={key.name} "
+        f"the router may not get, list and watch {kind} {name}; "
+        f"oc create role {role} --verb=get,list,watch --resource={kind.lower()}s --resource-name={name} "
         f"-n {key.namespace} and oc create rolebinding {role} --role={role} --serviceaccount={account} "
         f"-n {key.namespace}"
     )

@@ -16,16 +16,16 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from functools import partial
 
-from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
+from f5router.kube.secrets.read_kinds import SOURCES
 from f5router.kube.secrets.secret_namespaces import NamespaceWatches
 from f5router.kube.secrets.secret_schedule import ReadSchedule, SecretState
 from f5router.kube.settings import SecretLimits, SecretPace, WatchTiming
 from f5router.kube.watch.reflector import decode_object
-from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route, Secret, is_object_name
 from f5router.model.errors import KubeError, KubeUnauthorized, KubeUnreachable
+from f5router.model.secret_keys import described, referent
 from f5router.model.texts import SECRET_NOT_READ
 
 
@@ -79,7 +79,7 @@ class NamedSecrets:
 
 def _named(route: Route) -> tuple[Key, ...]:
     """Return the Secrets that a Route names, without names that no Secret can have."""
-    return tuple(key for key in route.secrets if is_object_name(key.name))
+    return tuple(key for key in route.secrets if is_object_name(referent(key)[1]))
 
 
 def _external(route: Route) -> Key | None:
@@ -124,8 +124,6 @@ def _full(namespace: str, limits: SecretLimits) -> str:
 
 
 log = logging.getLogger(__name__)
-
-SOURCE = Source("secrets", "/api/v1", "secrets", lambda obj: (decode.secret(obj),))
 
 SHORTEST_WAIT_S = 0.001
 
@@ -224,7 +222,8 @@ class SecretWatch:
 
     def not_loaded(self) -> tuple[str, ...]:
         """Return a message for each Secret that is not read yet."""
-        return tuple(f"Secret {key} is not read yet" for key in sorted(self._secrets) if not self._known(key))
+        unknown = sorted(key for key in self._secrets if not self._known(key))
+        return tuple(f"{described(key)} is not read yet" for key in unknown)
 
     def unreadable(self) -> Mapping[Key, str]:
         """Return the Secrets that cannot be read now, each with the reason. For any thread."""
@@ -301,7 +300,7 @@ class SecretWatch:
             log.warning("Routes name too many Secrets", extra={
                 "unread": len(refused), "first": str(min(refused))})
         self._refused = refused
-        namespaces = Counter(key.namespace for key in self._states)
+        namespaces = Counter(key.namespace for key in self._states if referent(key)[0] == "Secret")
         self._namespaces.follow(sorted(namespaces, key=lambda namespace: (-namespaces[namespace], namespace)))
 
     def _hasten(self, keys: Set[Key]) -> None:
@@ -331,15 +330,16 @@ class SecretWatch:
 
     def _read(self, key: Key) -> Secret | None:
         """Read a Secret by a list that can contain no other; None if it does not exist. Raises: KubeError."""
-        path = SOURCE.path(key.namespace)
+        kind, called = referent(key)
+        path = (source := SOURCES[kind]).path(key.namespace)
         reply = self._connection.request(
-            "GET", path, query={"fieldSelector": f"metadata.name={key.name}"}, timeout_s=self._timeout_s)
+            "GET", path, query={"fieldSelector": f"metadata.name={called}"}, timeout_s=self._timeout_s)
         items = reply.get("items") if isinstance(reply, Mapping) else None
         if not isinstance(items, list | None) or not isinstance(reply, Mapping):
             raise KubeUnreachable(f"GET {path}: the reply is no list")
         for item in items or ():
-            name, values = decode_object(SOURCE, item)
-            if name == key:
+            name, values = decode_object(source, item)
+            if name == Key(key.namespace, called):
                 return next((secret for secret in values if isinstance(secret, Secret)), None)
         return None
 

@@ -1,6 +1,6 @@
 """Statuses of the objects that the watches have read."""
 
-from f5router.model.gateway import Gateway, GatewayClass, GatewayRoute
+from f5router.model.gateway import BackendTLSPolicy, Gateway, GatewayClass, GatewayRoute
 from f5router.model.ingress import IngressRoute
 from f5router.model.known_status import KnownStatus
 
@@ -11,6 +11,6 @@ def status_of(obj: object) -> KnownStatus | None:
         current, description = obj.status
         return KnownStatus.read(obj.uid, obj.resource_version,
                                 {"currentStatus": current, "description": description})
-    if not isinstance(obj, GatewayClass | Gateway | GatewayRoute):
+    if not isinstance(obj, BackendTLSPolicy | GatewayClass | Gateway | GatewayRoute):
         return None
     return KnownStatus.read(obj.uid, obj.resource_version, obj.status)

@@ -90,12 +90,15 @@ TLS_ROUTES = _of_gateway_api("tlsroutes", "tls_routes", decode_gateway.tls_route
                              "v1", "v1alpha3", "v1alpha2")
 GATEWAY_ROUTES = {gateway.HTTP_ROUTE: HTTP_ROUTES, gateway.TLS_ROUTE: TLS_ROUTES}
 """Kinds of routes, by their names."""
+BACKEND_POLICIES = _of_gateway_api("backendtlspolicies", "backend_policies",
+                                   decode_gateway.backend_tls_policy, "v1", "v1alpha3")
 GRANTS = _of_gateway_api("referencegrants", "grants", decode_gateway.reference_grant, "v1", "v1beta1")
 LABELLED_NAMESPACES = Source("namespaces", "/api/v1", "labelled_namespaces",
                              lambda obj: (decode_gateway.labelled_namespace(obj),), namespaced=False)
 SERVED = {"Route": (ROUTES,), "Ingress": (INGRESSES, INGRESS_CLASSES),
           "IngressRoute": (INGRESS_ROUTES, DELEGATIONS),
-          gateway.GATEWAY: (*GATEWAY_ROUTES.values(), GATEWAYS, GATEWAY_CLASSES, GRANTS, LABELLED_NAMESPACES)}
+          gateway.GATEWAY: (*GATEWAY_ROUTES.values(), GATEWAYS, GATEWAY_CLASSES, BACKEND_POLICIES, GRANTS,
+                            LABELLED_NAMESPACES)}
 """By kind of object that is served: the kinds that must be read for it, its own first."""
 OBJECTS = {**{kind: needed[0] for kind, needed in SERVED.items()}, **GATEWAY_ROUTES,
            gateway.GATEWAY: GATEWAYS}

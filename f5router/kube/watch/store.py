@@ -23,6 +23,7 @@ from f5router.model.cluster import (
 from f5router.model.cluster import EndpointSlice as Slice
 from f5router.model.delta import Delta
 from f5router.model.gateway import (
+    BackendTLSPolicy,
     Gateway,
     GatewayClass,
     HTTPRoute,
@@ -34,13 +35,15 @@ from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass,
 
 Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation
-         | GatewayClass | Gateway | HTTPRoute | TLSRoute | ReferenceGrant | LabelledNamespace)
+         | GatewayClass | Gateway | HTTPRoute | TLSRoute | BackendTLSPolicy | ReferenceGrant
+         | LabelledNamespace)
 
 FIELDS = (
     "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks",
     "block_affinities", "cilium_nodes", "secrets",
     "ingresses", "ingress_classes", "ingress_routes", "delegations",
-    "gateway_classes", "gateways", "http_routes", "tls_routes", "grants", "labelled_namespaces")
+    "gateway_classes", "gateways", "http_routes", "tls_routes", "backend_policies", "grants",
+    "labelled_namespaces")
 """Fields of a Delta."""
 
 _NOT_COMPARED = {kind: tuple(each.name for each in fields(kind) if not each.compare)

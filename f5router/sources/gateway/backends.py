@@ -4,13 +4,15 @@ Sources: kubernetes-sigs/gateway-api v1.4.1, apis/v1/object_reference_types.go a
 RouteConditionReason; GEP-1911 for appProtocol.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from f5router.model.cluster import Key
 from f5router.model.gateway import SERVICE, BackendRef, GatewayRoute
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import conditions
-from f5router.sources.gateway.conditions import StatusCondition, false
+from f5router.sources.gateway.backend_tls import BackendTLS
+from f5router.sources.gateway.conditions import StatusCondition, false, true
 from f5router.sources.gateway.references import GatewayView, permits
 
 
@@ -20,14 +22,21 @@ class BackendTarget(NamedTuple):
     service: Key
     port: str
     """Name of its port, as Route.target_port."""
-    weight: int
+    tls: BackendTLS | None = None
+    """TLS towards its pods; None for clear text, or for what clients send."""
 
 
-def resolve(route: GatewayRoute, field: str, backend: BackendRef, view: GatewayView,
-            refused_protocols: tuple[str, ...] = ()) -> BackendTarget | StatusCondition:
+def resolve(route: GatewayRoute, field: str, backend: BackendRef, view: GatewayView, *,
+            refused_protocols: tuple[str, ...] = (),
+            by_policy: bool = True) -> BackendTarget | StatusCondition:
     """Return what a backend stands for, or why it cannot be used.
 
-    Args: field: its place in the route; refused_protocols: values of appProtocol.
+    A condition that holds is that of a backend which only its BackendTLSPolicy keeps from being used.
+
+    Args:
+        field: its place in the route.
+        refused_protocols: values of appProtocol.
+        by_policy: True if BackendTLSPolicies say how its pods are asked.
     """
     ref, key = backend.ref, backend.ref.key(route.key.namespace)
     if ref[:2] != ("", SERVICE):
@@ -48,4 +57,22 @@ def resolve(route: GatewayRoute, field: str, backend: BackendRef, view: GatewayV
     if port.app_protocol in refused_protocols:
         return false(conditions.RESOLVED, conditions.UNSUPPORTED_PROTOCOL,
                      f"{field}: appProtocol {quote(port.app_protocol)} is not supported")
-    return BackendTarget(key, port.name, backend.weight)
+    policy = view.policies.winner(key, port.name) if by_policy else None
+    tls = view.policies.tls(policy) if policy else None
+    if policy is not None and tls is None:
+        return true(conditions.RESOLVED)
+    return BackendTarget(key, port.name, tls)
+
+
+def differ(targets: Iterable[BackendTarget]) -> str:
+    """Return why backends cannot serve one rule together; "" if they can."""
+    targets = tuple(targets)
+    if len({target.service.namespace for target in targets}) > 1:
+        return "Services of several namespaces in one rule are not supported"
+    if len({target.tls and target.tls.authority for target in targets}) > 1:
+        return ("Services whose BackendTLSPolicies name different authorities, and Services with and without "
+                "one, are not supported in one rule")
+    names = {(target.service, target.tls and target.tls.hostname) for target in targets}
+    if len(names) > len({service for service, _ in names}):
+        return "one Service with several hostnames of BackendTLSPolicies is not supported in one rule"
+    return ""

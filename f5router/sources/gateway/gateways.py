@@ -11,9 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import TypeVar
 
-from f5router.model import names
 from f5router.model.cluster import Key, Route, Secret, Service, Subject
 from f5router.model.containment import OnFailure, contained, fail
 from f5router.model.delta import Delta
@@ -22,6 +20,7 @@ from f5router.model.gateway import (
     GROUP,
     HTTP_ROUTE,
     TLS_ROUTE,
+    BackendTLSPolicy,
     Gateway,
     GatewayClass,
     GatewayRoute,
@@ -30,15 +29,13 @@ from f5router.model.gateway import (
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem
 from f5router.model.virtual_server import FrontEnd, FrontEndSet
-from f5router.sources.gateway import conditions, evaluation, listeners, places, references
+from f5router.sources.gateway import conditions, evaluation, indexes, listeners, places, references
 from f5router.sources.gateway.attachment import RouteAttachment
+from f5router.sources.gateway.backend_tls import BackendPolicies, services_of
 from f5router.sources.gateway.conditions import StatusCondition, false
 from f5router.sources.gateway.evaluation import EvaluatedGateway
 from f5router.sources.gateway.places import GatewayPlaces
 from f5router.sources.settings import GatewaySettings, ServedPorts
-
-_T = TypeVar("_T")
-_U = TypeVar("_U")
 
 _Pairs = defaultdict[Key, set[Subject]]
 """Routes by Gateway on which they are to be evaluated."""
@@ -62,6 +59,7 @@ class Gateways:
         self._grants: dict[str, dict[Key, ReferenceGrant]] = defaultdict(dict)
         self._labels: dict[str, Mapping[str, str]] = {}
         self._secrets: dict[Key, Secret] = {}
+        self.policies = BackendPolicies(self._secrets)
         self.evaluated: dict[Key, EvaluatedGateway] = {}
         """The Gateways of this router's classes."""
         self._named_by: dict[Key, set[Subject]] = defaultdict(set)
@@ -136,11 +134,17 @@ class Gateways:
         A listener without a valid Secret has no Route, but its Secret must be followed.
         """
         users, self._users = self._users, {}
-        return users
+        return users | self.policies.take_secret_users()
 
     def undecided(self) -> Collection[Key]:
         """Return all Gateways and routes: what cannot be read may change what becomes of each."""
         return {*self._gateways, *(subject.key for subject in self.routes)}
+
+    def ancestors(self, policy: BackendTLSPolicy) -> list[Key]:
+        """Return the Gateways of this router with routes to Services of a policy."""
+        routes = self._using(services_of(policy))
+        named = {key for each in routes for key in self.parents(self.routes[each])}
+        return sorted(named & self.evaluated.keys())
 
     @staticmethod
     def parents(route: GatewayRoute | None) -> list[Key]:
@@ -232,9 +236,9 @@ class Gateways:
                 for listener in gateway.listeners if gateway else ():
                     for ref in listener.certificates:
                         secret = ref.key(key.namespace)
-                        _index(self._secret_users, secret, key, is_new=is_new)
+                        indexes.put(self._secret_users, secret, key, is_new=is_new)
                         if secret.namespace != key.namespace:
-                            _index(self._granted_gateways, secret.namespace, key, is_new=is_new)
+                            indexes.put(self._granted_gateways, secret.namespace, key, is_new=is_new)
             self._places.put(key, value.held if value else ())
             if value is not None:
                 self._gateways[key] = replace(value, held=())  # a status of ours changes nothing else
@@ -247,20 +251,24 @@ class Gateways:
             for route, is_new in ((self.routes.pop(subject, None), False), (value, True)):
                 for gateway in self.parents(route):
                     pairs[gateway].add(subject)
-                    _index(self._named_by, gateway, subject, is_new=is_new)
+                    indexes.put(self._named_by, gateway, subject, is_new=is_new)
                 for backend in route.backends if route else ():
                     service = backend.ref.key(key.namespace)
-                    _index(self._service_users, service, subject, is_new=is_new)
+                    indexes.put(self._service_users, service, subject, is_new=is_new)
                     if service.namespace != key.namespace:
-                        _index(self._granted_routes, service.namespace, subject, is_new=is_new)
-            _index(self._of_namespace, key.namespace, subject, is_new=value is not None)
+                        indexes.put(self._granted_routes, service.namespace, subject, is_new=is_new)
+            indexes.put(self._of_namespace, key.namespace, subject, is_new=value is not None)
             if value is not None:
                 self.routes[subject] = value
+
+    def _using(self, services: Iterable[Key]) -> set[Subject]:
+        """Return the routes to some Services."""
+        return set(chain.from_iterable(self._service_users.get(key, ()) for key in services))
 
     def _put_references(self, delta: Delta, pairs: _Pairs) -> set[Key]:
         """Apply what Gateways and routes refer to; returns the Gateways that this concerns themselves."""
         gateways: set[Key] = set()
-        routes = set(chain.from_iterable(self._service_users.get(key, ()) for key in delta.services))
+        routes = self._using(delta.services)
         for key, grant in delta.grants.items():
             self._grants[key.namespace].pop(key, None)
             if grant is not None:
@@ -277,6 +285,9 @@ class Gateways:
             if secret is not None:
                 self._secrets[key] = secret
             gateways |= self._secret_users.get(key, set())
+        services, policies = self.policies.apply(delta)
+        self._changed |= policies
+        routes |= self._using(services)
         for subject in routes:
             for gateway in self.parents(self.routes[subject]):
                 pairs[gateway].add(subject)
@@ -333,7 +344,7 @@ class Gateways:
                 return
         else:
             self._follow(key, None)
-        self._changed |= {key, *(subject.key for subject in (before.attached if before else ()))}
+        self._note(key, before.attached if before else ())
         after = EvaluatedGateway(verdict) if verdict else None
         self.evaluated.pop(key, None)
         if after is not None:
@@ -353,8 +364,17 @@ class Gateways:
             named = subject in self._named_by.get(gateway, ())
             changes = evaluated.put(self.routes[subject], self) if named else evaluated.remove(subject)
         if changes is not None:
-            self._changed |= {gateway, subject.key}
+            self._note(gateway, [subject])
         return changes or {}
+
+    def _note(self, gateway: Key, routes: Iterable[Subject]) -> None:
+        """Record statuses that may differ: of a Gateway, of routes, and of the policies of their Services."""
+        self._changed.add(gateway)
+        for subject in routes:
+            self._changed.add(subject.key)
+            if (route := self.routes.get(subject)) is not None:
+                self._changed |= self.policies.on(
+                    each.ref.key(subject.key.namespace) for each in route.backends)
 
     def _follow(self, key: Key, gateway: Gateway | None) -> None:
         """Follow the Secrets that the listeners of a Gateway may refer to."""
@@ -363,7 +383,7 @@ class Gateways:
             for ref in listener.certificates if listener.protocol == listeners.HTTPS else ():
                 if references.permits(self, key, GATEWAY, ref):
                     secret = ref.key(key.namespace)
-                    wanted[_stand_in(key, secret)] = secret
+                    wanted[indexes.stand_in(key, secret)] = secret
         known = {name for name in self._followed if name.namespace == key.namespace
                  and name.name.partition(".")[2] == key.name}
         for name in known - wanted.keys():
@@ -373,17 +393,3 @@ class Gateways:
             if self._followed.get(name) != secret:
                 self._followed[name] = secret
                 self._users[name] = Route(name, tls_secret=secret)
-
-
-def _stand_in(gateway: Key, secret: Key) -> Key:
-    return Key(gateway.namespace, names.virtual_route(GATEWAY, gateway.name, f"Secret {secret}"))
-
-
-def _index(index: dict[_T, set[_U]], value: _T, key: _U, *, is_new: bool) -> None:
-    """Add a key to the set of a value, or discard it; an empty set goes."""
-    if is_new:
-        index[value].add(key)
-    elif value in index:
-        index[value].discard(key)
-        if not index[value]:
-            del index[value]

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from f5router.model.cluster import Key, Secret, Service
 from f5router.model.gateway import GROUP, GatewayListener, ObjectRef, ReferenceGrant
+from f5router.sources.gateway.backend_tls import BackendPolicies
 
 
 class GatewayView(Protocol):
@@ -24,6 +25,9 @@ class GatewayView(Protocol):
 
     def secret(self, key: Key) -> Secret | None:
         """Return a Secret; None if its content is not known yet."""
+
+    @property
+    def policies(self) -> BackendPolicies: ...
 
 
 def permits(view: GatewayView, source: Key, kind: str, target: ObjectRef) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from f5router.model import hostnames, http_edge
-from f5router.model.cluster import Key
 from f5router.model.gateway import GatewayRoute, HTTPRoute, HTTPRule
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import backends, conditions, filters, matches
@@ -30,7 +29,7 @@ class CheckedRule:
 
     number: int
     rule: HTTPRule
-    targets: tuple[BackendTarget, ...] = ()
+    targets: tuple[tuple[BackendTarget, int], ...] = ()
     """Services that can be used, with their weights."""
     failing: int = 0
     """Weight of those that cannot."""
@@ -44,11 +43,11 @@ class CheckedRule:
     @property
     def namespace(self) -> str:
         """The namespace of its Services; "" without one."""
-        return self.targets[0].service.namespace if self.targets else ""
+        return self.targets[0][0].service.namespace if self.targets else ""
 
     def answer(self) -> str:
         """Return what the BIG-IP answers by itself, as http_edge encodes it; "" for nothing."""
-        total = self.failing + sum(target.weight for target in self.targets)
+        total = self.failing + sum(weight for _, weight in self.targets)
         if not total or not self.targets:
             return http_edge.encode_answer(NO_BACKEND)
         return http_edge.encode_answer(NO_BACKEND, self.failing / total) if self.failing else ""
@@ -86,23 +85,21 @@ def check(route: HTTPRoute, view: GatewayView) -> CheckedRoute:
 
 def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
           problems: list[StatusCondition]) -> CheckedRule:
-    where, weights, failing = f"spec.rules[{number}]", Counter[tuple[Key, str]](), 0
+    where, weights, failing = f"spec.rules[{number}]", Counter[BackendTarget](), 0
     for count, backend in enumerate(rule.backends):
         target = backends.resolve(
-            route, f"{where}.backendRefs[{count}]", backend, view, _UNSUPPORTED_PROTOCOLS)
+            route, f"{where}.backendRefs[{count}]", backend, view, refused_protocols=_UNSUPPORTED_PROTOCOLS)
         if isinstance(target, StatusCondition):
-            problems.append(target)
+            problems += [] if target.holds else [target]
             failing += backend.weight
         elif backend.weight:
-            weights[target.service, target.port] += backend.weight
+            weights[target] += backend.weight
     for text in _unsupported(rule):
         raise RefusedField(f"{where}.{text}")
-    if len({service.namespace for service, _ in weights}) > 1:
-        raise RefusedField(f"{where}.backendRefs: Services of several namespaces in one rule are not "
-                           "supported")
+    if problem := backends.differ(weights):
+        raise RefusedField(f"{where}.backendRefs: {problem}")
     does = filters.of_rule(rule, where)
-    targets = tuple(BackendTarget(*backend, weight) for backend, weight in weights.items())
-    return CheckedRule(number, rule, targets, failing, does)
+    return CheckedRule(number, rule, tuple(weights.items()), failing, does)
 
 
 def _unsupported(rule: HTTPRule) -> Iterator[str]:

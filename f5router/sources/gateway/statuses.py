@@ -7,11 +7,12 @@ kubernetes-sigs/gateway-api v1.4.1, apis/v1/shared_types.go: HTTPRouteStatus, Ro
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from f5router.model.gateway import KindRef, ParentRef
+from f5router.model.cluster import Key
+from f5router.model.gateway import GATEWAY, GROUP, KindRef, ParentRef
 from f5router.model.json_types import JSON
 from f5router.sources.gateway.conditions import ACCEPTED, PENDING, PROGRAMMED, Conditions, render
 
-MOST_PARENTS = 32
+MOST_PARENTS, MOST_ANCESTORS = 32, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,39 @@ class RouteParents:
             each.get("controllerName") == self.controller for each in _objects(known.get("parents")))
 
 
-Status = GatewayStatus | ClassStatus | RouteParents
+@dataclass(frozen=True, slots=True)
+class PolicyStatus:
+    """Status of a BackendTLSPolicy: its entries in status.ancestors that are ours.
+
+    Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/policy_types.go: PolicyStatus (at most 16).
+    """
+
+    generation: int
+    controller: str
+    gateways: tuple[Key, ...]
+    conditions: Conditions
+
+    def merged(self, known: JSON, now: str) -> JSON:
+        """Return the status in JSON. Args: as of GatewayStatus."""
+        entries = _objects(known.get("ancestors"))
+        others = [each for each in entries if each.get("controllerName") != self.controller]
+        before = {_place(each.get("ancestorRef")): each for each in entries
+                  if each.get("controllerName") == self.controller}
+        refs = ({"group": GROUP, "kind": GATEWAY, "namespace": key.namespace, "name": key.name}
+                for key in self.gateways)
+        ours: list[JSON] = [{
+            "ancestorRef": ref, "controllerName": self.controller,
+            "conditions": render(self.conditions, self.generation,
+                                 before.get(_place(ref), {}).get("conditions"), now)} for ref in refs]
+        return {"ancestors": [*others, *ours][:MOST_ANCESTORS]}
+
+    def differs_from(self, known: JSON) -> bool:
+        """True if there is anything of ours to write, or to remove."""
+        return bool(self.gateways) or any(
+            each.get("controllerName") == self.controller for each in _objects(known.get("ancestors")))
+
+
+Status = GatewayStatus | ClassStatus | RouteParents | PolicyStatus
 
 
 def _objects(value: object) -> Sequence[JSON]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from f5router.model import hostnames, http_edge, names
-from f5router.model.cluster import Backend, Key, Origin, PathMatch, Route, RouteTLS
+from f5router.model.cluster import CA_CRT, Backend, Key, Origin, PathMatch, PodAuthority, Route, RouteTLS
 from f5router.model.gateway import GATEWAY, Gateway, GatewayRoute, RequestRedirect
 from f5router.model.request_match import ANY_REQUEST, RequestMatch
 from f5router.model.route_options import RouteOptions
@@ -63,16 +63,34 @@ def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rul
         balance="roundrobin", disable_cookies=True, request_actions=does.request,
         response_actions=does.response, rewrite=does.rewrite, reply=answer)
     serves = rule.targets and does.redirect is None
-    first, *others = rule.targets if serves else (BackendTarget(Key("", ""), "", 0),)
+    (first, weight), *others = rule.targets if serves else ((BackendTarget(Key("", ""), ""), 0),)
     return _base(
         gateway, listener, host,
         Key(rule.namespace if serves else route.key.namespace,
             names.virtual_route(route.kind, route.key.name, distinction)),
-        created=route.created, path=path, path_match=kind, match=match, service=first.service.name,
-        target_port=first.port, weight=first.weight, options=options,
-        alternates=tuple(Backend(each.service.name, each.weight, port=each.port) for each in others),
+        created=route.created, **_towards_pods(listener, rule if serves else None),
+        path=path, path_match=kind, match=match, service=first.service.name,
+        target_port=first.port, weight=weight, options=options,
+        alternates=tuple(Backend(each.service.name, share, port=each.port) for each, share in others),
         origin=Origin(route.kind, route.key, rule.field, "spec.hostnames", claimant=gateway.key,
                       tls_field=f"{listener.field}.tls.certificateRefs[0]"))
+
+
+def _towards_pods(listener: CheckedListener, rule: CheckedRule | None) -> dict[str, object]:
+    """Return the fields of a Route whose pods are asked over TLS; none for others.
+
+    Args: rule: None if none serves.
+    """
+    of = {target.service.name: target.tls for target, _ in rule.targets if target.tls} if rule else {}
+    if not of:
+        return {}
+    tls = next(iter(of.values()))
+    authority = PodAuthority(
+        tls.authority, CA_CRT, f"BackendTLSPolicy {tls.policy}", tuple(
+            sorted((service, each.hostname) for service, each in of.items())), asks_for_name=True)
+    if listener.listener.protocol == HTTP:
+        return {"pod_authority": authority, "pods_speak_tls": True}
+    return {"pod_authority": authority, "tls": RouteTLS("reencrypt", "None")}
 
 
 def closing(gateway: Gateway, listener: CheckedListener, host: str, created: str) -> Route:

@@ -21,7 +21,7 @@ def api():
 
 def post(api, obj: dict) -> requests.Response:
     plural = {"HTTPRoute": "httproutes", "Gateway": "gateways", "ReferenceGrant": "referencegrants",
-              "TLSRoute": "tlsroutes"}[obj["kind"]]
+              "TLSRoute": "tlsroutes", "BackendTLSPolicy": "backendtlspolicies"}[obj["kind"]]
     body = {**obj, "metadata": {key: obj["metadata"][key] for key in ("name", "namespace")}}
     return api("POST", f"{GROUP}/v1/namespaces/infra/{plural}", body)
 
@@ -81,6 +81,11 @@ TWO = gateways.parent("web")
      "must not be used together"),
     ({**gateways.grant("a", "infra", ("HTTPRoute", ""), ("", "Service", ""))}, "from[0].namespace"),
     (gateways.tls_route("a", gateways.backend("v1")), "spec.hostnames"),
+    (gateways.backend_policy("a", "v1"), "must specify either"),
+    (gateways.backend_policy("a", "v1", {"name": "ca"}, wellKnownCACertificates="System"),
+     "not contain both"),
+    (gateways.backend_policy("a", "v1", {"name": "ca"}, hostname="*.test"), "without a wildcard"),
+    (gateways.backend_policy("a", "", {"name": "ca"}), "targetRefs[0].name"),
     (gateways.tls_route("a", gateways.backend("v1"), hostnames=("10.1.1.1",)), "cannot contain an IP"),
     (gateways.tls_route("a", hostnames=("a.test",)), "backendRefs"),
     (gateways.tls_route("a", hostnames=("a.test",), rules=[]), "exactly 1 item"),

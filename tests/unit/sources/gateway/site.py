@@ -24,6 +24,7 @@ _FIELDS = {"GatewayClass": ("gateway_classes", decode_gateway.gateway_class),
            "Gateway": ("gateways", decode_gateway.gateway),
            "HTTPRoute": ("http_routes", decode_gateway.http_route),
            "TLSRoute": ("tls_routes", decode_gateway.tls_route),
+           "BackendTLSPolicy": ("backend_policies", decode_gateway.backend_tls_policy),
            "ReferenceGrant": ("grants", decode_gateway.reference_grant),
            "Namespace": ("labelled_namespaces", decode_gateway.labelled_namespace)}
 
