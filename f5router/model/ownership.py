@@ -157,6 +157,10 @@ def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
         ref for ref, obj in observed.items() if attachments_of(obj) in attachments}
 
 
+_ATTACHMENTS = f"{Attachment.KIND} of an iRule"
+"""Kind of a Ref that stands for all attachments of an iRule; no object has it."""
+
+
 def needs(obj: Object, observed: BigIPState) -> set[Ref]:
     """Return what must stay as long as an object of the device does: see `stays_with`.
 
@@ -165,20 +169,20 @@ def needs(obj: Object, observed: BigIPState) -> set[Ref]:
     records = {ref for ref in option_records(obj) if ref in observed}
     groups = {record.group for ref in records if isinstance(record := observed[ref], Record)}
     return {*obj.dependencies, *records, *(
-        Ref(Attachment.KIND, beside(group, irule)) for group in groups
+        Ref(_ATTACHMENTS, beside(group, irule)) for group in groups
         if (irule := OPTION_IRULES.get(base_name(group))))}
 
 
 def attachments_of(obj: Object) -> Ref | None:
     """Return the Ref that stands for the attachments of an iRule, of which this is one; None if it is not."""
     if isinstance(obj, Attachment) and obj.target_kind == IRule.KIND:
-        return Ref(Attachment.KIND, obj.target)
+        return Ref(_ATTACHMENTS, obj.target)
     return None
 
 
 def is_for_attachments(ref: Ref) -> bool:
     """True for a Ref that stands for attachments."""
-    return ref.kind == Attachment.KIND and base_name(ref.path) in OPTION_IRULES.values()
+    return ref.kind == _ATTACHMENTS
 
 
 def option_records(obj: Object) -> Iterator[Ref]:

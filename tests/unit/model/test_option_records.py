@@ -4,6 +4,7 @@ import pytest
 
 from f5router.model import names, ownership
 from f5router.model.ltm import Attachment, Forward, IRule, Record, Redirect, Rule
+from f5router.model.virtual_server import Listening
 
 POOL, OTHER = "/Common/openshift_shop_web___0123456789abcdef", "/Common/openshift_shop_web"
 PASSTHROUGH = f"/Common/{names.PASSTHROUGH_GROUP}"
@@ -30,6 +31,15 @@ def test_a_record_stays_with_its_users(group, name, users):
     options = {record.ref, *(obj.ref for obj in attached.values())}
     assert [ownership.stays_with([obj.ref], observed) & options for obj in USERS] == [
         wanted if number in users else set() for number in range(len(USERS))]
+
+
+@pytest.mark.parametrize("irule", ["headers", "timeout", "limits", "request"])
+def test_an_attachment_that_is_named_stays_with_what_names_it(irule):
+    """Whatever the iRule: a virtual server that answers clients keeps what is attached to it."""
+    attached = Attachment("/Common/v", "rules", f"/Common/openshift_{irule}_irule", IRule.KIND)
+    answering = Listening("/Common/v", frozenset({attached.ref}))
+    observed = {obj.ref: obj for obj in (attached, answering)}
+    assert attached.ref in ownership.stays_with([answering.ref], observed)
 
 
 def test_a_record_that_a_rule_names_stays_with_it():
