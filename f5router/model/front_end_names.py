@@ -45,3 +45,11 @@ def base_name(path: str) -> str:
 def beside(path: str, name: str) -> str:
     """Return the full path of another object of the same front end. Args: name: as of `named`."""
     return f"{path.rpartition('/')[0]}/{named(name, front_end_of(path))}"
+
+
+def is_of_gateway(front_end: str) -> bool:
+    """True for the name of a front end of a Gateway; those of the settings have no dot.
+
+    See sources.gateway.listeners.front_end_name.
+    """
+    return "." in front_end

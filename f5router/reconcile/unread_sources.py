@@ -1,7 +1,8 @@
 """Objects of sources that are not known: Routes, Ingresses or IngressRoutes not listed yet, or forbidden.
 
-Objects that serve them stay as they are; what serves an object that is known to be gone does not. If another
-namespace has got a Host meanwhile, its Route takes the Host nevertheless: previous_objects.foreign_objects.
+Objects that serve them stay as they are, and so does all that Gateways have on addresses of their own; what
+serves an object that is known to be gone does not. If another namespace has got a Host meanwhile, its Route
+takes the Host nevertheless: previous_objects.foreign_objects.
 
 Names show whose a Rule, a file or a profile is. The record that passes TLS of a Host through has its owner in
 names.OWNER_GROUP.
@@ -12,7 +13,8 @@ from collections.abc import Collection, Iterable
 from f5router.desired.engine import Engine
 from f5router.model import names, tls_names
 from f5router.model.cluster import Key
-from f5router.model.front_end_names import base_name, front_end_of
+from f5router.model.front_end_names import base_name, front_end_of, is_of_gateway
+from f5router.model.gateway import GATEWAY
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -25,8 +27,10 @@ from f5router.model.ltm import (
     Rule,
     record_ref,
 )
-from f5router.model.objects import Ref
+from f5router.model.objects import NamedObject, Ref
 from f5router.model.ownership import is_passthrough
+from f5router.model.placement import References
+from f5router.model.virtual_server import Listening
 from f5router.plan.change import Plan
 
 ROUTE = "Route"
@@ -113,6 +117,9 @@ class _Held:
         return isinstance(obj, ClientSSL) and self._may_show(obj.cert)
 
     def _stays(self, obj: Object) -> bool:
+        if GATEWAY in self._kinds and is_of_gateway(name := _front_end(obj)) and (
+                self._engine.front_ends.get(name) is None):
+            return True
         match obj:
             case Rule(name=name):
                 return self._may_serve(name)
@@ -152,3 +159,12 @@ class _Held:
     def _is_taken(self, record: Record) -> bool:
         return bool(self._engine.host_routes(
             names.passthrough_host(record.name), front_end_of(record.group)))
+
+
+def _front_end(obj: Object) -> str:
+    """Return the front end that has an object, or that it is attached to; "" for none."""
+    match obj:
+        case (Rule(policy=path) | Record(group=path) | Attachment(virtual=path) | Listening(virtual=path)
+              | References(virtual=path) | NamedObject(path=path)):
+            return front_end_of(path)
+    return ""

@@ -182,3 +182,24 @@ def test_without_a_front_end_of_the_router(site):
     assert site.converge(**flags) == []
     assert destinations(site) == {"10.9.0.1:80"}
     assert service(clients.plain(virtual(site, "infra.web", 80), "x.example.com")) == "a"
+
+
+def test_a_missing_right_changes_nothing(site):
+    """Not even of a router that starts without it: all virtual servers stay, with what is on them."""
+    site.apply(
+        secret("one", ONE), gateway("web", listener(), listener(
+            "one", 8443, "HTTPS", hostname="one.example.com", secret="one")),
+        http_route("a", rule(backend("a")), parents=(parent("web"),)))
+    assert site.converge(**FLAGS) == []
+    before = destinations(site)
+    for kind in ("gateways", "gatewayclasses", "httproutes", "tlsroutes", "referencegrants", "namespaces"):
+        site.kube.forbid(kind)
+        site.clear()
+        site.converge(**FLAGS)
+        assert (destinations(site), site.writes()) == (before, []), kind
+        site.kube.allow(kind)
+    assert service(clients.plain(virtual(site, "infra.web", 80), "x.example.com")) == "a"
+    assert clients.python(virtual(site, "infra.web", 8443, "https"), "one.example.com").status == 200
+    site.kube.delete("Gateway", "infra", "web")
+    assert site.converge(**FLAGS) == []
+    assert destinations(site) == {"203.0.113.10:80", "203.0.113.10:443"}
