@@ -42,7 +42,7 @@ from f5router.model.errors import (
     KubeUnreachable,
     ResourceUnavailable,
 )
-from f5router.model.gateway import GATEWAY, GATEWAY_CLASS, ROUTE_KINDS
+from f5router.model.gateway import BACKEND_TLS_POLICY, GATEWAY, GATEWAY_CLASS, ROUTE_KINDS
 from f5router.model.json_types import JSON
 from f5router.model.limits import Backoff
 from f5router.model.selection import Selection
@@ -222,10 +222,11 @@ def run_objects(settings: ClearConfig, watch: WatchSettings, entries: list[JSON]
     finds: dict[str, Callable[[], Statuses | None]] = {
         INGRESS: lambda: object_statuses.ingresses(connection, watch, entries),
         INGRESS_ROUTE: lambda: object_statuses.ingress_routes(connection, watch),
-        **{kind: partial(object_statuses.gateway_routes, connection, watch, kind) for kind in ROUTE_KINDS},
+        **{kind: partial(object_statuses.of_gateways, connection, watch, kind)
+           for kind in (*ROUTE_KINDS, BACKEND_TLS_POLICY)},
         GATEWAY: lambda: object_statuses.gateways(connection, watch),
         GATEWAY_CLASS: lambda: object_statuses.gateway_classes(connection, watch)}
-    written_kinds = {GATEWAY: (*ROUTE_KINDS, GATEWAY, GATEWAY_CLASS)}
+    written_kinds = {GATEWAY: (*ROUTE_KINDS, BACKEND_TLS_POLICY, GATEWAY, GATEWAY_CLASS)}
     for kind in chain.from_iterable(written_kinds.get(each, (each,)) for each in watch.sources.kinds):
         if kind not in finds:
             continue

@@ -12,6 +12,7 @@ from f5router.kube.status.entry_cleanup import list_values
 from f5router.kube.status.status_request import OwnedEntry
 from f5router.kube.watch import kind_states
 from f5router.kube.watch.sources import (
+    BACKEND_POLICIES,
     GATEWAY_CLASSES,
     GATEWAY_ROUTES,
     GATEWAYS,
@@ -25,6 +26,7 @@ from f5router.kube.watch.sources import (
 )
 from f5router.model.cluster import Key
 from f5router.model.delta import Delta
+from f5router.model.gateway import BACKEND_TLS_POLICY
 from f5router.model.json_types import JSON
 from f5router.sources.gateway import statuses
 from f5router.sources.ingress_routes import IngressRoutes
@@ -155,22 +157,24 @@ def _serves_ingress_route(connection: Connection, settings: WatchSettings) -> Ca
     return lambda key: all(root.namespace in namespaces for root in known.roots(key) or [key])
 
 
-def gateway_routes(connection: Connection, settings: WatchSettings, kind: str) -> Statuses | None:
-    """Return the statuses of a kind of routes of the Gateway API; None if there are none. Raises: KubeError.
+def of_gateways(connection: Connection, settings: WatchSettings, kind: str) -> Statuses | None:
+    """Return the statuses of a kind with entries for Gateways; None if there are none. Raises: KubeError.
 
-    Args: kind: such as HTTPRoute.
+    Args: kind: BackendTLSPolicy, or a kind of routes.
     """
-    listed, controller = GATEWAY_ROUTES[kind], settings.sources.gateways.controller
+    is_policy, controller = kind == BACKEND_TLS_POLICY, settings.sources.gateways.controller
+    listed, field = (BACKEND_POLICIES, statuses.ANCESTORS) if is_policy else (
+        GATEWAY_ROUTES[kind], statuses.PARENTS)
     if (served := choose_served(connection, listed)) is None:
         return None
 
     def own(obj: JSON) -> JSON | None:
-        gateways = statuses.parents_of(fields.mapping(obj.get("status")), controller)
-        return {"parents": ", ".join(gateways)} if gateways else None
+        gateways = statuses.gateways_of(fields.mapping(obj.get("status")), controller, field)
+        return {field: ", ".join(gateways)} if gateways else None
 
     return Statuses(
         connection, listed, served, own,
-        lambda obj: statuses.without_parents(fields.mapping(obj.get("status")), controller),
+        lambda obj: statuses.without(fields.mapping(obj.get("status")), controller, field),
         _in(_namespaces(connection, settings)), "/status")
 
 

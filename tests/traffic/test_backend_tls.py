@@ -150,3 +150,15 @@ def test_a_missing_right_changes_nothing(site):
     site.kube.forbid("backendtlspolicies")
     site.converge(**FLAGS)
     assert answers(site) == ("tls-10.1.1.1", "tls-10.1.1.1")
+
+
+def test_a_router_that_ends_at_any_write(site):
+    """From clear text to TLS: each request has an answer of the pod, or none."""
+    site.kube.delete("BackendTLSPolicy", "infra", "p")
+    site.apply(http_route("r", rule(backend("tls", 8443))))
+    assert site.converge(**FLAGS) == []
+    site.apply(POLICY)
+    for _ in site.each_end(3, **FLAGS):
+        assert set(answers(site)) <= {"tls-10.1.1.1", "0", "503", "500"}
+        assert site.converge(**FLAGS) == []
+        assert answers(site) == ("tls-10.1.1.1",) * 2

@@ -109,3 +109,33 @@ def test_a_missing_right_changes_nothing(site_of):
     site.kube.allow("tlsroutes")
     assert site.converge(**FLAGS) == []
     assert pod(site) == "infra"
+
+
+def test_a_router_that_ends_at_any_write(site_of):
+    """The next one goes on; nobody else gets a connection meanwhile."""
+    site = site_with(site_of, *OBJECTS)
+    assert site.converge(**FLAGS) == []
+    site.apply(ROUTE)
+    for _ in site.each_end(3, **FLAGS):
+        assert pod(site) in ("reset", "infra")
+        assert site.converge(**FLAGS) == []
+        assert pod(site) == "infra"
+
+
+@rows("back", [False, True])
+def test_a_host_that_changes_between_pods_and_the_big_ip(site_of, back):
+    """After each write a client gets what it was or what it will be: never another certificate, or pod."""
+    https = listener("https", 443, "HTTPS", hostname=HOST, secret="own")
+    requests = http_route("r", rule(backend("web")), parents=(parent("web", sectionName="https"),))
+    before, after = gateway("web", TLS), gateway("web", https)
+    site = site_with(site_of, SECRET, gateway_class(), *((after,) if back else (before,)), ROUTE, requests)
+    assert site.converge(**FLAGS) == []
+    site.apply(before if back else after)
+    for _ in site.each_end(3, **FLAGS):
+        seen = clients.python(site.https, HOST)
+        assert seen.pod.get("pod") in (None, "web-10.1.3.1", "tls-10.1.1.1")
+        assert seen.status in (200, 0, 503)
+        assert site.converge(**FLAGS) == []
+        seen = clients.python(site.https, HOST)
+        assert (seen.certificate, seen.pod["pod"]) == (
+            ("pods.example.com", "tls-10.1.1.1") if back else ("own.example.com", "web-10.1.3.1"))

@@ -143,16 +143,20 @@ def _place(parent: object) -> tuple[tuple[str, str], ...]:
 BEGINNING = "1970-01-01T00:00:00Z"
 
 
-def parents_of(known: JSON, controller: str) -> list[str]:
-    """Return the names of the Gateways in the entries of a controller in status.parents."""
-    return [str(fields.get("name")) for each in _objects(known.get("parents"))
-            if each.get("controllerName") == controller and isinstance(fields := each.get("parentRef"), dict)]
+PARENTS, ANCESTORS = "parents", "ancestors"
+"""Fields with an entry for each Gateway: in the status of a route, and in that of a policy."""
 
 
-def without_parents(known: JSON, controller: str) -> JSON:
-    """Return the status of a route without the entries of a controller."""
-    return {"parents": [each for each in _objects(known.get("parents"))
-                        if each.get("controllerName") != controller]}
+def gateways_of(known: JSON, controller: str, field: str) -> list[str]:
+    """Return the names of the Gateways in the entries of a controller. Args: field: PARENTS or ANCESTORS."""
+    refs = (each.get(f"{field[:-1]}Ref") for each in _objects(known.get(field))
+            if each.get("controllerName") == controller)
+    return [str(ref.get("name")) for ref in refs if isinstance(ref, dict)]
+
+
+def without(known: JSON, controller: str, field: str) -> JSON:
+    """Return a status without the entries of a controller. Args: field: PARENTS or ANCESTORS."""
+    return {field: [each for each in _objects(known.get(field)) if each.get("controllerName") != controller]}
 
 
 def written_gateway(known: JSON) -> JSON | None:
