@@ -24,6 +24,8 @@ class Target(NamedTuple):
     """Its name."""
     port: str
     """As Route.target_port."""
+    namespace: str = ""
+    """"" for that of the Route."""
 
 
 class PoolKey(NamedTuple):
@@ -44,7 +46,7 @@ class PoolSettings:
     """Properties of a pool that a Route chooses."""
 
     weights: tuple[tuple[Target, int], ...] = ()
-    """Each Service with its weight, all in the namespace of the Route; () for spec.to alone."""
+    """Each Service with its weight; () for spec.to alone."""
     balance: str = ""
     """leastconn or route_options.BY_NODE; "" for all that take turns."""
     connection_limit: int = 0
@@ -120,7 +122,8 @@ def backends(route: Route) -> dict[Target, int]:
 
 def target(route: Route, backend: Backend) -> Target:
     """Return the Service of an entry of spec.alternateBackends with its port."""
-    return Target(backend.service, route.target_port if backend.port is None else backend.port)
+    namespace = "" if backend.namespace == route.key.namespace else backend.namespace
+    return Target(backend.service, route.target_port if backend.port is None else backend.port, namespace)
 
 
 def services(route: Route) -> set[str]:
@@ -237,7 +240,8 @@ def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
     """Return the Services whose endpoints are members of a pool, and spec.to."""
-    return {key.service, *(Key(key.service.namespace, target.service) for target, _ in settings.weights)}
+    return {key.service, *(Key(target.namespace or key.service.namespace, target.service)
+                           for target, _ in settings.weights)}
 
 
 class PoolBuilder:
@@ -284,7 +288,7 @@ class PoolBuilder:
                     of_nodes: bool) -> dict[Target, Choice]:
         """Choose the members from each Service; they share the room in the pool."""
         most = self._config.max_pool_members
-        keys = {target: Key(namespace, target.service) for target in targets}
+        keys = {target: Key(target.namespace or namespace, target.service) for target in targets}
         choices = {target: self._choose_members(key, target.port, most, of_nodes)
                    for target, key in keys.items()}
         if sum(len(choice.members) for choice in choices.values()) <= most:

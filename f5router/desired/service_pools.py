@@ -233,10 +233,11 @@ class WantedPools:
 
     def _warnings_of(self, route: Route, target: Target, field: str, shares: Mapping[Target, Share], *,
                      served: bool, active: bool) -> Iterator[Problem]:
-        (name, port), share = target, shares.get(target, Share())
+        (name, port, namespace), share = target, shares.get(target, Share())
         if not name:
             return  # an Ingress without a backend has its own reason
-        view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses, self._doubt)
+        service = Key(namespace or route.key.namespace, name)
+        view = self._cluster.view(service, self._own_addresses, self._doubt)
         if view.service is None:
             yield Problem(SERVICE_NOT_FOUND, f"{field}: there is no Service {name}")
         elif self._config.nodeport:
@@ -247,7 +248,7 @@ class WantedPools:
         if served and active and (clear or (route.tls and route.tls.termination == "edge")):
             for text in pool_members.protocol_warnings(field, port, view):
                 yield Problem(UNSUPPORTED_PROTOCOL, text)
-        if served and active and (astray := self._places.problems(Key(route.key.namespace, name))):
+        if served and active and (astray := self._places.problems(service)):
             yield Problem(PODS_NOT_REACHED, (
                 f"{field}: pods of Service {name} that the BIG-IP may not reach: "
                 f"{static_routes.shown_pods(astray)}"))

@@ -67,6 +67,8 @@ class Backend(NamedTuple):
     kind: str = "Service"
     port: str | None = None
     """Port of this Service, as Route.target_port; None for that of the Route."""
+    namespace: str = ""
+    """"" for that of the Route; another one for a virtual Route that may refer to it."""
 
 
 class PodAuthority(NamedTuple):

@@ -95,7 +95,8 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         host=evaluated.host, path=route.path, path_match=route.path_match.value,
         termination=evaluated.termination, insecure=evaluated.insecure, status=status_of(known.verdict),
         reason=verdict.reason, message=verdict.message, since=rfc3339(known.since), created=route.created,
-        services=tuple(ServiceView(target.service, target.port, weight)
+        services=tuple(ServiceView("/".join(filter(None, (target.namespace, target.service))), target.port,
+                                   weight)
                        for target, weight in pools.backends(route).items()),
         options=options_in_force(route), warnings=tuple(text for _, text in record.warnings),
         virtual_servers=tuple(_virtual(facts) for facts in _virtuals(record)),

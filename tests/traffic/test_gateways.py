@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.gateways import (
     conditions,
     gateway,
     gateway_class,
+    grant,
     http_route,
     listener,
     parent,
@@ -263,3 +265,20 @@ def test_no_write_leads_requests_of_an_older_route_elsewhere(site_of):
         site.kube.delete(kind, "infra", name)
     site.converge(**FLAGS)
     assert seen == {("shop", "503")}
+
+
+def test_backends_of_several_namespaces(site_of):
+    """They share the requests by their weights, as long as a grant permits the one of another namespace."""
+    permitted = grant("g", "shop", ("HTTPRoute", "infra"), ("", "Service", "web"))
+    site = site_with(site_of, gateway_class(), gateway("web", OPEN), permitted, http_route(
+        "app", rule(backend("web", weight=1), backend("web", namespace="shop", weight=3))))
+    assert site.converge(**FLAGS) == []
+    shares = Counter(pod(site, "any.example.com") for _ in range(80))
+    assert shares.keys() == {"infra", "shop"}
+    assert shares["shop"] > shares["infra"]
+    site.pod("10.1.2.2", "web", namespace="shop")
+    site.apply(*manifests.service("shop", "web", pods=("10.1.2.2",)))
+    assert site.converge(**FLAGS) == []
+    site.kube.delete("ReferenceGrant", "shop", "g")
+    site.converge(**FLAGS)
+    assert {pod(site, "any.example.com") for _ in range(40)} == {"infra", "500"}

@@ -64,11 +64,15 @@ def resolve(route: GatewayRoute, field: str, backend: BackendRef, view: GatewayV
     return BackendTarget(key, port.name, tls)
 
 
-def differ(targets: Iterable[BackendTarget]) -> str:
-    """Return why backends cannot serve one rule together; "" if they can."""
+def differ(targets: Iterable[BackendTarget], *, of_several_namespaces: bool = False) -> str:
+    """Return why backends cannot serve one rule together; "" if they can.
+
+    Args: of_several_namespaces: True if they may be, without BackendTLSPolicies.
+    """
     targets = tuple(targets)
-    if len({target.service.namespace for target in targets}) > 1:
-        return "Services of several namespaces in one rule are not supported"
+    if len({target.service.namespace for target in targets}) > 1 and not (
+            of_several_namespaces and not any(target.tls for target in targets)):
+        return "Services of several namespaces in one rule are not supported here"
     if len({target.tls and target.tls.authority for target in targets}) > 1:
         return ("Services whose BackendTLSPolicies name different authorities, and Services with and without "
                 "one, are not supported in one rule")

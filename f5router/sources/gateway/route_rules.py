@@ -42,7 +42,7 @@ class CheckedRule:
 
     @property
     def namespace(self) -> str:
-        """The namespace of its Services; "" without one."""
+        """The namespace of its first Service, and of its pool; "" without one."""
         return self.targets[0][0].service.namespace if self.targets else ""
 
     def answer(self) -> str:
@@ -96,7 +96,7 @@ def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
             weights[target] += backend.weight
     for text in _unsupported(rule):
         raise RefusedField(f"{where}.{text}")
-    if problem := backends.differ(weights):
+    if problem := backends.differ(weights, of_several_namespaces=True):
         raise RefusedField(f"{where}.backendRefs: {problem}")
     does = filters.of_rule(rule, where)
     return CheckedRule(number, rule, tuple(weights.items()), failing, does)

@@ -71,7 +71,8 @@ def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rul
         created=route.created, **_towards_pods(listener, rule if serves else None),
         path=path, path_match=kind, match=match, service=first.service.name,
         target_port=first.port, weight=weight, options=options,
-        alternates=tuple(Backend(each.service.name, share, port=each.port) for each, share in others),
+        alternates=tuple(Backend(each.service.name, share, port=each.port, namespace=each.service.namespace)
+                         for each, share in others),
         origin=Origin(route.kind, route.key, rule.field, "spec.hostnames", claimant=gateway.key,
                       tls_field=f"{listener.field}.tls.certificateRefs[0]"))
 
