@@ -139,3 +139,17 @@ def test_a_host_that_changes_between_pods_and_the_big_ip(site_of, back):
         seen = clients.python(site.https, HOST)
         assert (seen.certificate, seen.pod["pod"]) == (
             ("pods.example.com", "tls-10.1.1.1") if back else ("own.example.com", "web-10.1.3.1"))
+
+
+def test_a_gateway_of_its_own_has_its_own_names(site_of):
+    """The same name on two Gateways, each with a listener for TLS that pods end, on a port of its own."""
+    site = site_with(site_of, gateway_class())
+    for number, name in enumerate(("one", "two"), start=1):
+        site.serve(name, f"10.1.{number + 6}.1", namespace="infra", port=8443, tls=PODS)
+        site.apply(gateway(name, listener("tls", **{**PASSTHROUGH, "port": 8443}, hostname=HOST)), tls_route(
+            name, backend(name, 8443), hostnames=(HOST,), parents=(parent(name),)))
+    assert site.converge(**FLAGS, gateway_addresses="10.9.0.0/28") == []
+    assert [accepted(site, name) for name in ("one", "two")] == [("True", "Accepted")] * 2
+    for name in ("one", "two"):
+        seen = clients.python(site.bigip.endpoint(f"/Common/openshift_https__infra.{name}.8443"), HOST)
+        assert seen.pod["pod"].startswith(f"{name}-")
