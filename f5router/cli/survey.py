@@ -112,14 +112,16 @@ class Survey:
         One call, which the controller does not make: nothing that it writes depends on it.
         """
         facts = self.device.facts
-        if self.error is not None or not any(each and each.exists for each in (facts.http, facts.https)):
+        if self.error is not None or not any(each.exists for each in facts.virtuals):
             return ""
         try:
             disabled = surroundings.disabled_addresses(self.device.client)
         except BigIPError as exc:
             return f"virtual addresses cannot be read: {exc.text}"
-        self.device.facts = replace(facts, http=_with_address(facts.http, disabled),
-                                    https=_with_address(facts.https, disabled))
+        self.device.facts = replace(
+            facts, http=facts.http and _with_address(facts.http, disabled),
+            https=facts.https and _with_address(facts.https, disabled),
+            further=tuple(_with_address(each, disabled) for each in facts.further))
         return ""
 
     def _observe(self) -> None:
@@ -200,10 +202,8 @@ class Survey:
                 pool_members.disabled_node_findings(nodes, pools))
 
 
-def _with_address(server: VirtualFacts | None, disabled: Collection[str]) -> VirtualFacts | None:
+def _with_address(server: VirtualFacts, disabled: Collection[str]) -> VirtualFacts:
     """Return facts with the virtual address if that is disabled: in the partition, or in /Common."""
-    if server is None:
-        return None
     places = [f"/{partition}/{server.address}" for partition in (server.path.split("/")[1], "Common")]
     return replace(server, disabled_address=next((path for path in places if path in disabled), ""))
 

@@ -147,6 +147,11 @@ class DeviceFacts:
     missing_profiles: frozenset[str] = frozenset()
     """Full paths of the server SSL profiles that Routes may name and that are not there."""
 
+    @property
+    def virtuals(self) -> tuple[VirtualFacts, ...]:
+        """Return the facts about all virtual servers of the settings."""
+        return tuple(each for each in (self.http, self.https, *self.further) if each is not None)
+
     def of_front_end(self, http: str | None, https: str | None) -> "DeviceFacts":
         """Return the facts for a further front end, of which the original router has left nothing.
 

@@ -259,3 +259,26 @@ def test_namespaces_and_classes(empty, flags):
     assert empty.converge(**three) == []
     assert entries(empty, "a") == {"public": ("True", ""), "public-internal": ("True", "")}
     assert hosts(empty, "openshift_insecure_routes__internal") == {"www.example.com"}
+
+
+@pytest.mark.parametrize("trouble", ["server", "address", "missing"])
+def test_doctor_looks_at_each_virtual_server(empty, flags, trouble):
+    both = flags({**DEFAULT, "f5-vserver-address": [ADDRESS, "2001:db8::1"]}, INTERNAL)
+    assert empty.converge(**both) == []
+    paths = {item.path for item in empty.bigip.items("ltm/virtual")}
+    told = [text for _, _, text in checks(doctor(empty, "-o", "json", **both), "ok")]
+    assert {path for path in paths if any(text.startswith(f"{path} at ") for text in told)} == paths
+    if trouble == "server":
+        empty.change("PATCH", f"ltm/virtual/~Common~{IN_HTTPS}", {"disabled": True})
+        wanted = f"virtual server /Common/{IN_HTTPS} is disabled: nobody answers there"
+    elif trouble == "address":
+        empty.change("PATCH", "ltm/virtual-address/~Common~2001:db8::1", {"enabled": "no"})
+        wanted = "virtual address /Common/2001:db8::1 of /Common/"
+    else:
+        empty.change("DELETE", f"ltm/virtual/~Common~{IN_HTTP}")
+        told = [text for _, _, text in checks(doctor(empty, "-o", "json", **both), "ok")]
+        assert any(text.startswith(f"/Common/{IN_HTTP} at {INSIDE} port 80") and "creates it" in text
+                   for text in told)
+        return
+    assert [text for _, _, text in checks(doctor(empty, "-o", "json", **both), "failure")
+            if text.startswith(wanted)]

@@ -54,8 +54,7 @@ def _addresses(survey: Survey) -> Iterator[Check]:
     if problem := survey.read_addresses():
         yield warning(AREA, VIRTUALS, problem, fixes.ADDRESSES)
     facts = survey.device.facts
-    servers = {each.disabled_address: each.path for each in (facts.http, facts.https)
-               if each is not None and each.disabled_address}
+    servers = {each.disabled_address: each.path for each in facts.virtuals if each.disabled_address}
     for path, virtual in sorted(servers.items()):
         yield failure(AREA, VIRTUALS, f"virtual address {path} of {virtual} is disabled: nobody answers "
                                        "there",

@@ -190,13 +190,14 @@ def _partition(survey: Survey) -> Iterator[Check]:
 def _virtual_servers(survey: Survey) -> Iterator[Check]:
     facts = survey.device.facts
     problems = survey.reconciler.verdicts.problems(written=False)
-    for virtual in filter(None, (facts.http, facts.https)):
+    secure = {survey.config.https_virtual, *(each.virtual for each in survey.config.listeners if each.secure)}
+    for virtual in facts.virtuals:
         mine = [problem for problem in problems if problem.text.startswith(
             (f"virtual server {virtual.path} ", f"virtual server {virtual.path},"))]
         problems = [problem for problem in problems if problem not in mine]
         for problem in mine:
             yield failure(AREA, "virtual servers", _text(problem),
-                          fixes.virtual(virtual, problem.text, https=virtual is facts.https))
+                          fixes.virtual(virtual, problem.text, https=virtual.path in secure))
         if virtual.exists and not virtual.enabled:
             yield obstacles.disabled(virtual)
         elif not mine:
@@ -207,7 +208,7 @@ def _virtual_servers(survey: Survey) -> Iterator[Check]:
     yield from _missing_profiles(facts)
     for text in survey.findings()[topics.VIRTUALS].warnings:
         yield warning(AREA, "virtual servers", text,
-                      fixes.without_effect(text, filter(None, (facts.http, facts.https))))
+                      fixes.without_effect(text, facts.virtuals))
 
 
 def _text(problem: GroupedProblem) -> str:
@@ -326,7 +327,7 @@ def _fixed(survey: Survey, text: str) -> tuple[str, Fix]:
     """Return a finding about the way to the pods without its remedy, and what fixes it."""
     config, facts = survey.config, survey.device.facts
     return fixes.way(
-        text.removeprefix(f"{topics.NETWORK}: "), config.vxlan, filter(None, (facts.http, facts.https)),
+        text.removeprefix(f"{topics.NETWORK}: "), config.vxlan, facts.virtuals,
         fixes.role(config.bigip.username, facts.version))
 
 
