@@ -14,7 +14,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.model import tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
-from f5router.model.front_end_names import base_name, named
+from f5router.model.front_end_names import base_name, front_end_of, is_of_gateway, named
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
@@ -151,10 +151,14 @@ class OwnServers:
     def successor(self, path: str, raw: JSON) -> str:
         """Return which other virtual server is to have the place of one; "" for none.
 
-        Until it has, clients are served by the one that is there.
+        Until it has, clients are served by the one that is there. A Gateway's has none: clients of another
+        Gateway are no concern of its Routes.
         """
-        return "" if self.is_read else next((each.virtual for each in self.listeners if (
-            each.address, each.port) == virtual_codec.place(raw) and each.virtual != path), "")
+        if self.is_read or is_of_gateway(front_end_of(path)):
+            return ""
+        return next((each.virtual for each in self.listeners if (
+            each.address, each.port) == virtual_codec.place(raw) and each.virtual != path
+            and not is_of_gateway(each.front_end)), "")
 
     def objects(self, servers: Iterable[JSON], attached: Iterable[Attachment]) -> Iterator[Object]:
         """Yield the virtual servers with a mark, and that they answer clients.

@@ -34,7 +34,8 @@ def base(name: str) -> dict:
 class Conformance:
     """A running router, pods, and statuses as the suite reads them."""
 
-    def __init__(self, stack: ExitStack, folder: Path):
+    def __init__(self, stack: ExitStack, folder: Path, **flags: str):
+        """Args: flags: beside FLAGS."""
         self.site = Site(stack, folder, address="", gateway_api="v1.6")
         for number, (namespace, services) in enumerate(SERVICES.items(), 1):
             self.site.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -44,7 +45,7 @@ class Conformance:
                                 namespace=namespace)
         for count, service in enumerate(TLS_SERVICES, 1):
             self.site.serve(service, f"10.8.{count}.1", namespace=INFRA, port=443, tls=PODS)
-        self._running = self.site.run(**FLAGS)
+        self._running = self.site.run(**FLAGS, **flags)
 
     @property
     def kube(self) -> FakeKube:
@@ -110,6 +111,22 @@ class Conformance:
         def holds() -> bool:
             seen = self.ask(path, host, **how)
             return seen.status == answer or seen.pod.get("pod", "").rpartition("-")[0] == answer
+        until(holds)
+
+    def address(self, name: str) -> str:
+        """First address of a Gateway, as its status has it."""
+        listed = self._status("Gateway", name, INFRA)[1].get("addresses") or [{}]
+        return listed[0].get("value", "")
+
+    def wait_answer_of(self, name: str, path: str, answer: str, *, port: int = 80,
+                       host: str = "example.com") -> None:
+        """Wait for a pod of a Service, at the address of a Gateway with addresses of its own."""
+        def holds() -> bool:
+            place = self.site.bigip.listeners().get(f"{self.address(name)}:{port}")
+            if place is None:
+                return False
+            ask = clients.python if port == 443 else clients.plain
+            return ask(place, host, path).pod.get("pod", "").rpartition("-")[0] == answer
         until(holds)
 
     def passed_to(self, host: str) -> str:

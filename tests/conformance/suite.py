@@ -96,7 +96,7 @@ def _profile(name: str, tests: tuple[str, ...], outcomes: Mapping[str, bool]) ->
         "supportedFeatures": sorted(set(features.values()))}} if features else {}
     passed = core_tests["statistics"]["Passed"]
     return {"name": name, "core": core_tests, **more,
-            "summary": f"{passed} of {len(tests)} core tests, on fakes of both sides, one Gateway at a time."}
+            "summary": f"{passed} of {len(tests)} core tests, on fakes of both sides."}
 
 
 def _result(tests: tuple[str, ...], outcomes: Mapping[str, bool]) -> dict:

@@ -203,3 +203,34 @@ def test_a_missing_right_changes_nothing(site):
     site.kube.delete("Gateway", "infra", "web")
     assert site.converge(**FLAGS) == []
     assert destinations(site) == {"203.0.113.10:80", "203.0.113.10:443"}
+
+
+def test_an_address_goes_to_another_gateway(site):
+    """Its virtual server goes first: no client of one comes to the pods of the other."""
+    fixed = [{"type": "IPAddress", "value": "10.9.0.5"}]
+    site.apply(gateway("web", addresses=fixed), http_route("a", rule(backend("a")), parents=(parent("web"),)),
+               gateway("second", listener(port=81)),
+               http_route("b", rule(backend("b")), parents=(parent("second"),)))
+    router = site.router(**FLAGS)
+    assert site.converge(router) == []
+    site.kube.delete("Gateway", "infra", "web")
+    site.apply(gateway("second", addresses=fixed))
+    site.settle(router)
+    site.later()
+    site.settle(router)
+    assert destinations(site) == {"10.9.0.5:80", "203.0.113.10:80", "203.0.113.10:443"}
+    assert service(clients.plain(virtual(site, "infra.second", 80), "x.example.com")) == "b"
+    assert addresses(site, "second") == ["10.9.0.5"]
+
+
+def test_a_port_gets_another_protocol(site):
+    site.apply(secret("one", ONE), gateway("web", listener(port=443)),
+               http_route("a", rule(backend("a")), parents=(parent("web"),)))
+    router = site.router(**FLAGS)
+    assert site.converge(router) == []
+    site.apply(gateway("web", listener("http", 443, "HTTPS", hostname="one.example.com", secret="one")))
+    site.settle(router)
+    site.later()
+    site.settle(router)
+    assert service(clients.python(virtual(site, "infra.web", 443, "https"), "one.example.com")) == "a"
+    assert not [item for item in site.bigip.items("ltm/virtual") if "openshift_http__" in item.path]

@@ -19,6 +19,7 @@ from f5router.icontrol.rest.transaction import patch_together
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers.writer import Results
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.model.front_end_names import front_end_of, is_of_gateway
 from f5router.model.json_types import JSON
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
@@ -111,9 +112,12 @@ class VirtualServerWriter:
         if server.path in self._foreign:
             raise foreign(server.path)
         body = virtual_codec.creation(server)
+
+        def post(marks: JSON) -> None:
+            self._in_place(server, lambda: self._client.post(server.KIND, {**body, **marks}))
+
         try:
-            self._with_marks({}, server, listening=False,
-                             send=lambda marks: self._client.post(server.KIND, {**body, **marks}))
+            self._with_marks({}, server, listening=False, send=post)
         except Conflict:
             log.info("virtual server already exists", extra={"virtual": server.path})
             self._change(server)
@@ -129,10 +133,35 @@ class VirtualServerWriter:
             return
         if present.profiles != server.profiles:
             body["profiles"] = virtual_codec.with_profiles(raw, server, self._excluded(raw))
-        self._with_marks(raw, server, listening=listening,
-                         send=lambda marks: self._client.patch(path, {**body, **marks}))
+        self._with_marks(raw, server, listening=listening, send=lambda marks: self._in_place(
+            server, lambda: self._client.patch(path, {**body, **marks})))
         if present.address != server.address:
             self._drop_address(virtual_codec.address_path(raw))
+
+    def _in_place(self, server: VirtualServer, send: Callable[[], object]) -> None:
+        """Send a request that brings a virtual server to its place.
+
+        One of a Gateway that is not wanted any more, and is there still, is deleted before: its clients are
+        not those of the new one, and what serves it may have to wait for the new one. Raises: BigIPError.
+        """
+        try:
+            send()
+        except Refused as exc:
+            if isinstance(exc, Conflict) or not _is_gateways(server.path) or not self._make_room(server):
+                raise
+            send()
+
+    def _make_room(self, server: VirtualServer) -> bool:
+        """Delete an unwanted virtual server of a Gateway in the place of another one, if there is one."""
+        wanted = {each.virtual for each in self.own_servers.listeners}
+        for raw in pages.items(self._client, server.KIND, pages.filtered(self._folder)):
+            path = ltm_codec.path_of(raw)
+            if path not in wanted and _is_gateways(path) and virtual_codec.state(raw) is not None and (
+                    virtual_codec.place(raw) == (server.address, server.port)):
+                log.info("virtual server makes room", extra={"virtual": path, "for": server.path})
+                delete_if_there(self._client, item_path(server.KIND, path))
+                return True
+        return False
 
     def _excluded(self, raw: JSON) -> list[str]:
         """Look up which profiles without a type in their reference are for TCP or HTTP: TMOS 11 has none."""
@@ -162,12 +191,13 @@ class VirtualServerWriter:
         """Let a virtual server exchange its place with others of the router, as long as that is of use.
 
         It leaves a place that another one is to have to that one, and takes its own from whatever has it. So
-        clients of both are served all the time. Each exchange brings one of them to its place.
+        clients of both are served all the time. Each exchange brings one of them to its place. Those of
+        Gateways exchange nothing: clients of one would come to the pods of another.
 
         Returns: the virtual server as it is then.
         """
         for _ in self.own_servers.listeners:
-            if virtual_codec.place(raw) == (server.address, server.port):
+            if _is_gateways(server.path) or virtual_codec.place(raw) == (server.address, server.port):
                 break
             other = self._successor(server.path, raw) or self._holder(server)
             if other is None:
@@ -188,6 +218,8 @@ class VirtualServerWriter:
     def _holder(self, server: VirtualServer) -> JSON | None:
         """Read another virtual server of the router that has the place of this one; None if there is none."""
         for raw in pages.items(self._client, server.KIND, pages.filtered(self._folder)):
+            if _is_gateways(ltm_codec.path_of(raw)):
+                continue
             if virtual_codec.state(raw) is not None and virtual_codec.place(
                     there := virtual_addresses.with_address(self._client, raw)) == (
                     server.address, server.port):
@@ -315,6 +347,11 @@ class VirtualServerWriter:
             log.info("virtual servers have no metadata on this BIG-IP", extra={"error": exc.text})
             self._has_metadata = False
             send(marks(False))
+
+
+def _is_gateways(path: str) -> bool:
+    """True for a virtual server of a Gateway."""
+    return is_of_gateway(front_end_of(path))
 
 
 def _is_listening(raw: JSON, path: str) -> bool:

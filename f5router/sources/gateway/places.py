@@ -8,7 +8,7 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewaySpe
 AddressNotAssigned and AddressNotUsable of GatewayConditionProgrammed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from f5router.model.address_range import AddressRange, canonical, first_free, of_class
@@ -21,6 +21,9 @@ from f5router.sources.gateway import conditions
 from f5router.sources.gateway.conditions import StatusCondition, false
 from f5router.sources.gateway.listeners import SECURE, CheckedListener
 from f5router.sources.settings import GatewaySettings, ServedPorts
+
+MOST_RELEASED = 100
+"""Addresses that are remembered after Gateways had them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +55,15 @@ class AddressWish:
         return bool(address) and any(address in each for each in self.ranges)
 
 
-def assign(wishes: Iterable[AddressWish],
-           reserved: frozenset[str]) -> dict[Key, tuple[str, ...] | StatusCondition]:
+def assign(wishes: Iterable[AddressWish], reserved: frozenset[str],
+           released: Collection[str] = ()) -> dict[Key, tuple[str, ...] | StatusCondition]:
     """Assign addresses to Gateways; returns why one that cannot have any is not programmed.
 
     Those that have what they ask for come first, then those whose status says so, then the older ones.
 
-    Args: reserved: addresses of front ends of the settings.
+    Args:
+        reserved: addresses of front ends of the settings.
+        released: addresses that Gateways had, which are given away last: they may be in use for a moment.
     """
     assigned: dict[Key, tuple[str, ...] | StatusCondition] = {}
     owners: dict[str, list[AddressWish]] = {address: [] for address in reserved}
@@ -80,7 +85,8 @@ def assign(wishes: Iterable[AddressWish],
         open_.append((wish, chosen))
     for wish, chosen in open_:
         for number, address in enumerate(chosen):
-            if not address and (free := first_free(wish.ranges, owners)):
+            if not address and (free := first_free(wish.ranges, {*owners, *released})
+                                or first_free(wish.ranges, owners)):
                 chosen[number] = free
                 owners[free] = [wish]
         assigned[wish.gateway.key] = tuple(chosen) if all(chosen) else false(
@@ -132,6 +138,8 @@ class GatewayPlaces:
         self._places: dict[Key, tuple[str, ...] | StatusCondition] = {}
         """Addresses of Gateways with front ends of their own, or why one has none."""
         self._forgets = False
+        self._released: dict[str, None] = {}
+        """Addresses that Gateways had, the newest ones last."""
 
     def put(self, key: Key, reported: tuple[str, ...]) -> None:
         """Store the addresses in the status of a Gateway."""
@@ -171,7 +179,13 @@ class GatewayPlaces:
                   for each in gateways
                   if not each.problem and not self.is_on_own_front_end(each, holder)]
         before, self._forgets = self._places, False
-        self._places = assign(wishes, self.settings.reserved)
+        self._places = assign(wishes, self.settings.reserved, self._released)
+        had, has = ({address for place in of.values() for address in _addresses(place)}
+                    for of in (before, self._places))
+        for address in sorted(had - has):
+            self._released[address] = None
+        for address in [*(has & self._released.keys()), *list(self._released)[:-MOST_RELEASED]]:
+            self._released.pop(address, None)
         return {key for key in before.keys() | self._places.keys()
                 if before.get(key) != self._places.get(key)}
 

@@ -177,3 +177,12 @@ def test_front_ends_of_the_settings_that_change():
     assert site.conditions()["Programmed"] == ("False", "AddressNotUsable")
     assert site.listener("http", "named")["Accepted"] == ("False", "PortUnavailable")
     assert ServedPorts.of((own,)) == site.source.settings.served
+
+
+def test_an_address_that_a_gateway_had_is_given_away_last():
+    site = GatewaySite(gateway("a"), gateway("b"), ranges="10.0.0.1-10.0.0.4")
+    site.put(gone=(("Gateway", "a"),))
+    for name, address in (("c", "10.0.0.3"), ("d", "10.0.0.4"), ("e", "10.0.0.1")):
+        site.put(gateway(name))
+        places = {each.name: each.addresses for each in site.source.front_ends}
+        assert places[f"infra.{name}.80"] == (address,)
