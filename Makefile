@@ -78,6 +78,7 @@ docs: $(TESTS)
 bench: $(TESTS)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.scale --routes 100 --routes 1000 --routes 5000
+	@$(BIN)/python -m benchmarks.gateways
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.waits
 
