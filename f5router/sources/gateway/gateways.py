@@ -316,6 +316,7 @@ class Gateways:
                 for route in routes:
                     changes.update(self._put_route(evaluated, route))
                     yield
+                changes.update(evaluated.virtual.put_in_order())
         return changes
 
     def _assign(self, dirty: Iterable[Key]) -> set[Key]:
@@ -352,6 +353,7 @@ class Gateways:
             for route in sorted(self._named_by.get(key, ())):
                 self._put_route(after, route)
                 yield
+            after.virtual.put_in_order()
         wanted = after.virtual.routes if after else {}
         known = before.virtual.routes if before else {}
         changes.update(dict.fromkeys(known.keys() - wanted.keys()))

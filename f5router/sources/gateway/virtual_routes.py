@@ -16,7 +16,7 @@ from f5router.model.request_match import ANY_REQUEST, MOST_TIES
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.listeners import TLS, CheckedListener
-from f5router.sources.gateway.ranks import Age, Ranks
+from f5router.sources.gateway.ranks import Age, Order, Ranks
 from f5router.sources.gateway.route_rules import CheckedRoute
 from f5router.sources.gateway.translation import PlacedRoute, RoutePlace
 
@@ -58,6 +58,8 @@ class VirtualRoutes:
         self._places: dict[RoutePlace, list[PlacedRoute]] = {}
         """The oldest one first, as below."""
         self._ranks = Ranks()
+        self._unordered: dict[RoutePlace, Order | None] = {}
+        """Places that have changed since put_in_order."""
         self._sites: dict[_Site, list[Age]] = {}
         """The HTTPRoutes that a host has."""
         self._served: dict[RoutePlace, Route] = {}
@@ -143,11 +145,20 @@ class VirtualRoutes:
         return _touched(share)
 
     def _settle(self, touched: Collection[RoutePlace]) -> dict[Key, Route | None]:
-        """Find what is served in some places, and in those that it puts elsewhere in the order."""
+        """Find what is served in some places."""
+        for place in touched:
+            candidates = self._places.get(place)
+            self._unordered[place] = candidates[0].order if candidates else None
+        return self._serve(touched)
+
+    def put_in_order(self) -> dict[Key, Route | None]:
+        """Order matches of one rank, once after any number of changes. Returns: as put."""
+        moved, self._unordered = self._ranks.put(self._unordered), {}
+        return self._serve(moved)
+
+    def _serve(self, places: Iterable[RoutePlace]) -> dict[Key, Route | None]:
         changes: dict[Key, Route | None] = {}
-        first = {place: self._places.get(place) for place in touched}
-        moved = self._ranks.put({place: each[0].order if each else None for place, each in first.items()})
-        for place in {*touched, *moved}:
+        for place in places:
             before, after = self._served.pop(place, None), self._wanted(place)
             if before is not None and (after is None or before.key != after.key):
                 del self.routes[before.key]
