@@ -1,6 +1,7 @@
 """Ranges of addresses that Gateways may have."""
 
 import ipaddress
+import itertools
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
@@ -43,15 +44,29 @@ def of_class(ranges: Iterable[AddressRange], gateway_class: str) -> list[Address
     return own or [each for each in ranges if not each.gateway_class]
 
 
-def first_free(ranges: Iterable[AddressRange], taken: Container[str]) -> str:
-    """Return the first address of some ranges that is not taken; "" if there is none."""
-    return next((address for each in ranges for address in each.addresses() if address not in taken), "")
+class FreeAddresses:
+    """Finds addresses that are not taken; each address of a range is looked at once. Not thread-safe."""
+
+    def __init__(self, taken: Container[str]):
+        """Args: taken: addresses in canonical form; none of them becomes free again."""
+        self._taken = taken
+        self._left: dict[tuple[AddressRange, ...], Iterator[str]] = {}
+        """Addresses that were not looked at yet, by their ranges."""
+
+    def first(self, ranges: tuple[AddressRange, ...]) -> str:
+        """Return the first free address of some ranges, which must be taken then; "" if there is none."""
+        if ranges not in self._left:
+            self._left[ranges] = itertools.chain.from_iterable(each.addresses() for each in ranges)
+        return next((address for address in self._left[ranges] if address not in self._taken), "")
 
 
 def canonical(text: str) -> str:
-    """Return the canonical form of an address; "" for another text."""
+    """Return the canonical form of an address; "" for another text.
+
+    An address with a zone is none: a BIG-IP reads a route domain behind the percent sign.
+    """
     try:
-        return str(ipaddress.ip_address(text))
+        return "" if "%" in text else str(ipaddress.ip_address(text))
     except ValueError:
         return ""
 

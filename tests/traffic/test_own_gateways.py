@@ -164,6 +164,26 @@ def test_an_address_that_the_bigip_refuses(site):
     assert programmed(site, "second") == ("True", "Programmed")
 
 
+def test_an_address_stays_while_a_port_is_refused(site):
+    """A listener that the BIG-IP refuses later takes nothing from the others: also not over a restart."""
+    web = {"created": "2026-01-02T00:00:00Z"}
+    site.apply(gateway("first"), gateway("web", **web),
+               http_route("a", rule(backend("a")), parents=(parent("web"),)))
+    assert site.converge(**FLAGS) == []
+    assert addresses(site, "web") == ["10.9.0.2"]
+    site.bigip.put_object("ltm/virtual", {
+        "name": "another", "partition": "Common", "destination": "/Common/10.9.0.2:81", "ipProtocol": "tcp",
+        "profiles": ["/Common/tcp"], "description": "another team"})
+    site.apply(gateway("web", listener(), listener("more", 81), **web))
+    site.kube.delete("Gateway", "infra", "first")
+    for _ in range(2):
+        site.converge(**FLAGS)
+        assert programmed(site, "web") == ("False", "AddressNotUsable")
+        assert addresses(site, "web") == ["10.9.0.2"]
+        assert {"10.9.0.2:80"} == {each for each in destinations(site) if each.endswith(":80")} - {
+            "203.0.113.10:80"}
+
+
 def test_routes_of_the_cluster_do_not_meet_gateways(site):
     """A host on a Gateway with addresses of its own is nobody's elsewhere."""
     site.serve("web", "10.1.9.1")

@@ -319,8 +319,10 @@ class Gateways:
                 changes.update(evaluated.virtual.put_in_order())
         return changes
 
-    def _assign(self, dirty: Iterable[Key]) -> set[Key]:
-        """Find the Gateway that has the front end; returns those for which that has changed."""
+    def _assign(self, dirty: Collection[Key]) -> set[Key]:
+        """Assign front ends if Gateways have changed; returns the Gateways for which that changes them."""
+        if not dirty:
+            return set()
         for key in dirty:
             gateway, asks = self._gateways.get(key), False
             with contained(self._on_failure, GATEWAY, key):

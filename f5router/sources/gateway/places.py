@@ -8,10 +8,11 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewaySpe
 AddressNotAssigned and AddressNotUsable of GatewayConditionProgrammed.
 """
 
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from f5router.model.address_range import AddressRange, canonical, first_free, of_class
+from f5router.model.address_range import AddressRange, FreeAddresses, canonical, of_class
 from f5router.model.cluster import Key
 from f5router.model.front_end_names import named
 from f5router.model.gateway import Gateway
@@ -83,12 +84,13 @@ def assign(wishes: Iterable[AddressWish], reserved: frozenset[str],
             if chosen[number]:
                 owners.setdefault(chosen[number], []).append(wish)
         open_.append((wish, chosen))
+    free, fresh = FreeAddresses(owners), FreeAddresses(
+        ChainMap(owners, {each: list[AddressWish]() for each in released}))
     for wish, chosen in open_:
         for number, address in enumerate(chosen):
-            if not address and (free := first_free(wish.ranges, {*owners, *released})
-                                or first_free(wish.ranges, owners)):
-                chosen[number] = free
-                owners[free] = [wish]
+            if not address and (address := fresh.first(wish.ranges) or free.first(wish.ranges)):
+                chosen[number] = address
+                owners[address] = [wish]
         assigned[wish.gateway.key] = tuple(chosen) if all(chosen) else false(
             conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
             "all addresses of --gateway-addresses for this GatewayClass are taken")

@@ -81,7 +81,7 @@ def gateway_status(evaluated: EvaluatedGateway, device: Programming) -> GatewayS
         _all_programmed(listeners))
     return GatewayStatus(
         verdict.gateway.generation, Conditions.of(verdict.accepted, programmed), listeners,
-        device.addresses(evaluated) if verdict.unprogrammed is None else ())
+        *((device.addresses(evaluated), verdict.served.addresses) if verdict.unprogrammed is None else ()))
 
 
 def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Programming) -> Conditions:

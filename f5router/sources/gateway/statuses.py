@@ -33,13 +33,21 @@ class GatewayStatus:
     conditions: Conditions
     listeners: tuple[ListenerStatus, ...] = ()
     addresses: tuple[str, ...] = ()
+    """Addresses on which it is served."""
+    assigned: tuple[str, ...] = ()
+    """Addresses that it has, served or not."""
 
     def merged(self, known: JSON, now: str) -> JSON:
-        """Return the status in JSON. Args: known: as it is; now: the time, RFC 3339."""
+        """Return the status in JSON. Addresses that the Gateway keeps stay: a router that starts reads them.
+
+        Args: known: as it is; now: the time, RFC 3339.
+        """
+        shown = {*self.addresses, *(each.get("value") for each in _objects(known.get("addresses")))}
         before = _by_name(known.get("listeners"))
         return {
             "conditions": render(self.conditions, self.generation, known.get("conditions"), now),
-            "addresses": [{"type": "IPAddress", "value": address} for address in self.addresses],
+            "addresses": [{"type": "IPAddress", "value": address} for address in self.assigned
+                          if address in shown],
             "listeners": [{
                 "name": each.name,
                 "supportedKinds": [{"group": kind.group, "kind": kind.kind} for kind in each.kinds],

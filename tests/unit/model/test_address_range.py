@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.model.address_range import first_free, of_class, parse
+from f5router.model.address_range import FreeAddresses, of_class, parse
 from tests.rows import rows
 
 
@@ -39,5 +39,21 @@ def test_a_class_with_ranges_has_no_others():
 def test_the_first_free_address_of_a_large_range_is_found_at_once():
     ranges = parse("2001:db8::/32")
     taken = {f"2001:db8::{number:x}" for number in range(1, 100)} | {"2001:db8::"}
-    assert first_free(ranges, taken) == "2001:db8::64"
-    assert first_free(parse("10.0.0.1"), {"10.0.0.1"}) == ""
+    assert FreeAddresses(taken).first(ranges) == "2001:db8::64"
+    assert FreeAddresses({"10.0.0.1"}).first(parse("10.0.0.1")) == ""
+
+
+def test_each_address_is_looked_at_once():
+    """However many Gateways find all addresses taken."""
+    class Taken(set[str]):
+        def __contains__(self, address: object) -> bool:
+            looks.append(address)
+            return super().__contains__(address)
+
+    looks: list[object] = []
+    taken, ranges = Taken(), parse("10.0.0.1-10.0.0.3")
+    free = FreeAddresses(taken)
+    for address in ("10.0.0.1", "10.0.0.2", "10.0.0.3", "", ""):
+        assert free.first(ranges) == address
+        taken.add(address)
+    assert looks == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]

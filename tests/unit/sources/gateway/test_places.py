@@ -46,6 +46,15 @@ def test_addresses_outside_of_what_is_permitted():
                     reserved=frozenset({"10.0.0.1"})) == dict.fromkeys("abc", "AddressNotUsable")
 
 
+def test_zones_of_addresses():
+    """A BIG-IP would read a route domain behind the %, and the address would be given away twice."""
+    ranges = parse("2001:db8::1-2001:db8::2")
+    asks, has, reports = (replace(each, ranges=ranges) for each in (
+        wish("a", "2001:db8::1%7"), wish("b", "2001:db8::1"), wish("c", reported=("2001:db8::2%7",))))
+    assert assigned(asks, has, reports) == {
+        "a": "AddressNotUsable", "b": ("2001:db8::1",), "c": ("2001:db8::2",)}
+
+
 def test_one_address_for_two():
     """The older one has it; another port of it is for Gateways of the same namespace alone."""
     older = wish("a", "10.0.0.1", age=1)
