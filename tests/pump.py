@@ -72,8 +72,7 @@ def next_due(table: Table) -> float | None:
 def take_events(router: Controller) -> None:
     """Take what changed in the cluster; write nothing."""
     router.take_events()
-    while router.reconciler.work:
-        router.reconciler.work.step(STEP_S)
+    router.reconciler.work.finish()
 
 
 def check_failover(router: Controller) -> None:

@@ -201,8 +201,7 @@ class Controller:
 
         self.reconciler.on_report = record
         self.reconciler.rollouts.trouble = None
-        while self.reconciler.work:
-            self.reconciler.work.step(STEP_S)
+        self.reconciler.work.finish()
         self.take_events()
         self.reconciler.rollouts.is_demanded = True
         try:

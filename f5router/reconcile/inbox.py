@@ -1,5 +1,6 @@
 """The inbox of the loop, and its long computations."""
 
+import math
 import time
 import weakref
 from collections import deque
@@ -69,6 +70,11 @@ class Work:
     def add(self, steps: Steps[None]) -> None:
         """Add a computation behind the others."""
         self._waiting.append(steps)
+
+    def finish(self) -> None:
+        """Do all steps. Raises: as `step`."""
+        while self._waiting:
+            self.step(math.inf)
 
     def step(self, longest_s: float) -> None:
         """Do steps for so long. Raises: what a step raises; the rest of its computation is dropped."""

@@ -9,7 +9,7 @@ from f5router.app import once
 from f5router.cli import preflight
 from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
-from tests import manifests
+from tests import manifests, pump
 from tests.builders import identity
 from tests.waiting import DEADLINE_S, until
 
@@ -220,7 +220,7 @@ def test_routes_that_left_are_reported(lab):
     for labels, there in ((EAST, False), (WEST, True)):
         lab.apply(labelled(manifests.route("b", host="b.com"), **labels))
         until(lambda there=there: (router.cluster.route(Key("shop", "b")) is not None) is there)
-        router.take_events()
+        pump.take_events(router)
     assert router.reconcile_once().removed == {}
 
 
