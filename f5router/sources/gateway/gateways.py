@@ -1,7 +1,7 @@
 """The Gateways of this router's class with their routes, as virtual Routes.
 
 A change of a route, or of what it refers to, costs that route; a change of a Gateway itself all that
-name it. One Gateway at a time has the front end of the router: the oldest one that asks for it. Others have
+name it. One Gateway at a time has the front end of the router: the first one that asks for it. Others have
 front ends of their own, one for each port, if settings permit addresses (places.py). Source:
 kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go, GatewaySpec.Addresses;
 gatewayclass_types.go, GatewayClassSpec.ControllerName.
@@ -180,7 +180,7 @@ class Gateways:
 
     def assign_anew(self) -> None:
         """Assign all addresses by the statuses of Gateways in the next `apply`: another replica's."""
-        self._is_new = True
+        self._is_new, self._holder = True, None
         self._places.forget()
 
     def _place(self, gateway: Gateway) -> tuple[ServedPorts, StatusCondition | None]:
@@ -330,8 +330,8 @@ class Gateways:
                     self._places.is_on_own_front_end(gateway, self._holder)
                     and evaluation.asks_for_front_end(gateway, self.settings.served, self))
             (self._asking.add if asks else self._asking.discard)(key)
-        before, self._holder = self._holder, min(
-            self._asking, key=lambda each: self._gateways[each].age, default=None)
+        before, self._holder = self._holder, min(self._asking, default=None, key=lambda each: (
+            each != self._holder, not self._places.had_own_front_end(each), self._gateways[each].age))
         own = (each for each in self._gateways.values() if self.is_own(each))
         return self._places.assign(own, self._holder).union(self._asking if before != self._holder else ())
 

@@ -168,6 +168,10 @@ class GatewayPlaces:
         return bool(own) and (named <= own if named else gateway.key == holder or (
             bool(reported) and reported <= own))
 
+    def had_own_front_end(self, key: Key) -> bool:
+        """True for a Gateway that has addresses of the router's own front end in its status."""
+        return not {*self.settings.served.addresses}.isdisjoint(self._reported.get(key, ()))
+
     def assign(self, gateways: Iterable[Gateway], holder: Key | None) -> set[Key]:
         """Assign addresses to the Gateways of this router; returns those for which they have changed.
 

@@ -249,6 +249,21 @@ def test_the_oldest_gateway_has_the_front_end_until_it_goes():
     assert site.served()["*", 80, "segments", ""] == ("v1", "")
 
 
+def test_no_older_gateway_takes_the_front_end_away():
+    """Not even after a restart: the status says who has it."""
+    web = gateway("web", created="2026-01-02T00:00:00Z")
+    older = gateway("old", created="2026-01-01T00:00:00Z")
+    site = GatewaySite(web, http_route("r", TO_V1))
+    site.put(older)
+    again = GatewaySite(web | {"status": site.gateway()}, older, http_route("r", TO_V1))
+    for each in (site, again):
+        assert each.conditions()["Programmed"] == (OK, "Programmed")
+        assert each.conditions("old")["Programmed"] == ("False", "AddressNotAssigned")
+        assert each.served()["*", 80, "segments", ""] == ("v1", "")
+    again.put(gone=(("Gateway", "web"),))
+    assert again.conditions("old")["Programmed"] == (OK, "Programmed")
+
+
 def test_gateways_of_other_controllers_are_left_alone():
     site = GatewaySite(gateway_class("other", "example.com/other"), gateway("web", class_name="other"),
                        http_route("r", TO_V1))

@@ -51,6 +51,7 @@ gone = st.sampled_from([("HTTPRoute", "p"), ("HTTPRoute", "q"), ("Gateway", "web
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.one_of(routes, others, gone, st.booleans()), min_size=1, max_size=12))
 def test_any_order_of_changes_leaves_what_a_new_router_finds(changes):
+    """It finds statuses, too, which say who has the front end."""
     site, last, secret = GatewaySite(), {}, None
     for change in changes:
         if isinstance(change, bool):
@@ -64,7 +65,8 @@ def test_any_order_of_changes_leaves_what_a_new_router_finds(changes):
             last[change["kind"], metadata.get("namespace", ""), metadata["name"]] = change
             site.put(change)
     new = GatewaySite()
-    new.put(*last.values(), secrets=(secret,) if secret else ())
+    new.put(*(each | {"status": site.gateway(name)} if kind == GATEWAY else each
+              for (kind, _, name), each in last.items()), secrets=(secret,) if secret else ())
     assert site.routes == new.routes
     assert site.source.evaluated.keys() == new.source.evaluated.keys()
     for kind, namespace, name in last:
