@@ -15,7 +15,7 @@ from f5router.model.containment import FailureLog
 from f5router.model.delta import Delta
 from f5router.model.gateway import GATEWAY
 from f5router.model.limits import Steps, finish
-from f5router.model.selection import NamespaceFilter
+from f5router.model.selection import NamespaceFilter, ObjectFilter
 from f5router.model.virtual_server import FrontEndSet
 from f5router.sources.front_ends import FrontEndRoutes, FrontEndSelection
 from f5router.sources.gateway.gateways import Gateways
@@ -32,6 +32,7 @@ class Conversion:
         """Called with what names Secrets, Routes or what stands for them, as it changes."""
         self._translator = Translator(settings.sources, on_failure=FailureLog())
         self._filter, self._secret_filter = NamespaceFilter(), NamespaceFilter()
+        self._object_filter = ObjectFilter()
         self._front_ends = FrontEndRoutes(settings.front_ends)
         self._wanted = self._shown = settings.front_end_set
         """Front ends of the settings, and those that a conversion has shown."""
@@ -86,6 +87,8 @@ class Conversion:
 
     def convert(self, objects: Delta) -> Steps[Delta]:
         """Return the Delta with the Routes that are served; their Secrets are followed from then on."""
+        if self._selection.by_namespace:
+            objects = self._object_filter.apply(objects)
         delta = yield from self._translator.apply_in_steps(objects)
         if self._selection.by_namespace:
             delta = self._filter.apply(delta)

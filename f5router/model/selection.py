@@ -14,6 +14,7 @@ pkg/fields/selector.go and pkg/util/validation/validation.go.
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from f5router.model.cluster import Key, Route
 from f5router.model.delta import Delta
@@ -56,6 +57,50 @@ def selected(routes: Mapping[Key, Route], namespaces: Collection[str]) -> dict[K
     return {key: route for key, route in routes.items() if route.claim_namespace in namespaces}
 
 
+class ObjectFilter:
+    """Reduces Deltas to Gateways and their routes in selected namespaces. Not thread-safe.
+
+    A router that selects namespaces answers for no Gateway of another one, whose status others may write.
+    """
+
+    def __init__(self) -> None:
+        self._namespaces: set[str] = set()
+        self._known: dict[str, dict[str, dict[Key, Any]]] = {name: {} for name in _FILTERED}
+        """All objects, by field of a Delta and by namespace."""
+
+    def apply(self, delta: Delta) -> Delta:
+        """Return the Delta without objects of other namespaces; deselected ones are deleted in it."""
+        shown = self._namespaces
+        self._namespaces = _selected_by(delta, shown)
+        changes: dict[str, Any] = {}
+        for name, known in self._known.items():
+            changed: dict[Key, Any] = {}
+            for namespace in shown ^ self._namespaces:
+                objects = known.get(namespace, {})
+                changed |= objects if namespace in self._namespaces else dict.fromkeys(objects)
+            for key, obj in getattr(delta, name).items():
+                objects = known.setdefault(key.namespace, {})
+                objects.pop(key, None)
+                if obj is not None:
+                    objects[key] = obj
+                if not objects:
+                    del known[key.namespace]
+                if key.namespace in shown | self._namespaces:
+                    changed[key] = obj if key.namespace in self._namespaces else None
+            changes[name] = changed
+        return replace(delta, **changes)
+
+
+_FILTERED = ("gateways", "http_routes", "tls_routes")
+"""Fields of a Delta."""
+
+
+def _selected_by(delta: Delta, before: set[str]) -> set[str]:
+    """Return the names of the selected namespaces. Args: before: those before the changes of a Delta."""
+    added = {key.name for key, value in delta.namespaces.items() if value is not None}
+    return (before | added) - {key.name for key, value in delta.namespaces.items() if value is None}
+
+
 class NamespaceFilter:
     """Reduces Deltas to selected Routes. Not thread-safe."""
 
@@ -70,8 +115,7 @@ class NamespaceFilter:
     def apply(self, delta: Delta) -> Delta:
         """Return the Delta without Routes of other namespaces; deselected Routes are deleted in it."""
         shown = self.namespaces
-        self.namespaces = shown | {key.name for key, value in delta.namespaces.items() if value is not None}
-        self.namespaces -= {key.name for key, value in delta.namespaces.items() if value is None}
+        self.namespaces = _selected_by(delta, shown)
         changed: dict[Key, Route | None] = {}
         for name in shown ^ self.namespaces:
             routes = self._routes.get(name, {})

@@ -5,10 +5,11 @@ import pytest
 from f5router.kube.api.connection import connect
 from f5router.kube.settings import KubeSettings
 from f5router.model.cluster import Key
+from f5router.model.gateway import GATEWAY
 from f5router.model.selection import Selection
 from f5router.sources.settings import SourceSettings
 from mocks.kube import FakeKube
-from tests import manifests
+from tests import gateways, manifests
 from tests.manifests import delegate, forward, ingress_route
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import Follower, lists
@@ -168,3 +169,25 @@ def test_a_conversion_that_nobody_has_ended(kube, follow):
     assert {route.host for route in follower.cluster.drain().whole().routes.values()} == {"tls.example.com"}
     until(lambda: [entry for entry in lists(kube, "secrets")
                    if "metadata.name=own" in entry.query.get("fieldSelector", "")])
+
+
+def test_gateways_of_other_namespaces(tmp_path):
+    """Whoever selects these answers for them: this router neither serves them nor writes their statuses."""
+    with FakeKube(gateway_api="v1.6", bookmark_s=0.2) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        kube.apply([gateways.gateway_class(), *(
+            obj for name, zone in (("shop", "west"), ("bank", "east"))
+            for obj in (namespace(name, zone=zone), gateways.gateway("web", namespace=name),
+                        gateways.http_route("a", namespace=name)))])
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))),
+                            sources=SourceSettings((GATEWAY,)),
+                            selection=Selection(namespace_labels="zone=west"))
+        source = follower.cluster.objects(GATEWAY)
+        follower.until(lambda: source.evaluated)
+        assert set(source.evaluated) == {Key("shop", "web")}
+        assert {subject.key for subject in source.routes} == {Key("shop", "a")}
+        kube.apply(namespace("bank", zone="west"))
+        follower.until(lambda: len(source.routes) == len(source.evaluated) == 2)
+        kube.apply(namespace("shop", zone="east"))
+        follower.until(lambda: set(source.evaluated) == {Key("bank", "web")})
+        follower.cluster.stop()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Key, Namespace
 from f5router.model.delta import Delta
-from f5router.model.selection import NamespaceFilter, Selection, selected
+from f5router.model.selection import NamespaceFilter, ObjectFilter, Selection, selected
 from tests import strategies
 from tests.builders import FACTS, Settings, route
 from tests.examples import examples
@@ -120,3 +120,24 @@ def test_equals_the_definition(steps, cuts):
         built = build(ClusterSnapshot(wanted), Settings(), FACTS)
         assert engine.objects == built.objects
         assert {key: r for key in wanted if (r := engine.rejection(key))} == built.rejections
+
+
+@given(st.lists(st.tuples(st.sampled_from(["shop", "bank", Key("shop", "a"), Key("bank", "a"),
+                                           Key("bank", "b")]), st.sampled_from([None, 1, 2])), max_size=25),
+       st.sets(st.integers(0, 24)))
+def test_gateways_of_selected_namespaces(events, cuts):
+    """Objects and namespaces come and go in any order, several in a Delta, against the definition."""
+    by_deltas, known, chosen, shown, delta = ObjectFilter(), {}, set(), {}, Delta(gateways={}, namespaces={})
+    for number, (what, value) in enumerate([*events, ("end", None)]):
+        if isinstance(what, Key):
+            delta.gateways[what] = value
+            known[what] = value
+        else:
+            delta.namespaces[Key("", what)] = value and Namespace(Key("", what))
+            chosen = chosen | {what} if value else chosen - {what}
+        if number in cuts and number < len(events):
+            continue
+        shown |= by_deltas.apply(delta).gateways
+        delta = Delta(gateways={}, namespaces={})
+        assert {key: obj for key, obj in shown.items() if obj} == {
+            key: obj for key, obj in known.items() if obj and key.namespace in chosen}
