@@ -15,6 +15,8 @@ MOST_TEXT = 4096
 """Characters of all names and values in a match: each Host of an HTTPRoute has them."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH")
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_EVALUATED = "tcl:"
+"""A BIG-IP evaluates texts of actions that begin with it; no source tells about those of conditions."""
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 
 
@@ -60,6 +62,8 @@ def _problem(field: str, entry: ValueMatch) -> str:
     value = entry.value
     if not value or value != value.strip() or not (value.isascii() and value.isprintable()):
         return f"value: {quote(value)} is no value that a header can have"
+    if value.lower().startswith(_EVALUATED):
+        return f"value: {quote(value)} begins with {_EVALUATED!r}, after which a BIG-IP may evaluate Tcl"
     return ""
 
 

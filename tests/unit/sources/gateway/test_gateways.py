@@ -202,6 +202,8 @@ def test_reference_grants(source, target, wanted):
     (rule(backend("v1"), matches=[{"path": {"type": "RegularExpression", "value": "/a.*"}}]),
      "UnsupportedValue"),
     (rule(backend("v1"), matches=[{"method": "CONNECT"}]), "UnsupportedValue"),
+    (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": "Tcl:[HTTP::uri]"}]}]),
+     "UnsupportedValue"),
     (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": "b.*", "type": "RegularExpression"}]}]),
      "UnsupportedValue"),
     (rule(backend("v1"), matches=[{"headers": [{"name": "a", "value": " b"}]}]), "UnsupportedValue"),
