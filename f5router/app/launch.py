@@ -78,7 +78,7 @@ def build_controller(
         config, connection, cluster, reconciler, events, reports, stack, timing=timing)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     settling = Settling(device, syncer, save=config.save_config, timing=timing, clock=clock)
-    servers = ServerWatch(device, clock=clock)
+    servers = ServerWatch(device, lambda: reconciler.failures, clock=clock)
     incidents = Incidents(
         reconciler, settling, servers,
         DeviceWatch(device, user=config.bigip.username, partition=config.partition, periods=timing.device,

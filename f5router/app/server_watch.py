@@ -2,11 +2,12 @@
 
 Nothing is served any more once somebody disables or deletes a virtual server, and a BIG-IP that takes
 connections and never answers holds up a reading for minutes: neither can wait for the next reading. A look is
-one small request for each virtual server, beside the requests under way.
+one small request for each virtual server, beside the requests under way. One that the router is about to
+create, or to delete, is not missing.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from f5router.icontrol.codec import virtual_codec
 from f5router.icontrol.device import Device
@@ -18,6 +19,8 @@ from f5router.logs.log_output import PersistentLog
 from f5router.model import findings
 from f5router.model.errors import BigIPError, DeviceTimeout, NotFound, Unreachable
 from f5router.model.findings import Finding, Link, finding, named
+from f5router.model.objects import Ref
+from f5router.model.virtual_server import VirtualServer, listening_ref
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +31,10 @@ SILENT_S = 4.0
 class ServerWatch:
     """Looks at the virtual servers. The loop's thread uses it; any may read `findings` and `up`."""
 
-    def __init__(self, device: Device, *, clock: Callable[[], float]):
-        self._device, self._clock = device, clock
+    def __init__(self, device: Device, failures: Callable[[], Collection[Ref]], *,
+                 clock: Callable[[], float]):
+        """Args: failures: returns the objects that the BIG-IP refuses."""
+        self._device, self._failures, self._clock = device, failures, clock
         self._asked_at: float | None = None
         """When the look under way began, or the first of those without an answer."""
         self._is_looking = False
@@ -62,23 +67,36 @@ class ServerWatch:
         self._is_looking = True
         if self._asked_at is None:
             self._asked_at = self._clock()
-        client = self._device.client
-        self._device.dispatcher.send(
-            lambda: {path: look_at(client, path) for path in paths}, self._looked)
+        client, unfinished = self._device.client, self._unfinished()
+        self._device.dispatcher.send(lambda: {path: look_at(client, path) for path in paths},
+                                     lambda job: self._looked(job, unfinished))
 
     def start_over(self) -> None:
         """Forget what was found: another replica looks."""
         self._troubles = {}
 
-    def _looked(self, job: Job) -> None:
-        """Take the end of a look; after another error than silence the state before stays."""
+    def _unfinished(self) -> set[str]:
+        """Return the virtual servers that the router has not put into service yet, unless it cannot."""
+        observed, failures = self._device.observed, self._failures()
+        parts = {each.virtual: (Ref(VirtualServer.KIND, each.virtual), listening_ref(each.virtual))
+                 for each in self._device.own_servers.listeners}
+        return {path for path, refs in parts.items()
+                if any(ref not in observed for ref in refs) and not any(ref in failures for ref in refs)}
+
+    def _looked(self, job: Job, unfinished: set[str]) -> None:
+        """Take the end of a look; after another error than silence the state before stays.
+
+        Args: unfinished: those that were so when the look began.
+        """
         self._is_looking = False
         if isinstance(job.error, DeviceTimeout | Unreachable):
             return self._record_silence()
         self._asked_at = None
         self._record_silence()
         if job.error is None:
-            self._troubles = job.result
+            current = set(self._device.virtual_servers) - unfinished - self._unfinished()
+            self._troubles = {path: trouble for path, trouble in job.result.items()
+                              if trouble is None or path in current}
             self._log.update((named([each]) for each in self.findings()), ())
         elif isinstance(job.error, BigIPError):
             log.debug("virtual servers not read", extra={"error": str(job.error)})

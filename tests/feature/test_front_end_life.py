@@ -8,9 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from f5router.app import server_watch
 from f5router.cli import uninstall
-from f5router.icontrol.rest.client import Client
 from mocks.bigip import FakeBigIP
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
@@ -30,6 +28,7 @@ from tests.feature.test_front_end import (
 )
 from tests.feature.test_pair import PairLab
 from tests.feature.test_preflight import plan
+from tests.feature.test_server_watch import seen
 from tests.waiting import DEADLINE_S, until
 
 __all__ = ["empty"]
@@ -249,22 +248,6 @@ def test_a_router_that_runs_repairs(empty, running_on):
     empty.later(20)
     router.router.inbox.wake()
     router.wait(lambda: listening(empty) == {HTTP, HTTPS} and is_complete(empty, HTTPS))
-
-
-def seen(lab: Lab, name: str) -> str:
-    """Return what a look at a virtual server finds."""
-    with Client(lab.config(**FLAGS).bigip) as client:
-        trouble = server_watch.look_at(client, f"/Common/{name}")
-    return trouble.text if trouble else ""
-
-
-def test_one_that_is_disabled_on_purpose_is_reported(empty):
-    assert serve(empty) == []
-    assert seen(empty, HTTPS) == ""
-    empty.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"disabled": True})
-    assert seen(empty, HTTPS) == f"/Common/{HTTPS} is disabled"
-    assert any("disabled" in text for _, _, text in checks(
-        doctor(empty, "-o", "json", **FLAGS), "failure", "warning"))
 
 
 def test_status_waits_until_it_answers(empty):
