@@ -247,7 +247,7 @@ def _request(config: BaselineSettings) -> list[Object]:
     text = irules.request_irule(config.folder, page=refusal,
                                 persistence=pool_options.default_persistence(config.balancing),
                                 cookie=config.cookie_name,
-                                proxied=config.proxy_protocol)
+                                proxied=config.proxy_protocol, gateways=config.serves_gateways)
     groups = {Ref(DataGroup.KIND, own_path(config, name))
               for name in (names.REENCRYPT_GROUP, names.PERSISTENCE_GROUP)}
     irule = own_irule(config, path, text, {nowhere.ref, *groups})

@@ -4,6 +4,7 @@ Its Rules have no condition and come last. Before them, in the closing band, eac
 lead nowhere what none of its Routes serves, on both ports and whatever becomes of these Routes: a tenant
 without pods, or one who waits for a certificate, never shares requests with the default backend. Rules are
 created in the order of their bands and deleted in the reverse one, so that there is no moment without them.
+A Host needs none where the rest of its requests comes to no pod, but gets an answer: see `Route.alone`.
 The condition on the end of a name matches at any depth: names of more labels below a wildcard that is claimed
 do not come to the default backend either.
 
@@ -58,6 +59,7 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimRes
     labels = host.count(".") if host.startswith("*.") else 0
     last = names.priority_band("", labels=labels)
     slot = request_match.slot(oldest.match and request_match.ANY_REQUEST)
+    alone = all(each.route.alone for each in holding)
     waits = any(each.pending for each in checked)
     for policy, path, known, port in (
             (names.INSECURE_POLICY, config.http_virtual, facts.http, 80),
@@ -71,7 +73,7 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimRes
                        rules.match_host(host, ports), baseline.nowhere(config.folder, facts),
                        hosts=frozenset({host}), slot=slot,
                        suffix=host[1:] if oldest.wildcard_policy == "Subdomain" else "")
-        if config.closes_hosts:
+        if config.closes_hosts and not alone:
             yield closing
         if covered:
             yield replace(closing, name=names.rule(oldest.key, COVERED),

@@ -27,8 +27,9 @@ def of_pool(
         objects.append(monitor)
     objects += pool_options.limits_records(config, pool, evaluated.route.options)
     default = pools.shared(config.balancing)
-    if evaluated.termination != "passthrough" and pool_options.needs_persistence_record(
-            evaluated.route.options, settings.persistence, default.persistence):
+    options = evaluated.route.options
+    if evaluated.termination != "passthrough" and not options.unbound_by_rules and (
+            pool_options.needs_persistence_record(options, settings.persistence, default.persistence)):
         objects.append(pool_options.persistence_record(config, pool, settings.persistence))
     return objects
 

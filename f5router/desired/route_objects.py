@@ -333,7 +333,9 @@ class _HostBuilder:
         self.pools[key], self.pool_of[evaluated.route.key] = settings, key
         pool = names.pool(self.config.folder, *key)
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
-        return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
+        sets_variables = baseline.sets_pool_variable(self.facts)
+        return tls, Forward(pool, sets_variables,
+                            unbound=sets_variables and evaluated.route.options.unbound_by_rules)
 
     def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Action:
         """Add the record with what a Route does to its requests and responses; returns its action with it."""

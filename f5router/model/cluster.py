@@ -176,6 +176,8 @@ class Route:
     port: int = 0
     """80 or 443 for a virtual Route of requests that come without or with TLS alone: those of the other kind
     are another Route's. 0 for both, as its TLS says."""
+    alone: bool = False
+    """True if no pods of another Route get what the Routes of its Host leave of the requests for it."""
     default_backend: bool = False
     """True for a virtual Route that gets the requests for hosts which nobody claims; its host is
     hostnames.ANY."""

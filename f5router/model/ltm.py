@@ -123,6 +123,8 @@ class Forward:
     """True if another action sets names.INSECURE_VARIABLE."""
     http: str = ""
     """Name of a record in names.HTTP_GROUP, to which another action sets names.HTTP_VARIABLE; "" for none."""
+    unbound: bool = False
+    """True if another action sets names.STAY_VARIABLE: no client stays with a pod."""
 
 
 @dataclass(frozen=True, slots=True)

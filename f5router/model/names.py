@@ -44,6 +44,8 @@ INSECURE_VARIABLE = "f5router_insecure"
 """Variable that a Rule for TLS sets for REQUEST_IRULE if its Route is served without TLS, too."""
 REDIRECT_VARIABLE = "f5router_redirect"
 """Variable that the Rule of a wildcard Route sets so that REQUEST_IRULE redirects the request."""
+STAY_VARIABLE = "f5router_stay"
+"""Variable that a forwarding Rule sets to NO_PERSISTENCE, in place of a record in PERSISTENCE_GROUP."""
 HTTP_VARIABLE = "f5router_http"
 """Variable that a forwarding Rule sets to the name of a record in HTTP_GROUP, for HEADERS_IRULE."""
 NOWHERE_POOL = "openshift_nowhere"
@@ -314,10 +316,8 @@ def pod_route(folder: str, network: str) -> str:
     return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
 
 
-LABEL = r"[a-z0-9.-]+"
-"""Pattern of a component of a name."""
-HEX = r"[0-9a-f]{16}"
-"""Pattern of a digest."""
+LABEL, HEX = r"[a-z0-9.-]+", r"[0-9a-f]{16}"
+"""Patterns of a component of a name, and of a digest."""
 STEM = rf"openshift_route_{LABEL}_{LABEL}(?:_{HEX})?"
 """Pattern of the name of a Route's objects, without what follows."""
 

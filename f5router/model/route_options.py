@@ -220,6 +220,8 @@ class RouteOptions:
     """Milliseconds without data on an upgraded or passed-through connection."""
     disable_cookies: bool = False
     """True if no session cookie keeps a client with a pod."""
+    unbound_by_rules: bool = False
+    """True if the Rules say so, and no record of the pool."""
     session_cookie: bool = False
     """True if one does, whatever the router's default is."""
     cookie_name: str = ""

@@ -194,6 +194,35 @@ def test_routes_of_the_cluster_do_not_meet_gateways(site):
     assert service(clients.plain(virtual(site, "infra.web", 80), "x.example.com")) == "a"
 
 
+def test_what_answers_for_a_host_whose_pool_is_refused(site):
+    """404, as for a host that nobody has; not the pods of an HTTPRoute for all hosts that comes later."""
+    site.apply(gateway("web"), http_route("a", rule(backend("a")), hostnames=("a.example.com",)))
+    site.bigip.inject("refuse", times=None, path="/ltm/pool$", method="POST", body="openshift_infra_a",
+                      status=400, message="no")
+    router = site.router(**FLAGS)
+    site.converge(router)
+    place = virtual(site, "infra.web", 80)
+    assert service(clients.plain(place, "a.example.com")) == "404"
+    site.apply(http_route("all", rule(backend("b"))))
+    site.settle(router)
+    assert service(clients.plain(place, "any.example.com")) == "b"
+    assert service(clients.plain(place, "a.example.com")) == "503"
+
+
+def test_clients_stay_with_no_pod(site):
+    """No session cookie, whatever the router's default is: on no front end."""
+    site.apply(gateway("web"), http_route("a", rule(backend("a"))),
+               gateway("own", addresses=[{"type": "IPAddress", "value": "203.0.113.10"}]),
+               http_route("b", rule(backend("b")), parents=(parent("own"),), hostnames=("b.example.com",)),
+               manifests.route("c", namespace="infra", host="c.example.com", service="c"))
+    assert site.converge(**FLAGS) == []
+    for place, host, sets in ((virtual(site, "infra.web", 80), "b.example.com", False),
+                              (site.http, "b.example.com", False), (site.http, "c.example.com", True)):
+        seen = clients.plain(place, host)
+        assert seen.status == 200
+        assert ("set-cookie" in seen.headers) is sets, host
+
+
 def test_without_a_front_end_of_the_router(site):
     """Gateways are all that is served."""
     flags = {"sources": "gateway", "gateway_addresses": "10.9.0.0/28", "f5_http_vserver": "",

@@ -234,7 +234,7 @@ def cookie_irule(folder: str) -> str:
 
 
 def request_irule(folder: str, *, page: bool | ErrorPage, persistence: str = names.COOKIE, cookie: str = "",
-                  proxied: bool = False) -> str:
+                  proxied: bool = False, gateways: bool = False) -> str:
     """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
     A request for another pool than the one before it on its connection gets a server side of its own:
@@ -278,12 +278,13 @@ def request_irule(folder: str, *, page: bool | ErrorPage, persistence: str = nam
         persistence: how clients of pools without a record stay with a pod: data of such a record.
         cookie: name of the session cookie; "" for a hash of the full path of the pool.
         proxied: True if a connection without a header of the PROXY protocol has no requests.
+        gateways: True if there may be Rules that set f5router_stay.
     Raises: ValueError: folder is not a plain full path, or cookie no name of a cookie.
     """
     answer = pages.respond(page if isinstance(page, ErrorPage) else None)
     return _text("openshift_request_irule.tcl", folder, pages.OR_RESET.format(answer) if page else "reject",
                  persistence=persistence, cookie=route_options.parse_cookie_name(cookie) if cookie else "",
-                 proxied=proxied)
+                 proxied=proxied, gateways=gateways)
 
 
 def headers_irule(folder: str, *, forwarded: str, sets_variables: bool = True, request: Iterable[str] = (),

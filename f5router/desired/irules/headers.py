@@ -63,6 +63,21 @@ _REPLY_FORMS = """# ACTION is add.NAME.VALUE, too.
 # request; without HOST to the host of the request. PATH.TARGET, as of rewrite, may follow.
 """
 
+_RULE_STAYS = """\
+    set f5r_rule_stays ""
+    if { [info exists f5router_stay] } {
+        # The Rule of an HTTPRoute, whose pool has no record.
+        set f5r_rule_stays $f5router_stay
+        unset f5router_stay
+    }
+"""
+_AS_RULE_SAYS = """\
+        if { $f5r_rule_stays ne "" } {
+            set f5r_stay $f5r_rule_stays
+        }
+"""
+"""Commands of openshift_request_irule: how clients stay with a pod may be said by the Rule."""
+
 
 def fill(text: str, *, replies: str) -> str:
     """Return the text of an iRule with all commands that are here.
@@ -71,7 +86,9 @@ def fill(text: str, *, replies: str) -> str:
         replies: commands that answer in place of pods; "" without HTTPRoutes, which alone have such answers
             and headers to add. The text is then that of earlier releases: an upgrade does not write it.
     """
-    text = text.replace("@REPLY_FORMS@\n", _REPLY_FORMS if replies else "")
+    for mark, commands in (("@REPLY_FORMS@\n", _REPLY_FORMS), ("@RULE_STAYS@\n", _RULE_STAYS),
+                           ("@AS_RULE_SAYS@\n", _AS_RULE_SAYS)):
+        text = text.replace(mark, commands if replies else "")
     text = text.replace("@REPLIES@\n", f"\n{replies}" if replies else "")
     text = text.replace("@APPLY@", APPLY).replace("@CHANGE@", _ADD if replies else "@REMOVE@")
     return text.replace("@REMOVE@", REMOVE)

@@ -62,6 +62,7 @@ when HTTP_REQUEST {
         set f5r_suffix $f5router_wildcard
         unset f5router_wildcard
     }
+@RULE_STAYS@
 
     set f5r_redirect 0
     if { [info exists f5router_redirect] } {
@@ -121,6 +122,7 @@ when HTTP_REQUEST {
     set f5r_stay "off"
     if { $f5r_want ne "" && $f5r_want ne "none" } {
         set f5r_stay [class match -value $f5r_want equals @FOLDER@/openshift_persistence_dg]
+@AS_RULE_SAYS@
         if { $f5r_stay eq "" } {
             set f5r_stay "@PERSISTENCE@"
         }

@@ -24,8 +24,8 @@ _NAMED = ("httpHeader", "queryParameter")
 _WITH_SLOTS = names.VIRTUAL.keys() - {"Ingress", "IngressRoute"}
 """Kinds of objects whose Rules have slots in their bands."""
 _OPERATORS = ("equals", "startsWith", "endsWith")
-_VARIABLES = (names.POOL_VARIABLE, names.INSECURE_VARIABLE, names.HTTP_VARIABLE, names.WILDCARD_VARIABLE,
-              names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
+_VARIABLES = (names.POOL_VARIABLE, names.INSECURE_VARIABLE, names.HTTP_VARIABLE, names.STAY_VARIABLE,
+              names.WILDCARD_VARIABLE, names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
 Action = Forward | Redirect | CheckedRedirect | Foreign
 DEFAULT_STATUS = 302
 """Status of a redirect whose `code` is 0, or not there."""
@@ -182,6 +182,8 @@ def _variables(rule: Rule) -> dict[str, str]:
         variables[names.INSECURE_VARIABLE] = "1"
     if isinstance(rule.action, Forward) and rule.action.http:
         variables[names.HTTP_VARIABLE] = rule.action.http
+    if isinstance(rule.action, Forward) and rule.action.unbound:
+        variables[names.STAY_VARIABLE] = names.NO_PERSISTENCE
     if isinstance(rule.action, CheckedRedirect):
         variables = {names.REDIRECT_VARIABLE: "1"}
     return {**variables, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else variables
@@ -208,13 +210,15 @@ def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
     """Decode the action of a Rule. Args: variables: those that its other actions set."""
     pool, redirect = variables.get(names.POOL_VARIABLE), variables.get(names.REDIRECT_VARIABLE)
     insecure, http = variables.get(names.INSECURE_VARIABLE), variables.get(names.HTTP_VARIABLE)
-    if len(actions) == 1 and redirect is None and insecure in (None, "1"):
+    stay = variables.get(names.STAY_VARIABLE)
+    if len(actions) == 1 and redirect is None and insecure in (None, "1") and (
+            stay in (None, names.NO_PERSISTENCE)):
         item = actions[0]
         rest = set(item) - _ACTION_NOISE
         if rest == {"forward", "select", "pool"}:
             return Forward(str(item["pool"]), pool == item["pool"], insecure=insecure is not None,
-                           http=http or "")
-        if rest == {"httpReply", "redirect", "location"} and pool is insecure is http is None:
+                           http=http or "", unbound=stay is not None)
+        if rest == {"httpReply", "redirect", "location"} and pool is insecure is http is stay is None:
             return Redirect(str(item["location"]), int(item.get("code") or DEFAULT_STATUS))
     if not actions and variables == {names.UNMATCHED_VARIABLE: "1"}:
         return _UNMATCHED

@@ -60,7 +60,7 @@ def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rul
     does = rule.filters
     answer = _redirect(does.redirect, listener, place, rule) if does.redirect else rule.answer()
     options = RouteOptions(
-        balance="roundrobin", disable_cookies=True, request_actions=does.request,
+        balance="roundrobin", disable_cookies=True, unbound_by_rules=True, request_actions=does.request,
         response_actions=does.response, rewrite=does.rewrite, reply=answer)
     serves = rule.targets and does.redirect is None
     (first, weight), *others = rule.targets if serves else ((BackendTarget(Key("", ""), ""), 0),)
@@ -120,6 +120,7 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
         "uid": gateway.uid,
         "created": gateway.created if host == named else max(gateway.created, created),
         "host": host or hostnames.ANY,
+        "alone": bool(listener.front_end),
         "default_backend": host == hosts.ALL,
         "wildcard_policy": hostnames.ANY_DEPTH if host.startswith("*.") else "None",
         "tls": RouteTLS("edge", "None") if secure else RouteTLS("passthrough") if protocol == TLS else None,

@@ -64,6 +64,8 @@ class VirtualRoutes:
         """The HTTPRoutes that a host has."""
         self._served: dict[RoutePlace, Route] = {}
         self.routes: dict[Key, Route] = {}
+        self._catching: set[int] = set()
+        """Listeners of ports on which an HTTPRoute has the hosts that nobody claims."""
         self._named = frozenset(self._find_named())
         """The hosts that are answered for without any HTTPRoute."""
         self._settle({site.at_last() for site in self._named})
@@ -149,7 +151,16 @@ class VirtualRoutes:
         for place in touched:
             candidates = self._places.get(place)
             self._unordered[place] = candidates[0].order if candidates else None
+        before, self._catching = self._catching, set(self._find_catching())
+        if different := before ^ self._catching:
+            touched = {*touched, *(place for place in self._served if place.listener in different)}
         return self._serve(touched)
+
+    def _find_catching(self) -> Iterator[int]:
+        for number, each in self._listeners.items():
+            owner = self._owners.get((each.listener.port, hosts.ALL))
+            if owner is not None and _Site(owner, hosts.ALL) in self._sites:
+                yield number
 
     def put_in_order(self) -> dict[Key, Route | None]:
         """Order matches of one rank, once after any number of changes. Returns: as put."""
@@ -171,14 +182,19 @@ class VirtualRoutes:
 
     def _wanted(self, place: RoutePlace) -> Route | None:
         if candidates := self._places.get(place):
-            route, ties = candidates[0].route, self._ranks.ties(place)
+            route, ties = self._beside_others(candidates[0].route, place), self._ranks.ties(place)
             return route if not ties else replace(route, match=place.match._replace(ties=ties),
                                                   option_refusal=TOO_MANY if ties >= MOST_TIES else "")
         site, listener = _Site(place.listener, place.host), self._listeners[place.listener]
         ages = self._sites.get(site)
         if place != site.at_last() or not (ages or site in self._named):
             return None
-        return translation.closing(self._gateway, listener, site.host, ages[0][0] if ages else "")
+        closing = translation.closing(self._gateway, listener, site.host, ages[0][0] if ages else "")
+        return self._beside_others(closing, place)
+
+    def _beside_others(self, route: Route, place: RoutePlace) -> Route:
+        """Return a Route as it is beside an HTTPRoute for all hosts that nobody claims."""
+        return replace(route, alone=False) if route.alone and place.listener in self._catching else route
 
 
 _ORDER = attrgetter("order")

@@ -156,6 +156,16 @@ def test_clients_stay_with_their_pods(tmm, default, records, requests, expected)
     assert stays(tmm, *requests, default=default, **records) == expected
 
 
+def test_a_rule_of_an_http_route_says_that_clients_stay_with_no_pod(tmm):
+    """For its request alone, whatever the default is; without HTTPRoutes the text is as ever."""
+    rule = irules.request_irule("/P/sub", page=True, persistence="source", gateways=True)
+    unbound = "h", {names.POOL_VARIABLE: B, names.STAY_VARIABLE: names.NO_PERSISTENCE}
+    done = tmm.run([rule], groups=TLS, requests=[unbound, told(A), unbound, unbound, told(B)])
+    assert [" ".join(each) for each in done.effects if each[0] == "persist"] == [
+        UIE_A, "persist none", UIE_B]
+    assert "f5router_stay" not in RULE
+
+
 def test_a_device_that_refuses_persistence_serves_all_the_same(tmm):
     rule = irules.request_irule("/P/sub", page=True, persistence="source")
     done = tmm.run([rule], groups=TLS, requests=[told(A), told(B)], faults=["persist"])

@@ -181,8 +181,11 @@ def test_what_a_rule_tells_is_that_of_its_action():
     assert action(forward, told, insecure) == Forward("/P/x", insecure=True)
     http = {**sets, "tmName": "f5router_http", "expression": "0123"}
     assert action(forward, told, insecure, http) == Forward("/P/x", insecure=True, http="0123")
+    stay = {**sets, "tmName": "f5router_stay", "expression": "off"}
+    assert action(forward, told, http, stay) == Forward("/P/x", http="0123", unbound=True)
     for odd in ((forward, told, {**insecure, "expression": "0"}), (redirect, insecure), (insecure,),
-                (redirect, http), (http,)):
+                (redirect, http), (http,), (stay,), (redirect, stay),
+                (forward, told, {**stay, "expression": "source"})):
         assert isinstance(action(*odd), Foreign)
     assert action(redirect) == Redirect("tcl:https://x")
     foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),
