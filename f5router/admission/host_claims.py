@@ -164,14 +164,15 @@ class _Subdomain:
             if place.owner is None and (deep := next((
                     deep for deep in self._above if deep.namespace != route.claim_namespace
                     and (deep.age, deep.key) < (route.age, route.key)), None)):
-                return _held(deep.host, route, deep.kind), deep.key
+                return _held(deep.host, route, deep.kind, deep.age), deep.key
         rival = place.rival(route) or (self._wildcard.rival(route) if claim.wildcard else None)
         if rival is None:
             return WON
         subject = rival.subject
         if subject.key.namespace != route.key.namespace:
             return _elsewhere(claim.host, route, rival), rival.key
-        return (f"{subject.kind.lower()} {subject.key.name} already exposes {claim.host} and is older",
+        order = "is older" if rival.created != route.created else f"is as old, {_FIRST}"
+        return (f"{subject.kind.lower()} {subject.key.name} already exposes {claim.host} and {order}",
                 rival.key)
 
     def owner(self) -> tuple[str, str]:
@@ -210,14 +211,18 @@ def _elsewhere(host: str, route: Route, holder: Route) -> str:
 
     Source: openshift/router, unique_host.go.
     """
-    return _held(host, route, holder.subject.kind)
+    return _held(host, route, holder.subject.kind, holder.age)
 
 
-def _held(host: str, route: Route, kind: str) -> str:
-    kind = kind.lower()
+_FIRST = "but comes first by its UID"
+
+
+def _held(host: str, route: Route, kind: str, age: tuple[str, str]) -> str:
+    """Return the message about a holder. Args: age: its own, as of Route."""
+    kind, mine = kind.lower(), route.subject.key.name
     article = "an" if kind.startswith(("i", "h")) else "a"
-    return (f"{article} {kind} in another namespace holds {host} and is older than "
-            f"{route.subject.key.name}")
+    order = f"is older than {mine}" if age[0] != route.created else f"is as old as {mine}, {_FIRST}"
+    return f"{article} {kind} in another namespace holds {host} and {order}"
 
 
 _NONE: Mapping[Any, Any] = {}

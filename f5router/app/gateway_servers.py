@@ -25,7 +25,7 @@ class GatewayServers:
             return (facts.https if listener.listener.protocol in SECURE else facts.http) is None
         front_end = self._front_end(listener.front_end)
         return front_end is None or not all(
-            listening_ref(each.virtual) in self._device.observed for each in front_end.listeners())
+            self._serves(each.virtual, each.address) for each in front_end.listeners())
 
     def refusal(self, listener: CheckedListener) -> str:
         """Return why the BIG-IP refuses a virtual server of a listener; "" if it does not."""
@@ -44,10 +44,11 @@ class GatewayServers:
         front_ends = [each for name in names if (each := self._front_end(name)) is not None]
         return tuple(address for number, address in enumerate(served.addresses, start=1)
                      if front_ends and len(front_ends) == len(names)
-                     and all(self._serves(each, number, address) for each in front_ends))
+                     and all(self._serves(numbered(each.http or each.https or "", number), address)
+                             for each in front_ends))
 
-    def _serves(self, front_end: FrontEnd, number: int, address: str) -> bool:
-        path = numbered(front_end.http or front_end.https or "", number)
+    def _serves(self, path: str, address: str) -> bool:
+        """True if a virtual server is in service on an address, and no more on one that it had before."""
         there = self._device.observed.get(Ref(VirtualServer.KIND, path))
         return (isinstance(there, VirtualServer) and there.address == address
                 and listening_ref(path) in self._device.observed)

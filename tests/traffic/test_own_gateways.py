@@ -122,6 +122,27 @@ def test_gateways_come_and_go_while_the_router_runs(site):
         running.wait(lambda: not [item for item in site.bigip.items("ltm/policy") if "__" in item.path])
 
 
+def test_a_gateway_that_changes_its_address_is_not_programmed_before_it_has_moved(site):
+    """Its virtual server is still in service, on the address that it had."""
+    old, new = ([{"type": "IPAddress", "value": f"10.9.0.{number}"}] for number in (5, 6))
+    seen = set()
+
+    def has_moved() -> bool:
+        seen.add((programmed(site, "web")[0], *addresses(site, "web")))
+        return addresses(site, "web") == ["10.9.0.6"]
+
+    with ExitStack() as stack:
+        running = site.run(**FLAGS)
+        stack.callback(running.stop)
+        site.apply(gateway("web", addresses=old))
+        running.wait(lambda: addresses(site, "web") == ["10.9.0.5"])
+        site.bigip.inject("delay", times=None, path="/ltm/virtual/", method="PATCH", seconds=0.5)
+        site.bigip.inject("delay", times=None, path="/ltm/virtual", method="POST", seconds=0.5)
+        site.apply(gateway("web", addresses=new))
+        running.wait(has_moved)
+    assert ("True",) not in seen, "on no address, but programmed"
+
+
 def test_what_a_gateway_may_not_have(site):
     """Told by its condition; the others are served."""
     site.apply(

@@ -146,9 +146,10 @@ class BackendPolicies:
         for service, section in _targets(policy):
             first = self._claims[service][section][0]
             if first != policy.age:
+                order = "is older" if first[0] != policy.created else "is as old, but comes first by its name"
                 return false(conditions.ACCEPTED, conditions.CONFLICTED_POLICY,
                              f"spec.targetRefs: BackendTLSPolicy {first[2]} has the same target, Service "
-                             f"{quote(service.name)}, and is older")
+                             f"{quote(service.name)}, and {order}")
         return true(conditions.ACCEPTED)
 
     def _resolved(self, policy: BackendTLSPolicy) -> StatusCondition:

@@ -191,7 +191,7 @@ class Gateways:
             return self.settings.served, None
         return self.settings.served, false(
             conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
-            "another Gateway that is older has the front end of the router")
+            "another Gateway has the front end of the router")
 
     # --- inputs --------------------------------------------------------------------------
 

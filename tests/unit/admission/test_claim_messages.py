@@ -77,6 +77,18 @@ MESSAGES = [
         True,
         "spec.host: route a already exposes w.d.e and is older",
     ),
+    (
+        "equal ages, another namespace",
+        [route("a", host="w.d.e", **MINE), route("b", host="w.d.e", namespace="ns2")],
+        True,
+        "spec.host: a route in another namespace holds w.d.e and is as old as b, but comes first by its UID",
+    ),
+    (
+        "equal ages, the own namespace",
+        [route("a", host="w.d.e", **MINE), route("b", host="w.d.e", **MINE)],
+        True,
+        "spec.host: route a already exposes w.d.e and is as old, but comes first by its UID",
+    ),
 ]
 
 
