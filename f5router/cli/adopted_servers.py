@@ -1,13 +1,15 @@
 """Virtual servers that `f5router adopt` takes over from an administrator, and gives back.
 
 Both are one write for each virtual server, which answers clients all the time. All of them are looked at
-before the first is written to: a refusal of one stops the command.
+before the first is written to: a refusal of one stops the command. Where nothing serves afterwards, which is
+on further addresses and front ends, all that is the router's leaves a virtual server before it is given back.
 """
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from f5router.app.controller import Controller
 from f5router.app.launch import require_alone
@@ -23,11 +25,14 @@ from f5router.icontrol.writers.writer import delete
 from f5router.model.access_log import RequestLog
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import BigIPError, Refused
+from f5router.model.front_end_names import front_end_of
+from f5router.model.ltm import Attachment
 from f5router.model.ownership import describer
 from f5router.model.texts import plain_table
 from f5router.model.virtual_server import HTTPProfile, TCPProfile, VirtualServer
-from f5router.plan.adoption import CREATED, GIVEN_BACK, LEFT, REMOVED, Leftover
+from f5router.plan.adoption import CREATED, GIVEN_BACK, LEFT, NESTED, REMOVED, Leftover, departure
 from f5router.plan.change import CREATE, Plan, of_kind
+from f5router.reconcile.rollout import carry_out
 
 log = logging.getLogger(__name__)
 
@@ -90,52 +95,72 @@ def release(config: Config, *, dry_run: bool, timing: Timing = DEFAULT) -> int:
         device = build_device(config, stack, timing=timing, everything=True)
         try:
             device.observe(create_folder=False)
-            rows, problems = _fates(config, device)
-            print(_table(rows))
-            for problem in problems:
+            fates = _fates(config, device)
+            print(_table(fates.rows))
+            for problem in fates.problems:
                 log.error("nothing is given back", extra={"reason": problem})
-            if not problems and not dry_run:
-                _carry_out(config, device, rows, timing)
+            if fates.problems or dry_run:
+                return 1 if fates.problems else 0
+            refused = _carry_out(config, device, fates, timing)
         except BigIPError as exc:
-            log.error("not everything is given back",
-                      extra={"reason": f"BIG-IP {config.bigip_names}: {exc}"})
-            return 1
-    return 1 if problems else 0
+            refused = [f"BIG-IP {config.bigip_names}: {exc}"]
+        for reason in refused:
+            log.error("not everything is given back", extra={"reason": reason})
+    return 1 if refused else 0
 
 
-def _fates(config: Config, device: Device) -> tuple[list[Leftover], list[str]]:
-    """Return what happens to the virtual servers and their profiles, and why nothing may."""
+@dataclass(frozen=True, slots=True)
+class _Fates:
+    """Fates of virtual servers that an administrator made, and of what is on them."""
+
+    rows: Sequence[Leftover]
+    departure: Plan
+    """Deletes of what only virtual servers need on which nothing serves afterwards."""
+    problems: Sequence[str]
+    """Why nothing may be given back."""
+
+
+def _fates(config: Config, device: Device) -> _Fates:
+    """Decide what happens. Raises: BigIPError."""
+    kept = tuple(filter(None, (config.http_virtual, config.https_virtual)))
+    front_ends = {each.virtual: each.front_end for each in config.listeners} | {
+        obj.virtual: front_end_of(obj.target) for obj in device.observed.values()
+        if isinstance(obj, Attachment)}
+    leaving = departure(device.observed, config.folder, kept, front_ends)
     servers = sorted((obj for obj in device.observed.values() if isinstance(obj, VirtualServer)),
                      key=lambda server: server.path)
-    adopted = [server for server in servers if server.is_adopted]
-    rows = []
-    for server in servers:
-        back = ", ".join(prepared_servers.restored(device.client, server.path)) if server.is_adopted else ""
-        rows.append(Leftover(server.ref, GIVEN_BACK, f"with {back}" if back else "as it is")
-                    if server.is_adopted else
-                    Leftover(server.ref, LEFT, "the router created it, and leaves it as it is"))
-    if len(adopted) == len(servers):
+    rows = [_fate(server, device) for server in servers]
+    rows += [Leftover(change.ref, REMOVED, "its front end goes") for change in leaving
+             if not isinstance(change.obj, VirtualServer | NESTED)]
+    first = [server for server in servers if not front_ends.get(server.path, front_end_of(server.path))]
+    created = [server for server in first if not server.is_adopted]
+    if not created:
         rows += [Leftover(obj.ref, REMOVED, "no virtual server needs it any more")
                  for obj in sorted(device.observed.values(), key=lambda obj: obj.ref)
-                 if isinstance(obj, TCPProfile | HTTPProfile | RequestLog)]
-    named = (config.http_virtual, config.https_virtual)
-    front_ends = {each.virtual: each.front_end for each in config.listeners}
-    problems = [f"virtual server {server.path} is of front end {name}, where nothing keeps it without its "
-                "entry: run the router without the entry, which gives it back"
-                if (name := front_ends.get(server.path, "")) else
-                f"virtual server {server.path} is on a further address, where nothing keeps it without "
+                 if isinstance(obj, TCPProfile | HTTPProfile | RequestLog) and not front_end_of(obj.ref.path)]
+    problems = [f"virtual server {server.path} is on a further address, where nothing keeps it without "
                 "--f5-vserver-address: run the router with the first address alone before"
-                for server in servers if adopted and server.path not in named]
-    return rows, problems
+                for server in created if len(created) < len(first) and server.path not in kept]
+    return _Fates(rows, leaving, problems)
 
 
-def _carry_out(config: Config, device: Device, rows: Iterable[Leftover], timing: Timing) -> None:
-    """Write; what the BIG-IP refuses to delete stays. Raises: BigIPError."""
+def _fate(server: VirtualServer, device: Device) -> Leftover:
+    """Return what happens to a virtual server. Raises: BigIPError."""
+    if not server.is_adopted:
+        return Leftover(server.ref, LEFT, "the router created it, and leaves it as it is")
+    back = ", ".join(prepared_servers.restored(device.client, server.path))
+    return Leftover(server.ref, GIVEN_BACK, f"with {back}" if back else "as it is")
+
+
+def _carry_out(config: Config, device: Device, fates: _Fates, timing: Timing) -> list[str]:
+    """Write, and return what is refused; profiles that are in use stay. Raises: BigIPError."""
     settling = Settling(device, build_syncer(config, device, timing=timing.sync, clock=time.monotonic),
                         save=config.save_config, timing=timing, clock=time.monotonic)
     settling.record_write()  # a run before this one may have ended between a write and its saving
-    for row in rows:
-        if row.fate == LEFT:
+    refused = carry_out(fates.departure, device, lambda change: settling.record_write())
+    left = {change.ref for change in fates.departure}
+    for row in fates.rows:
+        if row.fate == LEFT or row.ref in left:
             continue
         device.failover.require_active()
         if row.fate == GIVEN_BACK:
@@ -149,6 +174,7 @@ def _carry_out(config: Config, device: Device, rows: Iterable[Leftover], timing:
     settling.finish()
     if settling.syncer.due_at() is not None:
         settling.syncer.step()
+    return [f"{ref}: {error}" for ref, error in sorted(refused.items())]
 
 
 def _table(rows: Iterable[Leftover]) -> str:

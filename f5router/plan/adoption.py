@@ -15,11 +15,12 @@ with it: a policy with another one's Rule stays where it is attached, a tunnel w
 keeps its profile.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from f5router.model import original_names, ownership
+from f5router.model.front_end_names import front_end_of
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -27,12 +28,15 @@ from f5router.model.ltm import (
     ClientSSL,
     DataGroup,
     KeyFile,
+    Object,
     Policy,
     Record,
     Rule,
 )
 from f5router.model.net import FDBRecord, Tunnel
 from f5router.model.objects import Ref
+from f5router.model.placement import References
+from f5router.model.virtual_server import Listening, VirtualServer
 from f5router.plan.change import Plan
 from f5router.plan.diff import diff
 
@@ -163,3 +167,36 @@ def removal(observed: BigIPState, folder: str) -> Removal:
         stays |= dict.fromkeys(tunnel.dependencies, f"{tunnel.ref} needs it")
     return Removal(diff({}, observed, lambda obj: obj.ref not in stays and ownership.owns(folder, obj)),
                    {ref: why for ref, why in stays.items() if ref in observed})
+
+
+NESTED = Attachment | Listening | References | Rule | Record
+"""Parts of other objects."""
+
+
+def departure(observed: BigIPState, folder: str, kept: Collection[str],
+              front_ends: Mapping[str, str]) -> Plan:
+    """Return the deletes by which adopted virtual servers are given back where nothing serves afterwards.
+
+    Their front ends go with them, unless another virtual server has one. Pools stay: others may have them.
+
+    Args:
+        kept: full paths of the virtual servers on which a router without addresses serves.
+        front_ends: front end of each virtual server, by its full path.
+    """
+    away = {obj.path for obj in observed.values()
+            if isinstance(obj, VirtualServer) and obj.is_adopted and obj.path not in kept}
+    staying = {front_end_of(obj.target) for obj in observed.values()
+               if isinstance(obj, Attachment) and obj.virtual not in away}
+    going = {front_ends.get(path, "") for path in away} - staying - {""}
+
+    def leaves(obj: Object) -> bool:
+        if isinstance(obj, VirtualServer):
+            return obj.path in away
+        if isinstance(obj, Attachment | Listening | References):
+            return obj.virtual in away
+        path = obj.ref.path
+        if isinstance(obj, Rule | Record):
+            path = obj.policy if isinstance(obj, Rule) else obj.group
+        return front_end_of(path) in going
+
+    return removal({ref: obj for ref, obj in observed.items() if leaves(obj)}, folder).plan
