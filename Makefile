@@ -39,7 +39,7 @@ help:
 	@echo 'make dist         both archives of a release, with manual pages, in dist'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
-	@echo 'make explore      all examples of the properties, with a random seed; stops at the first that fails'
+	@echo 'make explore      all crashes on all versions, and all examples of the properties, with a random seed'
 	@echo 'make lock         renew the versions and hashes in requirements*.lock, which are pinned in the image'
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make sbom         list the locked packages of the image, in dist/f5router.cdx.json (CycloneDX)'
@@ -93,6 +93,7 @@ attack: $(TESTS)
 
 # RUNS=100 make explore: more seeds. A failure prints how to repeat it.
 explore: $(TESTS) $(TOOLS)
+	@$(BIN)/pytest --numprocesses $$(nproc) -m ends --every-end --maxfail 1
 	@for run in $$(seq $(RUNS)); do \
 	  $(BIN)/pytest --numprocesses $$(nproc) -m hypothesis --hypothesis-profile explore --maxfail 1 || exit 1; \
 	done

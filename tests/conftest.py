@@ -58,8 +58,19 @@ ENDS = {"e2e": 0.5, "differential": 0.6, "traffic": 0.7, "feature": 0.8}
 files are spread: a long one at the end would leave all processors but one idle."""
 
 
+EVERY_END = "--every-end"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make explore`."""
+    parser.addoption(EVERY_END, action="store_true",
+                     help="tables of crashes with all versions of TMOS, and an end at each write")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mix files that wait with files that compute: side by side, they leave the processors idle."""
+    if not config.getoption(EVERY_END):
+        items[:] = [item for item in items if item.get_closest_marker("explore") is None]
     if not hasattr(config, "workerinput"):  # only pytest-xdist runs files at the same time
         return
     folders: dict[str, dict[str, list[pytest.Item]]] = {}

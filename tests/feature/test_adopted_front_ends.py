@@ -7,10 +7,13 @@ import pytest
 
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
-from tests.feature.test_adopted_servers import release, take
+from tests.feature.test_adopted_servers import release, rows, take
 from tests.feature.test_doctor import checks, doctor
 from tests.feature.test_front_end import listening, profiles, virtual
 from tests.feature.test_front_ends import entries, labelled
+from tests.feature.versions import VERSIONS, in_turn, step
+
+__all__ = ["step"]
 
 pytestmark = pytest.mark.bare
 
@@ -22,9 +25,15 @@ THEIRS = {HTTPS: "/Common/clientssl-default", "in_https": "/Common/clientssl-ins
 
 
 @pytest.fixture
-def prepared(make_lab):
+def version() -> str:
+    """The version of TMOS where a test has no other."""
+    return VERSIONS[-1]
+
+
+@pytest.fixture
+def prepared(make_lab, version):
     """Two pairs of virtual servers of an administrator, with a certificate each, and two Routes."""
-    lab = make_lab()
+    lab = make_lab(tmos_version=version)
     lab.virtuals()
     lab.bigip.put_object("ltm/profile/client-ssl", {
         "name": THEIRS["in_https"], "defaultsFrom": "/Common/clientssl", "sniDefault": "true"})
@@ -55,7 +64,7 @@ def shown(lab, name: str) -> set[str]:
     return {path if path in THEIRS.values() else known[path]["defaultsFrom"] for path in attached}
 
 
-def test_there_and_back(prepared, flags, capsys, caplog):
+def test_there_and_back(prepared, flags, capsys):
     both = flags(FIRST, SECOND)
     before = {name: profiles(virtual(prepared, name)) for name in ALL}
     assert take(prepared, dry_run=True, **both) == 0
@@ -67,23 +76,46 @@ def test_there_and_back(prepared, flags, capsys, caplog):
     prepared.clear()
     assert prepared.converge(**both) == []
     assert prepared.writes() == []
-    assert release(prepared, **both) == 1
-    assert any("in_https is of front end internal" in str(getattr(record, "reason", ""))
-               for record in caplog.records)
-    assert prepared.converge(**flags(FIRST)) == []
-    assert {name: profiles(virtual(prepared, name)) for name in ("in_http", "in_https")} == {
-        name: before[name] for name in ("in_http", "in_https")}
-    assert release(prepared, **flags(FIRST)) == 0
+    capsys.readouterr()
+    assert release(prepared, dry_run=True, **both) == 0
+    assert prepared.writes() == []
+    table = {row[:3] for row in rows(capsys.readouterr().out)}
+    assert {("given back", "ltm/virtual", f"/Common/{name}") for name in ALL} <= table
+    assert ("removed", "ltm/policy", "/Common/openshift_secure_routes__internal") in table
+    assert release(prepared, **both) == 0
     assert listening(prepared) == ALL
     assert {virtual(prepared, name).get("description", "") for name in ALL} == {""}
+    assert of_second(prepared) == set()
     assert prepared.converge(**flags({**FIRST, "f5-vserver-address": []})) == []
     assert {name: profiles(virtual(prepared, name)) for name in ALL} == before
 
 
-def test_each_end_of_the_command(prepared, flags):
+def of_second(lab) -> set[str]:
+    """Return what is left of the further front end on the BIG-IP, and on its virtual servers."""
+    kinds = ("ltm/policy", "ltm/rule", "ltm/data-group/internal", "ltm/profile/client-ssl", "ltm/profile/tcp",
+             "ltm/profile/http")
+    attached = {str(virtual(lab, name)) for name in ("in_http", "in_https")}
+    return {path for kind in kinds for path in lab.paths(kind) if path.endswith("__internal")} | {
+        text for text in attached if "openshift_" in text or "metadata" in text}
+
+
+def test_without_the_entry_a_router_gives_them_back(prepared, flags):
+    before = {name: profiles(virtual(prepared, name)) for name in ALL}
+    assert take(prepared, **flags(FIRST, SECOND)) == 0
+    assert prepared.converge(**flags(FIRST)) == []
+    assert {name: profiles(virtual(prepared, name)) for name in ("in_http", "in_https")} == {
+        name: before[name] for name in ("in_http", "in_https")}
+    assert release(prepared, **flags(FIRST)) == 0
+    assert prepared.converge(**flags({**FIRST, "f5-vserver-address": []})) == []
+    assert {name: profiles(virtual(prepared, name)) for name in ALL} == before
+
+
+@pytest.mark.ends
+@in_turn("command", ["adopt"], without=[("adopt", VERSIONS[0])])
+def test_each_end_of_the_command(prepared, flags, command, version, step):
     """Clients see the certificate of their front end all the time, and the command may be repeated."""
     both, start = flags(FIRST, SECOND), prepared.bigip.state()
-    for number in range(60):
+    for number in range(0, 60, step):
         stop, left, wrong = threading.Event(), [number], []
 
         def look(entry, stop=stop, left=left, wrong=wrong) -> None:
@@ -105,6 +137,30 @@ def test_each_end_of_the_command(prepared, flags):
         if ended == 0:
             break
     assert number > 20
+
+
+@pytest.mark.ends
+@in_turn("command", ["adopt --release"], without=[("adopt --release", VERSIONS[0])])
+def test_each_end_of_the_release(prepared, flags, command, version, step):
+    """Clients see the certificate of their front end all the time, and the command may be repeated."""
+    both, ends = flags(FIRST, SECOND), []
+    before = {name: profiles(virtual(prepared, name)) for name in ALL}
+    assert take(prepared, **both) == 0
+    start, routes = prepared.bigip.state(), prepared.routes()
+    prepared.bigip.on_write = lambda _: ends.append(prepared.bigip.state())
+    assert release(prepared, **both) == 0
+    prepared.bigip.on_write = None
+    assert len(ends) > 30
+    for end in (start, *ends[::step], ends[-1]):
+        prepared.apply(*routes)
+        prepared.bigip.put_back(end)
+        assert listening(prepared) == ALL
+        assert all(shown(prepared, name) == {path} for name, path in THEIRS.items())
+        assert release(prepared, **both) == 0
+        assert prepared.converge(**flags({**FIRST, "f5-vserver-address": []})) == []
+        assert of_second(prepared) == set()
+        assert {name: profiles(virtual(prepared, name)) for name in ALL} == before
+        flags(FIRST, SECOND)
 
 
 def test_the_first_stays_its_administrators(prepared, flags):

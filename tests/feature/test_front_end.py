@@ -2,6 +2,7 @@
 
 import pytest
 
+from f5router.model.tmos import SET_VARIABLE_SINCE
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
 
@@ -53,7 +54,8 @@ def is_complete(lab: Lab, name: str) -> bool:
     policies = {item["fullPath"] for item in raw.get("policiesReference", {}).get("items", ())}
     secure, front_end = "https" in name, "".join(name.partition("__")[1:])
     wanted = {"openshift_request_irule", "openshift_headers_irule", "openshift_unavailable_irule",
-              "openshift_session_cookie_irule", *(["openshift_passthrough_irule"] if secure else [])}
+              *(["openshift_session_cookie_irule"] if lab.bigip.store.version >= SET_VARIABLE_SINCE else []),
+              *(["openshift_passthrough_irule"] if secure else [])}
     return (policies == {f"/Common/openshift_{'secure' if secure else 'insecure'}_routes{front_end}"}
             and {f"/Common/{irule}{front_end}" for irule in wanted} <= set(raw.get("rules", ()))
             and (not secure or (DEFAULT[0] + front_end, DEFAULT[1]) in profiles(raw)))

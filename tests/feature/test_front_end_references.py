@@ -20,21 +20,27 @@ OWN = {HTTP_PROFILE, *TCP_PROFILES}
 BLANKS = "/Common/Log all requests"
 
 
-@pytest.fixture
-def theirs(empty):
-    """A BIG-IP with objects of an administrator."""
+def put_theirs(lab) -> None:
+    """Have objects of an administrator on the BIG-IP, of all kinds that its version has."""
     for module in ("asm", "afm"):
-        empty.change("PATCH", f"sys/provision/{module}", {"level": "nominal"})
+        lab.change("PATCH", f"sys/provision/{module}", {"level": "nominal"})
     for name in ("a", "b", "c"):
         text = "when HTTP_REQUEST { }"
-        empty.bigip.put_object("ltm/rule", {"name": f"/Common/{name}", "apiAnonymous": text})
+        lab.bigip.put_object("ltm/rule", {"name": f"/Common/{name}", "apiAnonymous": text})
     for kind, name in (("ltm/profile/http", "http-theirs"), ("ltm/profile/tcp", "wan"),
                        ("ltm/profile/tcp", "lan"), ("ltm/profile/one-connect", "reuse"),
                        ("security/bot-defense/profile", "bots"), ("security/dos/profile", "floods"),
                        ("security/firewall/policy", "wall"), ("security/firewall/policy", "wall-2"),
                        ("security/log/profile", "log")):
-        empty.bigip.put_object(kind, {"name": f"/Common/{name}"})
-    empty.bigip.store.put("security/log/profile", (BLANKS,), {})  # as the BIG-IP itself has it
+        if lab.bigip.store.version >= lab.bigip.store.kinds[kind].since:
+            lab.bigip.put_object(kind, {"name": f"/Common/{name}"})
+    lab.bigip.store.put("security/log/profile", (BLANKS,), {})  # as the BIG-IP itself has it
+
+
+@pytest.fixture
+def theirs(empty):
+    """A BIG-IP with objects of an administrator."""
+    put_theirs(empty)
     return empty
 
 
