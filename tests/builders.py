@@ -245,16 +245,18 @@ def identity(
     algorithm: str = "ec",
     expired: bool = False,
     days: int | None = None,
+    more: tuple[str, ...] = (),
 ) -> Identity:
     """Return a certificate for a host, issued by a CA; another serial gives another key and certificate.
 
     Args:
         algorithm: ec, or rsa, whose handshakes take longer and whose key is the same for all hosts.
         days: time from now to its end; None for one that is valid for years.
+        more: further hosts.
     """
     issuer, issuer_key = authority(ca)
     key = _rsa_key(serial) if algorithm == "rsa" else ec.generate_private_key(ec.SECP256R1())
-    cert = signed(host, key.public_key(), ca, issuer_key, expired=expired, days=days)
+    cert = signed(host, key.public_key(), ca, issuer_key, expired=expired, days=days, more=more)
     return Identity(
         _pem(cert),
         key.private_bytes(
@@ -283,7 +285,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def signed(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False,
-           days: int | None = None):
+           days: int | None = None, more: tuple[str, ...] = ()):
     begin = EPOCH - datetime.timedelta(days=1000 if expired else 1)
     end = EPOCH - datetime.timedelta(days=500) if expired else EPOCH + datetime.timedelta(days=3650)
     if days is not None:
@@ -296,7 +298,7 @@ def signed(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expi
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(end)
-        .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(list(map(_general_name, (name, *more)))), critical=False)
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         # What RFC 5280 asks for and Python 3.13 checks.
         .add_extension(x509.KeyUsage(

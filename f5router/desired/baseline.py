@@ -3,7 +3,8 @@
 Clients that ask for a server name for which there is no certificate are refused (strict SNI). Names with a
 certificate are those of Hosts that bring one, those in the router's default certificate, and the
 server names of the administrator's client SSL profiles. Without a default certificate of the router nothing
-is refused: the names in the administrator's are not known. Source: openshift/router, haproxy-config.template
+is refused: the names in the administrator's are not known. Nor is anything where the default certificate is
+that of a Gateway's listener for all hosts. Source: openshift/router, haproxy-config.template
 (strict-sni, with the default certificate among those of the frontend).
 """
 
@@ -64,7 +65,7 @@ def build_server_names(config: StrictSettings, facts: DeviceFacts, files: TLSFil
     group = DataGroup(own_path(config, names.SERVER_NAME_GROUP))
     theirs = facts.https.server_names if facts.https else frozenset()
     records = {name: server_name_record(config, name) for name in theirs if _is_name(name)}
-    if files.default_certificate is None:
+    if files.default_certificate is None or files.default_owner or files.awaits_default:
         return [group, *records.values()]
     default = attachment_ref(virtual, "profiles", own_path(config, tls_names.DEFAULT_CLIENTSSL))
     for name in _names(files.default_certificate):

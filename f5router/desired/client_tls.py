@@ -175,9 +175,11 @@ def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: s
     profile = ClientSSL(path, "", "", "", parent=above, sni_default=True,
                         own_parent=tls_names.is_parent(above))
     attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside", replaces=former)
+    if files.awaits_default:
+        return [attachment]
     if pair is None:
         return [profile, attachment]
-    cert, key, chain = tls_names.default_files(config.folder, pair)
+    cert, key, chain = tls_names.default_files(config.folder, pair, files.default_owner)
     return [
         CertFile(cert, pair.certificate), KeyFile(key, pair.key),
         *([CertFile(chain, pair.chain)] if pair.chain else []),

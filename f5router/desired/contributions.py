@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from f5router.admission.admission import Rejection
+from f5router.desired.default_certificate import NO_DEFAULT, DefaultCertificate
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model.cluster import Key
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Record, Rule, ServerSSL
@@ -116,6 +117,8 @@ class HostObjects:
     checked yet."""
     closing: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
     """By rejected Route: the objects that keep its requests from others."""
+    default: DefaultCertificate = NO_DEFAULT
+    """The certificate that Routes of hostnames.ANY bring, on a front end of a Gateway."""
 
     def sharing(self, before: "HostObjects") -> "HostObjects":
         """Return equal objects, reusing unchanged ones from before, so that one copy stays in memory."""
@@ -127,7 +130,7 @@ class HostObjects:
             before.uses if before.uses == self.uses else self.uses,
             self.rejections, self.faults, self.warnings,
             before.pool_of if before.pool_of == self.pool_of else self.pool_of,
-            self.undetermined, self.closing)
+            self.undetermined, self.closing, self.default)
 
 
 def _kept(old: Object | None, new: Object) -> tuple[Ref, Object]:

@@ -51,7 +51,8 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimRes
         checked: the Routes of the Host.
         objects: of these Routes.
     """
-    holding = [each for each in checked if each.claims and not _lost(claims.verdicts[each.route.key])]
+    holding = [each for each in checked if each.claims and each.route.match != request_match.NO_REQUEST
+               and not _lost(claims.verdicts[each.route.key])]
     if not holding or host == hostnames.ANY:
         return
     oldest = min(holding, key=lambda each: (each.route.age, each.route.key)).route

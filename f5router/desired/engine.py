@@ -24,7 +24,7 @@ from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.results import NOTHING, RouteResults
 from f5router.desired.service_pools import DroppedPools, WantedPools
 from f5router.desired.settings import DesiredSettings
-from f5router.model import names
+from f5router.model import hostnames, names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
 from f5router.model.containment import OnFailure, contained, fail
@@ -90,7 +90,7 @@ class Engine(RouteResults):
 
     def undetermined(self) -> frozenset[Ref]:
         """Return the objects whose desired state is not known yet: see HostObjects.undetermined."""
-        return frozenset().union(*self._undetermined.values())
+        return self.front_ends.awaited_profiles().union(*self._undetermined.values())
 
     def undecided(self) -> Collection[Key]:
         """Return the Routes whose newest version waits for the check of its certificates."""
@@ -339,7 +339,8 @@ class Engine(RouteResults):
         """Build what front ends always need. Args: front_ends: their names; None for all."""
         for name in self.front_ends if front_ends is None else front_ends:
             view, old = self.front_ends.get(name), self._baselines.pop(name, {})
-            new = baseline.build(*view, self.cluster.networks, self.tls_files) if view else {}
+            files = self.front_ends.files(name, self.tls_files)
+            new = baseline.build(*view, self.cluster.networks, files) if view else {}
             self._dirty |= self._contributions.swap(old, new)
             if new:
                 self._baselines[name] = new
@@ -356,6 +357,9 @@ class Engine(RouteResults):
         if checked:
             self._host_objects[host] = new = new.sharing(old)
             self._claims_by_host[host] = (checked, claims)
+        if host.host == hostnames.ANY and self.front_ends.defaults.put(
+                host.front_end, new.default if checked else None):
+            self._rebuild_baseline((host.front_end,))
         self._affected_routes |= {*checked, *old.uses, *old.rejections}
         self._undetermined.pop(host, None)
         if new.undetermined:

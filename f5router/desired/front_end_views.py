@@ -1,16 +1,22 @@
 """Views of settings and device, one for each front end: for its objects the others do not exist."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired.contributions import HostObjects
+from f5router.desired.default_certificate import DefaultCertificates, profile_ref
 from f5router.desired.settings import DesiredSettings
+from f5router.model import tls_names
+from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import NOT_ADMITTED
+from f5router.model.front_end_names import front_end_of
+from f5router.model.ltm import ClientSSL
+from f5router.model.objects import Ref
 from f5router.model.small import compact
-from f5router.model.virtual_server import listeners
+from f5router.model.virtual_server import FrontEnd, listeners
 
 View = tuple[DesiredSettings, DeviceFacts]
 
@@ -20,10 +26,16 @@ class FrontEndViews:
 
     def __init__(self, config: DesiredSettings):
         self._config, self._facts = config, DeviceFacts()
-        self._further = {each.name: each for each in config.further_front_ends}
+        self._further: dict[str, FrontEnd] = {}
         """All but the one without a name."""
+        self._own_defaults: list[str] = []
+        """Those among them whose default certificate is a Gateway's."""
+        self.unread: dict[str, tuple[Key, ...]] = {}
+        """See FrontEnd.unread, where there are any."""
+        self.defaults = DefaultCertificates()
         self._views: dict[str, View] = {}
         """Those that were asked for, by front end."""
+        self._set_further(config.further_front_ends)
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of all front ends."""
@@ -48,6 +60,15 @@ class FrontEndViews:
             each.virtual for each in listeners(config.front_ends))}
         return [each for each in (facts.http, facts.https, *facts.further) if each and each.path in paths]
 
+    def files(self, name: str, files: TLSFiles) -> TLSFiles:
+        """Return the files for TLS towards clients of a front end. Args: files: the administrator's."""
+        return self.defaults.files(self._further.get(name), files)
+
+    def awaited_profiles(self) -> frozenset[Ref]:
+        """Return the profiles with default certificates of which nothing is known yet."""
+        views = filter(None, map(self.get, self.defaults.awaited(self._own_defaults)))
+        return frozenset(profile_ref(view[0]) for view in views)
+
     def facts(self, name: str, facts: DeviceFacts) -> DeviceFacts:
         """Return facts about the device as a front end has them."""
         further = self._further.get(name)
@@ -58,6 +79,16 @@ class FrontEndViews:
         own = self.facts(name, facts)
         return own.http, own.https
 
+    def _set_further(self, front_ends: Iterable[FrontEnd]) -> None:
+        self._further = {each.name: each for each in front_ends}
+        self._own_defaults = [name for name, each in self._further.items() if each.own_default]
+        self.unread = {name: each.unread for name, each in self._further.items() if each.unread}
+
+    def may_be_shown(self, obj: ClientSSL) -> bool:
+        """True for a profile that may be wanted: the names of its certificate are not known yet."""
+        return any(tls_names.is_certificate_of(obj.cert, owner)
+                   for owner in self.unread.get(front_end_of(obj.path), ()))
+
     def set_facts(self, facts: DeviceFacts) -> None:
         """Apply new facts about the device."""
         self._facts = facts
@@ -65,7 +96,8 @@ class FrontEndViews:
 
     def set_config(self, config: DesiredSettings) -> set[str]:
         """Apply other settings of the router; returns the names of the front ends that differ."""
-        before, self._further = self._further, {each.name: each for each in config.further_front_ends}
+        before = self._further
+        self._set_further(config.further_front_ends)
         names = before.keys() | self._further.keys()
         different = {name for name in names if before.get(name) != self._further.get(name)}
         if config.front_ends != self._config.front_ends:

@@ -10,6 +10,7 @@ from f5router.desired import (
     baseline,
     client_tls,
     default_backend,
+    default_certificate,
     edge,
     front_ends,
     option_objects,
@@ -19,9 +20,10 @@ from f5router.desired import (
     rules,
 )
 from f5router.desired.contributions import HostObjects
+from f5router.desired.default_certificate import NO_DEFAULT
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.settings import DesiredSettings
-from f5router.model import names, request_match, tls_names
+from f5router.model import hostnames, names, request_match, tls_names
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import DEVICE_REJECTED, NOT_ADMITTED
@@ -79,7 +81,7 @@ def host_objects(
         compact(uses),
         compact({key: rejection for key, rejection in verdicts.items() if rejection is not None}),
         compact(builder.faults), compact(builder.warnings), compact(builder.pool_of),
-        front_ends.on_all(builder.undetermined, config), compact(builder.closing),
+        front_ends.on_all(builder.undetermined, config), compact(builder.closing), builder.default,
     )
 
 
@@ -105,6 +107,7 @@ class _HostBuilder:
         self.faults: dict[Key, Rejection] = {}
         self.warnings: dict[Key, tuple[Problem, ...]] = {}
         self.undetermined = self._certificate = shared(frozenset())
+        self.default = NO_DEFAULT
         self._minimum_tls = ""
         """Lowest version of TLS that the Route asks for which brings the certificate."""
 
@@ -121,6 +124,11 @@ class _HostBuilder:
         virtual = self.config.https_virtual
         bring = [c for c in self.admitted if c.key_pair or c.awaits_certificate]
         if not bring or virtual is None:
+            return
+        if self.host == hostnames.ANY:
+            self.default = default_certificate.brought_by(bring)
+            self._certificate = frozenset({default_certificate.profile_ref(self.config)})
+            self.undetermined = self._certificate if bring[0].awaits_certificate else self.undetermined
             return
         path = tls_names.client_ssl(self.config.folder, self.host, self.config.front_end)
         originals = dict(self.facts.https.original_client_ssl) if self.facts.https else {}
@@ -143,6 +151,9 @@ class _HostBuilder:
 
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination
+        if route.match == request_match.NO_REQUEST:
+            self.uses[route.key] = self._certificate
+            return
         if fault := self._fault(evaluated):
             self.faults[route.key] = fault
             self.uses[route.key] = self.close(evaluated) if route.exclusive else frozenset()
@@ -177,6 +188,9 @@ class _HostBuilder:
         for reason, text in route_tls.secret_warnings(evaluated):
             self._warn(evaluated.route, reason, text)
         key, group = evaluated.route.key, self._full(names.PASSTHROUGH_GROUP)
+        if evaluated.route.match == request_match.NO_REQUEST:
+            self.uses[key] = self._certificate
+            return
         secure = self._any_rules(evaluated, names.SECURE_POLICY)
         self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
         self.undetermined |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}

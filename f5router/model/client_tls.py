@@ -1,8 +1,11 @@
 """TLS towards clients: certificates, their keys, hosts and dates, and what the administrator's files hold."""
 
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
+from f5router.model import hostnames
+from f5router.model.cluster import Key
 from f5router.model.texts import (
     CERTIFICATE_EXPIRED,
     CERTIFICATE_NAME_MISMATCH,
@@ -42,7 +45,7 @@ class Validity:
 
     def name_problems(self, host: str) -> tuple[Problem, ...]:
         """Return that the certificate is for other hosts."""
-        if any(matches(name, host) for name in self.names):
+        if host == hostnames.ANY or any(matches(name, host) for name in self.names):
             return ()
         names = ", ".join(bounded(name, LONGEST) for name in self.names[:SHOWN])
         more = f" and {len(self.names) - SHOWN} more" if len(self.names) > SHOWN else ""
@@ -89,6 +92,19 @@ class TLSFiles:
     """Certificates of the authorities for clients, PEM; "" for the device's bundle of public ones."""
     client_crl: str = field(default="", repr=False)
     """Lists of revoked client certificates, PEM; "" for none."""
+    default_owner: Key | None = None
+    """Namespace and name in the names of the default certificate's files, if it is that of a Gateway; None
+    for the administrator's."""
+    awaits_default: bool = False
+    """True while it is not known which certificate of a Gateway is the default one."""
+
+    def with_default(self, pair: TLSKeyPair, owner: Key) -> Self:
+        """Return the files with the default certificate of a Gateway. Args: owner: see default_owner."""
+        return replace(self, default_certificate=pair, default_owner=owner)
+
+    def awaiting_default(self) -> Self:
+        """Return the files while the default certificate is not known."""
+        return replace(self, awaits_default=True)
 
 
 VERSIONS = {"ssl3": "SSLv3", "1.0": "TLSv1.0", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}

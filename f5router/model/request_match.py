@@ -46,6 +46,8 @@ class RequestMatch(NamedTuple):
 
 ANY_REQUEST = RequestMatch()
 """All requests for a path."""
+NO_REQUEST = RequestMatch("?")
+"""No request: of a virtual Route that shows the certificate of its host, and serves nothing."""
 
 _OF_RANK = MOST_TIES + 1
 PLAIN_SLOT = ANY_REQUEST.rank * _OF_RANK + 1

@@ -113,8 +113,17 @@ def certificate_key(route: Route) -> Key:
     """
     if route.origin is None or route.tls_secret is None:
         return route.key
-    secret = route.tls_secret
-    return Key(route.claim_namespace, names.virtual_route(route.origin.kind, secret.name, str(secret)))
+    return certificate_owner(route.origin.kind, route.claim_namespace, route.tls_secret)
+
+
+def certificate_owner(kind: str, namespace: str, secret: Key) -> Key:
+    """Return what certificate_key does for objects of a kind. Args: namespace: that holds their Hosts."""
+    return Key(namespace, names.virtual_route(kind, secret.name, str(secret)))
+
+
+def is_certificate_of(path: str, owner: Key) -> bool:
+    """True for the full path of a certificate file with a certificate_key."""
+    return path.rpartition("/")[2].startswith(f"{names.route(owner)}-https-cert-")
 
 
 def cert_file(folder: str, key: Key, content: str) -> str:
@@ -137,8 +146,14 @@ def crl_file(folder: str, content: str) -> str:
     return names.full_path(folder, f"openshift_client-https-crl-{objects.digest(content)}.crl")
 
 
-def default_files(folder: str, pair: TLSKeyPair) -> tuple[str, str, str]:
-    """Return the full paths of certificate, key and chain of the default certificate."""
+def default_files(folder: str, pair: TLSKeyPair, owner: Key | None = None) -> tuple[str, str, str]:
+    """Return the full paths of certificate, key and chain of the default certificate.
+
+    Args: owner: of that of a Gateway, what certificate_key returns; None for the administrator's.
+    """
+    if owner is not None:
+        return (cert_file(folder, owner, pair.certificate), key_file(folder, owner, pair.public),
+                chain_file(folder, owner, pair.chain))
     return (names.full_path(folder, f"{DEFAULT_STEM}-https-cert-{objects.digest(pair.certificate)}.crt"),
             names.full_path(folder, f"{DEFAULT_STEM}-https-key-{objects.digest(pair.public)}.key"),
             names.full_path(folder, f"{DEFAULT_STEM}-https-chain-{objects.digest(pair.chain)}.crt"))

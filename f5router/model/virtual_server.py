@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
+from f5router.model.cluster import Key
 from f5router.model.front_end_names import named
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 from f5router.model.placement import UNMANAGED, UNPLACED, Placement, Reach, TransportProfiles
@@ -104,6 +105,10 @@ class FrontEnd:
     limits: FrontEndLimits = FACTORY
     translation: str = AUTOMAP
     placement: Placement = UNPLACED
+    own_default: bool = False
+    """True if a Route of hostnames.ANY brings the certificate for server names that no other one is for."""
+    unread: tuple[Key, ...] = ()
+    """Owners of certificates whose server names are not known yet; see tls_names.certificate_owner."""
 
     def listeners(self) -> Iterator[FrontEndServer]:
         """Yield the virtual servers, those of the first address first."""

@@ -114,7 +114,7 @@ class Reconciler:
         if self._held is not None:
             self._held.append(changes.whole())
             return
-        ways_known, undetermined = self._knows_ways(), self.engine.undetermined()
+        ways_known, undetermined = self._knows_ways(), self.retention.undetermined()
         before = {key: self.engine.route(key) for key in self.engine.undecided()}
         objects = replace(changes.objects, routes={}, undecided=self.engine.cluster.undecided)
         services = self.engine.cluster.services_of(objects)
@@ -129,7 +129,7 @@ class Reconciler:
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
         self.reports.is_due |= converted.statuses_due
-        if self.engine.undetermined() != undetermined:
+        if self.retention.undetermined() != undetermined:
             self.rollouts.retry_deferred()  # what waits may do so for them
         self._collect(services)
         if self._knows_ways() and not ways_known:

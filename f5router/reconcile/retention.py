@@ -17,7 +17,7 @@ from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Change, Plan, of_kind
 from f5router.plan.diff import with_early_deletes
 from f5router.plan.rule_order import leaves
-from f5router.reconcile import delete_guard, previous_objects
+from f5router.reconcile import delete_guard, previous_objects, unread_certificates
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.host_owners import HostOwners
@@ -121,11 +121,17 @@ class Retention:
 
     # --- deletes that wait for Secrets, refusals or connections -----------------------------
 
+    def undetermined(self) -> object:
+        """Return what decides which objects wait for a Secret, to be compared."""
+        return self._engine.undetermined(), self._engine.front_ends.unread
+
     def determine(self, plan: Plan) -> Determined:
         """Take out the Changes of a Plan that wait for something to be read."""
         observed = self._device.observed
-        of_unread = self._unread.held(observed, (change.ref for change in plan if change.verb == DELETE))
-        unknown = self._engine.undetermined() | of_unread
+        deletes = [change.ref for change in plan if change.verb == DELETE]
+        of_unread = self._unread.held(observed, deletes)
+        unknown = self._engine.undetermined() | of_unread | unread_certificates.held(
+            self._engine, observed, deletes)
         foreign = previous_objects.foreign_objects(self._engine, observed, unknown)
         undetermined = Undetermined.of(unknown, self._engine.objects, observed, foreign,
                                        waiting=self._unread.lacks_owners(observed, plan))
@@ -180,7 +186,8 @@ class Retention:
         holdable: set[Ref] = set()
         if self.guard.may_hold(len(refs), len(observed), now=now,
                                total=lambda: delete_guard.total(observed, self.owns)):
-            undetermined = self._engine.undetermined() | self._unread.held(observed, refs)
+            undetermined = self._engine.undetermined() | self._unread.held(observed, refs) | (
+                unread_certificates.held(self._engine, observed, refs))
             mine = {ref for ref in refs
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,

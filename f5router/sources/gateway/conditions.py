@@ -26,6 +26,7 @@ ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE = "AddressNotAssigned", "AddressNotUsab
 PORT_UNAVAILABLE, HOSTNAME_CONFLICT, PROTOCOL_CONFLICT = (
     "PortUnavailable", "HostnameConflict", "ProtocolConflict")
 NO_CONFLICTS = "NoConflicts"
+OVERLAPPING, OVERLAPPING_HOSTNAMES = "OverlappingTLSConfig", "OverlappingHostnames"
 NO_CA, INVALID_CA, CONFLICTED_POLICY = "NoValidCACertificate", "InvalidCACertificateRef", "Conflicted"
 INVALID_CERTIFICATE, INVALID_KINDS = "InvalidCertificateRef", "InvalidRouteKinds"
 

@@ -8,7 +8,7 @@ gatewayclass_types.go, GatewayClassSpec.ControllerName.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -32,8 +32,10 @@ from f5router.model.virtual_server import FrontEnd, FrontEndSet
 from f5router.sources.gateway import conditions, evaluation, indexes, listeners, places, references
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.backend_tls import BackendPolicies, services_of
+from f5router.sources.gateway.certificates import CertificateNames
 from f5router.sources.gateway.conditions import StatusCondition, false
 from f5router.sources.gateway.evaluation import EvaluatedGateway
+from f5router.sources.gateway.followed_secrets import FollowedSecrets
 from f5router.sources.gateway.places import GatewayPlaces
 from f5router.sources.settings import GatewaySettings, ServedPorts
 
@@ -59,7 +61,7 @@ class Gateways:
         self._grants: dict[str, dict[Key, ReferenceGrant]] = defaultdict(dict)
         self._labels: dict[str, Mapping[str, str]] = {}
         self._secrets: dict[Key, Secret] = {}
-        self.policies = BackendPolicies(self._secrets)
+        self.policies, self.certificates = BackendPolicies(self._secrets), CertificateNames()
         self.evaluated: dict[Key, EvaluatedGateway] = {}
         """The Gateways of this router's classes."""
         self._named_by: dict[Key, set[Subject]] = defaultdict(set)
@@ -81,12 +83,10 @@ class Gateways:
         """The front ends of Gateways with addresses of their own."""
         self._is_new = False
         """True to judge all Gateways anew."""
-        self._followed: dict[Key, Key] = {}
-        """Secrets by the stand-in that names it."""
+        self._followed = FollowedSecrets()
         self._changed: set[Key] = set()
         self._held = Delta()
         """Changes of a time when something could not be read."""
-        self._users: dict[Key, Route | None] = {}
 
     # --- results -------------------------------------------------------------------------
 
@@ -129,12 +129,8 @@ class Gateways:
                 for name in self.evaluated[gateway].virtual.of_route(subject)]
 
     def take_secret_users(self) -> dict[Key, Route | None]:
-        """Return stand-ins for the Secrets of listeners, None for one that is no longer named.
-
-        A listener without a valid Secret has no Route, but its Secret must be followed.
-        """
-        users, self._users = self._users, {}
-        return users | self.policies.take_secret_users()
+        """Return stand-ins for the Secrets of Gateways and policies; see FollowedSecrets.take_users."""
+        return self._followed.take_users() | self.policies.take_secret_users()
 
     def undecided(self) -> Collection[Key]:
         """Return all Gateways and routes: what cannot be read may change what becomes of each."""
@@ -280,6 +276,7 @@ class Gateways:
             if namespace is not None:
                 self._labels[key.name] = dict(namespace.labels)
             routes |= self._of_namespace.get(key.name, set())
+        self.certificates.forget(delta.secrets)
         for key, secret in delta.secrets.items():
             self._secrets.pop(key, None)
             if secret is not None:
@@ -309,8 +306,9 @@ class Gateways:
                 yield from self._judge(key, changes)
         if gateways:
             self.front_ends = tuple(chain.from_iterable(
-                places.front_ends(each.verdict.served_listeners, each.verdict.served, self.settings.template)
-                for _, each in sorted(self.evaluated.items()) if each.verdict.served.ports is None))
+                places.front_ends(key, each.verdict.served_listeners, each.verdict.served,
+                                  self.settings.template)
+                for key, each in sorted(self.evaluated.items()) if each.verdict.served.ports is None))
         for key, routes in pairs.items():
             if (evaluated := self.evaluated.get(key)) is not None:
                 for route in routes:
@@ -341,12 +339,12 @@ class Gateways:
         verdict = None
         if gateway is not None and self.is_own(gateway):
             verdict = evaluation.judge(gateway, *self._place(gateway), self)
-            self._follow(key, gateway)
+            self._followed.put(key, self._secrets_of(gateway))
             if before is not None and before.verdict == verdict:
                 before.verdict = verdict  # the same but for its version
                 return
         else:
-            self._follow(key, None)
+            self._followed.put(key, ())
         self._note(key, before.attached if before else ())
         after = EvaluatedGateway(verdict) if verdict else None
         self.evaluated.pop(key, None)
@@ -380,20 +378,9 @@ class Gateways:
                 self._changed |= self.policies.on(
                     each.ref.key(subject.key.namespace) for each in route.backends)
 
-    def _follow(self, key: Key, gateway: Gateway | None) -> None:
-        """Follow the Secrets that the listeners of a Gateway may refer to."""
-        wanted: dict[Key, Key] = {}
-        for listener in gateway.listeners if gateway else ():
+    def _secrets_of(self, gateway: Gateway) -> Iterator[Key]:
+        """Yield the Secrets that the listeners of a Gateway may refer to."""
+        for listener in gateway.listeners:
             for ref in listener.certificates if listener.protocol == listeners.HTTPS else ():
-                if references.permits(self, key, GATEWAY, ref):
-                    secret = ref.key(key.namespace)
-                    wanted[indexes.stand_in(key, secret)] = secret
-        known = {name for name in self._followed if name.namespace == key.namespace
-                 and name.name.partition(".")[2] == key.name}
-        for name in known - wanted.keys():
-            del self._followed[name]
-            self._users[name] = None
-        for name, secret in wanted.items():
-            if self._followed.get(name) != secret:
-                self._followed[name] = secret
-                self._users[name] = Route(name, tls_secret=secret)
+                if references.permits(self, gateway.key, GATEWAY, ref):
+                    yield ref.key(gateway.key.namespace)

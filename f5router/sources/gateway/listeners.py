@@ -5,7 +5,7 @@ ListenerConditionType and its reasons. All members of a conflict lose.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from f5router.model import hostnames
@@ -22,7 +22,8 @@ from f5router.model.gateway import (
     ObjectRef,
 )
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import conditions, hosts
+from f5router.sources.gateway import certificates, conditions, hosts
+from f5router.sources.gateway.certificates import ServerCertificate
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
 from f5router.sources.gateway.references import GatewayView, permits
 from f5router.sources.settings import ServedPorts
@@ -44,20 +45,37 @@ class CheckedListener:
     kinds: tuple[KindRef, ...]
     """supportedKinds."""
     conditions: Conditions
-    """Accepted, Conflicted and ResolvedRefs."""
+    """Accepted, Conflicted, ResolvedRefs, and OverlappingTLSConfig where that holds."""
     front_end: str = ""
     """Name of the front end whose virtual servers serve it; "" for the router's own."""
+    certificates: tuple[ServerCertificate, ...] = ()
+    """Those that can be used, or may be once they are read."""
 
     @property
     def is_valid(self) -> bool:
-        """True if nothing keeps it from being served; its Routes wait for a Secret as all others do."""
-        of = self.conditions
-        return of[conditions.ACCEPTED].holds and of[conditions.RESOLVED].status is not False
+        """True if nothing keeps it from being served; its Routes wait for a Secret as all others do.
+
+        One certificate of several is enough.
+        """
+        resolved = self.conditions[conditions.RESOLVED]
+        return self.conditions[conditions.ACCEPTED].holds and (resolved.status is not False or (
+            bool(self.certificates) and resolved.reason in _OF_CERTIFICATES))
+
+    @property
+    def unread_secrets(self) -> list[Key]:
+        """The Secrets of several whose names are not known."""
+        return [each.secret for each in self.certificates if each.names is None]
 
     @property
     def field(self) -> str:
         """Its place in the Gateway."""
         return f"spec.listeners[{self.number}]"
+
+    def certificate_field(self, host: str) -> str:
+        """Return the place of the certificate for a host of it; "" without any."""
+        if not self.certificates:
+            return ""
+        return f"{self.field}.tls.certificateRefs[{certificates.choose(self.certificates, host).number}]"
 
 
 def check(gateway: Gateway, served: ServedPorts, view: GatewayView) -> tuple[CheckedListener, ...]:
@@ -71,10 +89,13 @@ def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: S
            served: ServedPorts, view: GatewayView) -> CheckedListener:
     kinds, unknown = _kinds(listener)
     accepted = _accepted(listener, conflict, served)
-    resolved = unknown or _certificates(gateway, listener, view) or true(conditions.RESOLVED)
+    usable, problem = _certificates(gateway, listener, view)
+    resolved = unknown or problem or true(conditions.RESOLVED)
     conflicted = conflict or StatusCondition(conditions.CONFLICTED, False, conditions.NO_CONFLICTS)
     front_end = "" if served.ports is not None else front_end_name(gateway.key, listener.port)
-    return CheckedListener(number, listener, kinds, Conditions.of(accepted, conflicted, resolved), front_end)
+    overlap = _overlap(number, gateway.listeners)
+    of = Conditions.of(accepted, conflicted, resolved, *([overlap] if overlap else ()))
+    return CheckedListener(number, listener, kinds, of, front_end, usable)
 
 
 LONGEST_NAME = 100
@@ -132,25 +153,49 @@ def _unsupported(listener: GatewayListener) -> str:
                 f"only {mode}")
     if listener.options:
         return f"tls.options: {quote(listener.options[0])} is not supported"
-    if listener.protocol == TLS:
-        return ""
-    if listener.hostname == hosts.ALL:
-        return ("hostname: a listener of protocol HTTPS needs one on this front end, where the default "
-                "certificate is that of the router")
-    if len(listener.certificates) > 1:
-        return "tls.certificateRefs: only one is supported"
     return ""
 
 
-def _certificates(gateway: Gateway, listener: GatewayListener, view: GatewayView) -> StatusCondition | None:
-    """Return what is wrong with the certificate of a listener; None for nothing."""
+_OF_CERTIFICATES = (conditions.INVALID_CERTIFICATE, conditions.NOT_PERMITTED)
+"""Reasons of ResolvedRefs about entries of certificateRefs."""
+
+
+def _certificates(gateway: Gateway, listener: GatewayListener,
+                  view: GatewayView) -> tuple[tuple[ServerCertificate, ...], StatusCondition | None]:
+    """Return the certificates of a listener, and what is wrong with one of them; None for nothing."""
     if listener.protocol != HTTPS:
-        return None
+        return (), None
     if not listener.certificates:
-        return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, "tls.certificateRefs: it is empty")
-    problems = (_certificate(gateway, f"tls.certificateRefs[{number}]", ref, view)
-             for number, ref in enumerate(listener.certificates))
-    return next(filter(None, problems), None)
+        return (), false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE,
+                         "tls.certificateRefs: it is empty")
+    several, left = len(listener.certificates) > 1, certificates.MOST_NAMES
+    usable: list[ServerCertificate] = []
+    problems: list[StatusCondition] = []
+    for number, ref in enumerate(listener.certificates):
+        field, key = f"tls.certificateRefs[{number}]", ref.key(gateway.key.namespace)
+        names: tuple[str, ...] | None = ()
+        if (problem := _certificate(gateway, field, ref, view)) is None and several:
+            names, problem = _server_names(field, key, view, left)
+            left -= len(names)
+        elif problem is not None and several:
+            names = None
+        if problem is None or problem.status is None:
+            usable.append(ServerCertificate(number, key, names))
+        if problem is not None:
+            problems.append(problem)
+    return tuple(usable), min(problems, key=lambda each: each.status is None, default=None)
+
+
+def _server_names(field: str, secret: Key, view: GatewayView,
+                  left: int) -> tuple[tuple[str, ...], StatusCondition | None]:
+    """Return the names of one certificate of several, and why it cannot be used. Args: left: most names."""
+    known = view.secret(secret)
+    names, text = view.certificates.of(known) if known else ((), "")
+    if len(names) > left:
+        names, text = (), (f"the certificates of a listener have more than {certificates.MOST_NAMES} names "
+                           "together")
+    problem = false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, f"{field}: {text}")
+    return names, problem if text else None
 
 
 def _certificate(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView) -> StatusCondition | None:
@@ -170,6 +215,24 @@ def _certificate(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView
         text = secret.problem or f"Secret {quote(key.name)} is not of type {TLS_SECRET}"
         return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, f"{field}: {text}")
     return None
+
+
+def _overlap(number: int, listeners: Sequence[GatewayListener]) -> StatusCondition | None:
+    """Return that some server names are those of two listeners; None if that is not so.
+
+    No client is harmed: HTTP/2 is not offered, with which it would ask for both on one connection.
+    """
+    listener = listeners[number]
+    if listener.protocol != HTTPS:
+        return None
+    other = next((each for count, each in enumerate(listeners) if count != number and (
+        each.protocol, each.port) == (HTTPS, listener.port) and (
+        hosts.matches(each.hostname, listener.hostname) or hosts.matches(listener.hostname, each.hostname))),
+        None)
+    return None if other is None else true(
+        conditions.OVERLAPPING, conditions.OVERLAPPING_HOSTNAMES,
+        f"listener {quote(other.name)} has some of the same names on this port; the most specific hostname "
+        "decides, and HTTP/2 is not offered")
 
 
 def _conflicts(listeners: Iterable[GatewayListener]) -> Mapping[int, StatusCondition]:

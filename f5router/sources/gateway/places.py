@@ -12,15 +12,16 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from f5router.model import tls_names
 from f5router.model.address_range import AddressRange, FreeAddresses, canonical, of_class
 from f5router.model.cluster import Key
 from f5router.model.front_end_names import named
-from f5router.model.gateway import Gateway
+from f5router.model.gateway import GATEWAY, Gateway
 from f5router.model.hostnames import quote
 from f5router.model.virtual_server import FrontEnd
-from f5router.sources.gateway import conditions
+from f5router.sources.gateway import conditions, hosts
 from f5router.sources.gateway.conditions import StatusCondition, false
-from f5router.sources.gateway.listeners import SECURE, CheckedListener
+from f5router.sources.gateway.listeners import HTTPS, SECURE, CheckedListener
 from f5router.sources.settings import GatewaySettings, ServedPorts
 
 MOST_RELEASED = 100
@@ -205,7 +206,7 @@ def _addresses(place: tuple[str, ...] | StatusCondition | None) -> tuple[str, ..
     return () if place is None or isinstance(place, StatusCondition) else place
 
 
-def front_ends(listeners: Iterable[CheckedListener], served: ServedPorts,
+def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: ServedPorts,
                template: FrontEnd) -> Iterator[FrontEnd]:
     """Yield the front ends of a Gateway with addresses of its own: one for each port of its listeners.
 
@@ -214,9 +215,16 @@ def front_ends(listeners: Iterable[CheckedListener], served: ServedPorts,
 
     Args: listeners: those that are served. template: has the settings, and the paths without a name.
     """
-    by_port = {each.listener.port: each for each in listeners}
-    for port, listener in sorted(by_port.items()):
-        secure, name = listener.listener.protocol in SECURE, listener.front_end
+    by_port: dict[int, list[CheckedListener]] = {}
+    for each in listeners:
+        by_port.setdefault(each.listener.port, []).append(each)
+    for port, of_port in sorted(by_port.items()):
+        secure, name = of_port[0].listener.protocol in SECURE, of_port[0].front_end
         http, https = (path and named(path, name) for path in (template.http, template.https))
         yield replace(template, addresses=served.addresses, name=name, http=None if secure else http,
-                      https=https if secure else None, http_port=port, https_port=port)
+                      https=https if secure else None, http_port=port, https_port=port,
+                      own_default=any(each.listener.protocol == HTTPS and each.listener.hostname == hosts.ALL
+                                      for each in of_port),
+                      unread=tuple(sorted({
+                          tls_names.certificate_owner(GATEWAY, gateway.namespace, secret)
+                          for each in of_port for secret in each.unread_secrets})))

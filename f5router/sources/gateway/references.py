@@ -10,6 +10,7 @@ from typing import Protocol
 from f5router.model.cluster import Key, Secret, Service
 from f5router.model.gateway import GROUP, GatewayListener, ObjectRef, ReferenceGrant
 from f5router.sources.gateway.backend_tls import BackendPolicies
+from f5router.sources.gateway.certificates import CertificateNames
 
 
 class GatewayView(Protocol):
@@ -28,6 +29,9 @@ class GatewayView(Protocol):
 
     @property
     def policies(self) -> BackendPolicies: ...
+
+    @property
+    def certificates(self) -> CertificateNames: ...
 
 
 def permits(view: GatewayView, source: Key, kind: str, target: ObjectRef) -> bool:

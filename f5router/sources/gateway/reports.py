@@ -86,9 +86,11 @@ def gateway_status(evaluated: EvaluatedGateway, device: Programming) -> GatewayS
 
 def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Programming) -> Conditions:
     """Return the conditions of a listener, with what the check of its certificate has shown."""
-    route = evaluated.virtual.of_listener(listener.number)
-    refusal = device.refusal(route) if route is not None and listener.listener.protocol == HTTPS else None
-    if refusal is None or refusal.reason not in (EXTERNAL, REFUSED):
+    if listener.listener.protocol != HTTPS:
+        return listener.conditions
+    refusals = map(device.refusal, _routes(listener, evaluated))
+    refusal = next((each for each in refusals if each and each.reason in (EXTERNAL, REFUSED)), None)
+    if refusal is None:
         return listener.conditions
     return listener.conditions.and_(
         false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE, refusal.message))
@@ -100,19 +102,25 @@ def _programmed(listener: CheckedListener, evaluated: EvaluatedGateway,
     named: Mapping[str, StatusCondition] = listener.conditions.by_type
     bad = next((named[name] for name in (conditions.ACCEPTED, conditions.RESOLVED)
                 if not named[name].holds), None)
-    if bad is not None:
+    if bad is not None and (bad.status is None or not listener.is_valid):
         reason = conditions.INVALID if bad.status is False else conditions.PENDING
         return false(conditions.PROGRAMMED, reason, bad.message)
     if (unprogrammed := evaluated.verdict.unprogrammed) is not None:
         return false(conditions.PROGRAMMED, conditions.INVALID, unprogrammed.message)
     if text := device.server_refusal(listener):
         return false(conditions.PROGRAMMED, conditions.INVALID, text)
-    route = evaluated.virtual.of_listener(listener.number)
-    if route is not None and (refusal := device.refusal(route)) is not None:
+    routes = _routes(listener, evaluated)
+    if (refusal := next(filter(None, map(device.refusal, routes[:1])), None)) is not None:
         return false(conditions.PROGRAMMED, conditions.INVALID, refusal.message)
-    if device.lacks(listener) or (route is not None and not device.is_served(route)):
+    if device.lacks(listener) or not all(device.refusal(each) or device.is_served(each) for each in routes):
         return false(conditions.PROGRAMMED, conditions.PENDING, "the BIG-IP does not have it yet")
     return true(conditions.PROGRAMMED)
+
+
+def _routes(listener: CheckedListener, evaluated: EvaluatedGateway) -> list[Key]:
+    """Return the virtual Routes that show if a listener is programmed, that of its hostname first."""
+    first = evaluated.virtual.of_listener(listener.number)
+    return [*([] if first is None else [first]), *evaluated.virtual.showing(listener.number)]
 
 
 def _all_programmed(listeners: Iterable[ListenerStatus]) -> StatusCondition:

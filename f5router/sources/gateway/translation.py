@@ -12,9 +12,9 @@ from typing import NamedTuple
 from f5router.model import hostnames, http_edge, names
 from f5router.model.cluster import CA_CRT, Backend, Key, Origin, PathMatch, PodAuthority, Route, RouteTLS
 from f5router.model.gateway import GATEWAY, Gateway, GatewayRoute, RequestRedirect
-from f5router.model.request_match import ANY_REQUEST, RequestMatch
+from f5router.model.request_match import ANY_REQUEST, NO_REQUEST, RequestMatch
 from f5router.model.route_options import RouteOptions
-from f5router.sources.gateway import filters, hosts, matches
+from f5router.sources.gateway import certificates, filters, hosts, matches
 from f5router.sources.gateway.backends import BackendTarget
 from f5router.sources.gateway.listeners import HTTP, HTTPS, TLS, CheckedListener
 from f5router.sources.gateway.ranks import Order
@@ -74,7 +74,7 @@ def _route(gateway: Gateway, listener: CheckedListener, route: GatewayRoute, rul
         alternates=tuple(Backend(each.service.name, share, port=each.port, namespace=each.service.namespace)
                          for each, share in others),
         origin=Origin(route.kind, route.key, rule.field, "spec.hostnames", claimant=gateway.key,
-                      tls_field=f"{listener.field}.tls.certificateRefs[0]"))
+                      tls_field=listener.certificate_field(host)))
 
 
 def _towards_pods(listener: CheckedListener, rule: CheckedRule | None) -> dict[str, object]:
@@ -106,7 +106,19 @@ def closing(gateway: Gateway, listener: CheckedListener, host: str, created: str
         created=created,
         options=RouteOptions(reply=http_edge.encode_answer(NOT_FOUND)),
         origin=Origin(GATEWAY, gateway.key, listener.field, f"{listener.field}.hostname",
-                      tls_field=f"{listener.field}.tls.certificateRefs[0]"))
+                      tls_field=listener.certificate_field(host)))
+
+
+def showing(gateway: Gateway, listener: CheckedListener, name: str) -> Route:
+    """Return the Route that shows the certificate of a listener for a server name, and serves nothing."""
+    return _base(
+        gateway, listener, name,
+        Key(gateway.key.namespace, names.virtual_route(
+            GATEWAY, gateway.key.name, f"certificate {_distinction(gateway, listener, name)}")),
+        created="", match=NO_REQUEST, options=RouteOptions(reply=http_edge.encode_answer(NOT_FOUND)),
+        origin=Origin(
+            GATEWAY, gateway.key, listener.field, f"{listener.field}.hostname",
+            tls_field=listener.certificate_field(name)))
 
 
 def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, created: str,
@@ -114,8 +126,8 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
     """Return a Route with what its listener says."""
     protocol, named = listener.listener.protocol, listener.listener.hostname
     secure = protocol == HTTPS
-    own = secure and hosts.matches(named, host)
-    secret = listener.listener.certificates[0].key(gateway.key.namespace) if own else None
+    own = secure and hosts.matches(named, host) and (host != hosts.ALL or bool(listener.front_end))
+    secret = certificates.choose(listener.certificates, host).secret if own else None
     fields: dict[str, object] = {
         "uid": gateway.uid,
         "created": gateway.created if host == named else max(gateway.created, created),

@@ -68,6 +68,10 @@ class VirtualRoutes:
         """Listeners of ports on which an HTTPRoute has the hosts that nobody claims."""
         self._named = frozenset(self._find_named())
         """The hosts that are answered for without any HTTPRoute."""
+        self._shown = {site: translation.showing(gateway, self._listeners[site.listener], site.host)
+                       for site in self._find_shown()}
+        """The Routes of server names that certificates have, by host."""
+        self.routes.update((route.key, route) for route in self._shown.values())
         self._settle({site.at_last() for site in self._named})
 
     def of_listener(self, number: int) -> Key | None:
@@ -77,6 +81,10 @@ class VirtualRoutes:
         served = self._served.get(_Site(number, listener.listener.hostname).at_last())
         return served.key if served is not None else None
 
+    def showing(self, number: int) -> list[Key]:
+        """Return the Routes that show the certificates of a listener for further server names."""
+        return [route.key for site, route in self._shown.items() if site.listener == number]
+
     def of_route(self, subject: Subject) -> list[Key]:
         """Return the Routes of an HTTPRoute that no older one has displaced."""
         share = self._shares.get(subject)
@@ -84,7 +92,8 @@ class VirtualRoutes:
                 if each.route.key in self.routes] if share else []
 
     def closing(self) -> Iterator[Key]:
-        """Yield the Routes that answer where no rule matches."""
+        """Yield the Routes that answer where no rule matches, and those that show certificates alone."""
+        yield from (route.key for route in self._shown.values())
         for site in {*self._named, *self._sites}:
             last = site.at_last()
             if last in self._served and last not in self._places:
@@ -123,6 +132,17 @@ class VirtualRoutes:
             if protocol != TLS and each.listener.port not in ports:
                 ports.add(each.listener.port)
                 yield _Site(number, hosts.ALL)
+
+    def _find_shown(self) -> Iterator[_Site]:
+        """Yield the server names of listeners with several certificates, on front ends of their own.
+
+        On the router's own front end a certificate claims no hosts.
+        """
+        for number, each in self._listeners.items():
+            sites = {_Site(number, name) for certificate in each.certificates
+                     for name in certificate.names or () if each.front_end}
+            sites.discard(_Site(number, each.listener.hostname))  # it has a Route anyway
+            yield from sorted(site for site in sites if self._owner(site) == number)
 
     def _owner(self, site: _Site) -> int | None:
         """Return the listener of a port that has the requests for a host: the most specific one."""

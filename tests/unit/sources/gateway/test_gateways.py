@@ -66,7 +66,9 @@ def test_what_a_gateway_may_ask_for(spec, served, accepted, programmed):
 @rows(("given", "wanted"), [
     (listener(port=8080), {"Accepted": ("False", "PortUnavailable")}),
     (listener(port=1111, protocol="INVALID"), {"Accepted": ("False", "UnsupportedProtocol")}),
-    (listener(**HTTPS, secret="tls"), {"Accepted": ("False", "UnsupportedValue")}),
+    (listener(**HTTPS, secret="tls"), {"Accepted": (OK, "Accepted"), "ResolvedRefs": (OK, "ResolvedRefs")}),
+    (listener(**HTTPS, tls={"certificateRefs": [{"name": "tls"}, {"name": "missing"}]}),
+     {"Accepted": (OK, "Accepted"), "ResolvedRefs": ("False", "InvalidCertificateRef")}),
     (listener(**HTTPS, hostname="a.b", secret="tls", tls={"mode": "Terminate"}),
      {"Accepted": (OK, "Accepted"), "ResolvedRefs": (OK, "ResolvedRefs")}),
     (listener(**HTTPS, hostname="a.b", secret="missing"),
