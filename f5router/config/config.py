@@ -86,9 +86,8 @@ class Config(device.PodNetwork):
     strict_sni: bool
     """True if a client with a server name that no certificate has is refused."""
     tls_files: TLSFiles
-    """Content of the administrator's files for TLS towards clients, as it is at start."""
     tls_paths: TLSPaths
-    """Where it is read again."""
+    """The administrator's files for TLS towards clients: their content at the start, and where it is read."""
     destination_ca_path: str
     """File of these certificates, which may be renewed; "" for none."""
     unverified_pods: bool
@@ -122,8 +121,7 @@ class Config(device.PodNetwork):
     statistics_members: int
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
-    observe_interval_adapts: bool
-    """True if they may be rarer where they cost much."""
+    observe_interval_adapts: bool  # they may be rarer where they cost much
     hold_off_s: float
     hold_off_limit_s: float
     resync_s: float
@@ -134,9 +132,8 @@ class Config(device.PodNetwork):
     lease: LeaseSettings | None
     """The Lease by which replicas elect a leader; None without replicas."""
     log_level: str
-    """"debug", "info", "warning", "error" or "critical"."""
     log_format: str
-    """"text" or "json"."""
+    """One of parsers.LOG_LEVELS, and "text" or "json"."""
     listen: parsers.Address | None
     """Where metrics and health are served; None: nowhere."""
     metrics_login: tuple[str, str] | None = field(repr=False)

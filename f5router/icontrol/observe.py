@@ -55,8 +55,7 @@ class DeviceReading:
 
     def __init__(
         self, client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
-        static_routes: bool = False,
-        profiles: Collection[str] = (), own_servers: OwnServers = NO_SERVERS, checks_tls: bool = False,
+        static_routes: bool = False, profiles: Collection[str] = (), own_servers: OwnServers = NO_SERVERS, checks_tls: bool = False,
         expected: Expected = NOTHING, unit: int = 0, peers: Sequence[Peer] = (),
     ):
         """Args:
@@ -89,12 +88,7 @@ class DeviceReading:
         return self.read_objects()
 
     def read_facts(self) -> None:
-        """Read the facts that decide how objects may be written.
-
-        Raises:
-            NotReady: the device is not ready.
-            BigIPError: a read failed.
-        """
+        """Read the facts that decide how objects may be written. Raises: NotReady, BigIPError."""
         client, folder, read = self._client, self._folder, self._ltm.profiles
         _require_ready(client)
         version = client.version()

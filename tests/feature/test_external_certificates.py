@@ -1,4 +1,7 @@
-"""Certificates in Secrets that Routes name: from the right to read them to the client SSL profile."""
+"""Certificates in Secrets that Routes name: from the right to read them to the client SSL profile.
+
+Longer than other modules: each way that a Secret may change is tried on the same Routes.
+"""
 
 import base64
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Create, update, patch, delete; longer than other modules for a class of each verb on the same objects."""
+"""Create, update, patch, delete.
+
+Longer than other modules: each verb has a class, on the same objects.
+"""
 
 import json
 

@@ -2,7 +2,7 @@
 
 Upstream is openshift/router, routeapihelpers/validation_test.go: TestExtendedValidateRoute, by the names
 of its rows; and validation.go, where it has no row. Fields are those of the problems, in order.
-Longer than other modules, for the table that follows upstream's row by row.
+Longer than other modules: the table follows upstream's row by row.
 """
 
 import datetime

@@ -1,4 +1,7 @@
-"""Members of pools that are written beside a rollout."""
+"""Members of pools that are written beside a rollout.
+
+Longer than other modules: each way that members and their pool may change has its test.
+"""
 
 import ipaddress
 from dataclasses import replace

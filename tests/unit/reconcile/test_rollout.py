@@ -1,4 +1,7 @@
-"""Changes of a Plan that may be sent, and when."""
+"""Changes of a Plan that may be sent, and when.
+
+Longer than other modules: each reason to send a Change, or to wait, has its test, on the same states.
+"""
 
 import math
 from collections.abc import Iterable, Mapping

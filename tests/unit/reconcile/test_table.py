@@ -1,4 +1,7 @@
-"""Fates of objects that are not at rest, and the events that wake them."""
+"""Fates of objects that are not at rest, and the events that wake them.
+
+Longer than other modules: each state of a row meets each event.
+"""
 
 import math
 
