@@ -55,8 +55,9 @@ class DeviceReading:
 
     def __init__(
         self, client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
-        static_routes: bool = False, profiles: Collection[str] = (), own_servers: OwnServers = NO_SERVERS, checks_tls: bool = False,
-        expected: Expected = NOTHING, unit: int = 0, peers: Sequence[Peer] = (),
+        static_routes: bool = False, profiles: Collection[str] = (),
+        own_servers: OwnServers = NO_SERVERS, checks_tls: bool = False, expected: Expected = NOTHING,
+        unit: int = 0, peers: Sequence[Peer] = (),
     ):
         """Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.

@@ -196,6 +196,17 @@ def of_kind(changes: Iterable[AnyChange], kind: type[T]) -> list[Change[T]]:
     return [change for change in changes if concerns(change, kind)]
 
 
+def checks_clients(obj: Object | None) -> bool:
+    """True for the attachment of the iRule that refuses clients without a certificate."""
+    return isinstance(obj, Attachment) and base_name(obj.target) == names.CLIENT_CERTIFICATE_IRULE
+
+
+def asks_clients(obj: Object | None) -> bool:
+    """True for what may ask clients for certificates: client SSL profiles, their parents and attachments."""
+    return isinstance(obj, ClientSSL | ClientSSLParent) or (
+        isinstance(obj, Attachment) and obj.target_kind == ClientSSL.KIND)
+
+
 def stage(obj: Object) -> Stage:
     """Return the Stage of an object; it refers to objects of earlier stages only.
 
@@ -205,7 +216,7 @@ def stage(obj: Object) -> Stage:
         return Stage.PARENT_PROFILE
     if isinstance(obj, IRule) and base_name(obj.path) == names.CLIENT_CERTIFICATE_IRULE:
         return Stage.CLIENT_CERTIFICATES
-    if isinstance(obj, Attachment) and base_name(obj.target) == names.CLIENT_CERTIFICATE_IRULE:
+    if checks_clients(obj):
         return Stage.CHECKED
     if isinstance(obj, Record):
         group = base_name(obj.group)

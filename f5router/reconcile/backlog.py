@@ -6,6 +6,7 @@ A Plan of everything may take minutes. A portion is a part of the backlog that i
   cover the Host. Nothing else decides about these requests, so Hosts can be written one after the other.
 - With an object go its dependencies, and those of the object as it is on the device.
 - An object that something outside of the portion still needs is not deleted.
+- What checks the certificates of clients comes after all profiles that ask for them, and goes before.
 
 Namespaces take turns. The network objects through which pods are reached are in every portion.
 """
@@ -19,7 +20,7 @@ from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.small import Groups
-from f5router.plan.change import NETWORK_KINDS
+from f5router.plan.change import NETWORK_KINDS, asks_clients, checks_clients
 
 
 class Backlog:
@@ -37,6 +38,10 @@ class Backlog:
         """Number of objects by kind."""
         self._urgent: dict[Ref, None] = {}
         """Network objects through which pods are reached."""
+        self._asking: dict[Ref, None] = {}
+        """Objects that may ask clients for certificates."""
+        self._checking: dict[Ref, None] = {}
+        """Objects that check them."""
         self.going: dict[Ref, None] = {}
         """Objects that are not wanted."""
         self._needs: dict[Ref, set[Ref]] = {}
@@ -69,8 +74,11 @@ class Backlog:
                 self._namespace[ref] = namespace
                 self._queues.setdefault(namespace, {})[ref] = None
                 self._kinds[ref.kind] += 1
-                if ref.kind in NETWORK_KINDS:
-                    self._urgent[ref] = None
+                for index, belongs in ((self._urgent, ref.kind in NETWORK_KINDS),
+                                       (self._asking, any(map(asks_clients, versions))),
+                                       (self._checking, any(map(checks_clients, versions)))):
+                    if belongs:
+                        index[ref] = None
             is_going = ref not in desired
             for index, belongs in ((self.going, is_going),
                                    (self._unneeded, is_going and not (hosts or self._needed[ref]))):
@@ -91,7 +99,7 @@ class Backlog:
             if namespace is None:
                 continue
             self._kinds[ref.kind] -= 1
-            for index in (self._urgent, self.going, self._unneeded):
+            for index in (self._urgent, self._asking, self._checking, self.going, self._unneeded):
                 index.pop(ref, None)
             self._set_needs(ref, set())
             queue = self._queues[namespace]
@@ -103,8 +111,8 @@ class Backlog:
 
     def clear(self) -> None:
         """Take everything out."""
-        for index in (self._queues, self._namespace, self._hosts, self._kinds, self._urgent, self.going,
-                      self._needs, self._needed, self._unneeded):
+        for index in (self._queues, self._namespace, self._hosts, self._kinds, self._urgent, self._asking,
+                      self._checking, self.going, self._needs, self._needed, self._unneeded):
             index.clear()
         self._refs = Groups()
 
@@ -127,12 +135,15 @@ class Backlog:
         self._take_turns(chosen, most)
         refs = chosen.refs | {ref for ref in self._urgent if ref in desired or ref in observed}
         inside = self._leave_needed(refs, desired, observed)
+        refs.update(ref for ref in self._checking if ref in self.going)
         idle = (ref for ref in chain(inside, self._unneeded) if ref in self.going and ref not in refs
                 and ref not in self._hosts and not self._is_needed(ref, inside, observed))
         refs.update(islice(idle, most))
         if self._kinds[Rule.KIND] > sum(ref.kind == Rule.KIND and ref in self._namespace for ref in refs):
             # A strategy is changed when all Rules are in place under either.
             refs -= {ref for ref in refs if ref.kind == Policy.KIND and ref in desired and ref in observed}
+        if not self._asking.keys() <= refs:
+            refs -= {ref for ref in self._checking if ref not in self.going}
         return refs
 
     def _leave_needed(self, refs: set[Ref], desired: BigIPState, observed: BigIPState) -> Counter[Ref]:

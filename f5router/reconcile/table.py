@@ -34,8 +34,7 @@ class Table(RowIndexes):
         super().__init__(states, clock)
         self.timers = timers
         self.on_retry: Callable[[str], None] = lambda reason: None
-        """Called when the back-off of an object has ended that is not tried before the device was read:
-        `retry_due` follows then."""
+        """Called at the end of the back-off of an object that waits for a reading; `retry_due` follows."""
         self.on_recovery: Callable[[], None] = lambda: None
         """Called when an object that was refused is in place, or usable, or not wanted any more."""
 
@@ -89,10 +88,7 @@ class Table(RowIndexes):
 
     def touch_differing(self, refs: Iterable[Ref], *, since: float | None = None,
                         first: bool = False) -> None:
-        """Make objects due that a reading has found to differ; what was refused waits as before.
-
-        Args: since: monotonic seconds of the event that they were wanted by; first: it is the first reading.
-        """
+        """Make objects due that a reading has found to differ; what was refused waits. Args: see touch."""
         self.touch((ref for ref in refs if not self.is_held(ref)), since=since, first=first)
 
     def queue_up(self, refs: Iterable[Ref]) -> None:
@@ -275,10 +271,7 @@ class Table(RowIndexes):
                 self.rest(ref)
 
     def start_over(self) -> None:
-        """Drop all rows: what is in flight is for a unit that is not used any more.
-
-        But not what a second list of the cluster must confirm, or has confirmed.
-        """
+        """Drop all rows, as another unit is used, but not what a second list must confirm, or has."""
         for index in (self.failures, self.first, self.waiting):
             index.clear()
         for ref, row in list(self.rows.items()):
@@ -312,11 +305,15 @@ class Table(RowIndexes):
             if isinstance(row.error, UNCERTAIN_ERRORS):
                 self.retry(ref)
 
-    def wake(self, on: Ref) -> None:
-        """Make the rows due that wait for an object."""
+    def wake(self, on: Ref, *, in_doubt: bool = False) -> None:
+        """Make the rows due that wait for an object. Args: in_doubt: only for its reply."""
         for ref in sorted(self.waiting.pop(on, ())):
             row = self.rows.get(ref)
-            if row is not None and row.state is RowState.BLOCKED and row.on == on:
+            if row is None or row.state is not RowState.BLOCKED or row.on != on:
+                continue
+            if in_doubt and not isinstance(row.error, UNCERTAIN_ERRORS):
+                self.waiting.setdefault(on, set()).add(ref)
+            else:
                 self.queue_up([ref])
 
     def clear(self) -> None:
@@ -371,6 +368,8 @@ class Table(RowIndexes):
         if is_usable(error):
             self.on_recovery()
             self.wake(ref)
+        elif not isinstance(error, UNCERTAIN_ERRORS):
+            self.wake(ref, in_doubt=True)
         return row
 
     def _make_due(self, ref: Ref, row: ObjectRow) -> None:

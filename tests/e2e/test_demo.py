@@ -154,8 +154,8 @@ def test_rejections_have_reasons(once, name, reason, message):
       ("POST", "ltm/policy", "publish openshift_insecure_routes")]),
 ])
 def test_the_calls_of_a_change_are_shown(once, title, calls):
-    """How many writes, and each with its parts; a read may ask whether the unit is active."""
-    match = re.search(rf"{re.escape(title)}, [01] reads?, in .*", once.stdout)
+    """How many writes, and each with its parts. Reads may be those that it makes every few seconds."""
+    match = re.search(rf"{re.escape(title)}, \d+ reads?, in .*", once.stdout)
     assert match
     lines = once.stdout[match.start():].splitlines()[3 : 3 + len(calls)]
     for line, (method, path, body) in zip(lines, calls, strict=True):

@@ -7,15 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.model import names
+from f5router.model.client_tls import TLSSettings
 from f5router.model.ltm import Policy, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
-from f5router.plan.change import DELETE
+from f5router.plan.change import DELETE, asks_clients, checks_clients
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.undetermined import Undetermined
 from tests import strategies
-from tests.builders import FACTS, Settings, endpoints, route, snapshot
+from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
 from tests.examples import examples
 from tests.reference.full_build import build
 from tests.unit.plan.test_diff import CLUSTERS, CONFIGS, WILD, answers, applied, changes, holders, owns, step
@@ -230,6 +231,29 @@ def test_a_strategy_is_changed_when_all_rules_are_there():
         order += [change.ref.kind for change in router.portion(4)]
     assert order[-1] == Policy.KIND
     assert order.count(Policy.KIND) == 1
+
+
+CERTIFICATE = identity("a.example.com", algorithm="ec")
+
+
+@pytest.mark.parametrize("most", [1, 3, None])
+@pytest.mark.parametrize("comes", [True, False])
+def test_clients_are_checked_only_while_all_profiles_ask(most, comes):
+    """The check comes behind them in the last portion, and goes before them in the first."""
+    without = Settings()
+    checked = replace(without, client_tls=TLSSettings(client_certificates="required"))
+    before, after = (without, checked) if comes else (checked, without)
+    cluster = (*routes("a", 5, kind="edge", certificate=CERTIFICATE.certificate, key=CERTIFICATE.key),
+               endpoints("10.1.1.1"))
+    router = Router(applied({}, diff(wanted_of(cluster, before).objects, {}, owns)), after)
+    router.take(cluster)
+    order = []
+    while router.backlog:
+        order += router.portion(most)
+    asking = [number for number, change in enumerate(order) if asks_clients(change.obj)]
+    (checking,) = [number for number, change in enumerate(order) if checks_clients(change.obj)]
+    assert len(asking) > 5
+    assert checking > asking[-1] if comes else checking < asking[0]
 
 
 @pytest.mark.parametrize("most", [1, 5, None])

@@ -12,8 +12,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from f5router.model import names
+from f5router.model.client_tls import TLSProperties
 from f5router.model.errors import InUse, Refused, Unconfirmed
-from f5router.model.ltm import DataGroup, Forward, Policy, Pool, PoolMember, Record, Rule
+from f5router.model.ltm import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    ClientSSLParent,
+    DataGroup,
+    Forward,
+    IRule,
+    KeyFile,
+    Policy,
+    Pool,
+    PoolMember,
+    Record,
+    Rule,
+)
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.model.route_options import TCPMonitor
@@ -238,6 +254,37 @@ def test_what_needs_an_object_whose_write_hangs_waits_for_it():
     bench = Bench(create(rule("x", A)), sent=[A.ref])
     assert bench.all() == []
     assert unsent(bench) == {"x": (UNDER_WAY, A.ref)}
+
+
+PARENT = ClientSSLParent("/Common/openshift_routes-parent", "/Common/clientssl", TLSProperties())
+PROFILE = ClientSSL("/Common/openshift_a-profile", "a.com", "/Common/a.crt", "/Common/a.key")
+CHECK_IRULE = IRule(f"/Common/{names.CLIENT_CERTIFICATE_IRULE}", "when CLIENTSSL_HANDSHAKE {}")
+CHECKING = Attachment("/Common/https", "rules", CHECK_IRULE.path, IRule.KIND)
+SHOWING = Attachment("/Common/https", "profiles", PROFILE.path, ClientSSL.KIND)
+FILES = [CertFile("/Common/a.crt", ""), KeyFile("/Common/a.key", "")]
+
+
+@pytest.mark.parametrize("asking", [PARENT, PROFILE, SHOWING])
+@pytest.mark.parametrize(("errors", "sent", "goes"), [
+    ((), True, False), ((UNCONFIRMED,), False, False), ((REFUSED,), False, True)])
+def test_clients_are_checked_once_they_are_asked(asking, errors, sent, goes):
+    """Not while a profile is under way, but where one is refused: then nobody is to get in."""
+    bench = Bench(create(CHECKING), there=[CHECK_IRULE, PARENT, PROFILE, *FILES],
+                  sent=[asking.ref] * sent, errors=dict.fromkeys([asking.ref] * len(errors), *errors))
+    bench.desired[asking.ref] = asking
+    assert bench.all() == ([["+irule"]] if goes else [])
+    assert (bench.table.rows[CHECKING.ref].on == asking.ref) is not goes
+
+
+@pytest.mark.parametrize(("sent", "errors", "goes"), [
+    (True, {}, False), (False, {CHECKING.ref: UNCONFIRMED}, False), (False, {CHECKING.ref: REFUSED}, True)])
+def test_clients_are_asked_until_nobody_checks(sent, errors, goes):
+    """A profile that does not ask any more waits while the iRule is being detached."""
+    bench = Bench(update(PROFILE, replace(PROFILE, parent="/Common/other")),
+                  there=[CHECK_IRULE, CHECKING, *FILES], sent=[CHECKING.ref] * sent)
+    for ref, error in errors.items():
+        bench.table.refuse(ref, error)
+    assert bool(bench.all()) is goes
 
 
 def test_a_pool_is_created_without_a_monitor_that_is_not_there():

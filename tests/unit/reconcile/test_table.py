@@ -459,6 +459,19 @@ def test_what_waits_for_another_object(bench, ends, wakes):
     assert asleep(bench.table) == []
 
 
+@pytest.mark.parametrize(("reason", "wakes"), [(UNCONFIRMED, True), (GONE, True), (REFUSED, False)])
+def test_a_refusal_wakes_what_waits_for_a_reply(bench, reason, wakes):
+    """Another object may be right without it, or the reason why it waits has changed."""
+    bench.table.touch([Q])
+    bench.table.send(Q)
+    bench.table.block(R, reason, Q)
+    bench.table.refuse(Q, UNCONFIRMED)
+    assert bench.state(R) is BLOCKED
+    bench.table.refuse(Q, REFUSED)
+    assert bench.state(R) is (DUE if wakes else BLOCKED)
+    assert asleep(bench.table) == []
+
+
 def test_an_object_waits_for_the_last_that_blocks_it(bench):
     bench.table.touch([P, Q])
     bench.table.block(R, REFUSED, P)
