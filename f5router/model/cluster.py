@@ -25,7 +25,7 @@ JSON. Source: ovn-kubernetes, go-controller/pkg/util/node_annotations.go."""
 
 
 class Key(NamedTuple):
-    """Namespace and name of an object; namespace is "" for cluster-wide kinds.
+    """Namespace and name of an object, the former "" for cluster-wide kinds.
 
     A Route that several front ends serve is one Route for each of them.
     """
@@ -169,8 +169,7 @@ class Route:
     minimum_tls: str = ""
     """Lowest version of TLS that clients may use, one of client_tls.VERSIONS; "" for the router's."""
     exclusive: bool = False
-    """True if requests for its path must not come to a less specific Route, also on a port that it does not
-    serve."""
+    """True if no less specific Route must get requests for its path, nor on a port that it does not serve."""
     origin: Origin | None = None
     """None for a Route of the cluster."""
     port: int = 0
@@ -179,8 +178,7 @@ class Route:
     alone: bool = False
     """True if no pods of another Route get what the Routes of its Host leave of the requests for it."""
     default_backend: bool = False
-    """True for a virtual Route that gets the requests for hosts which nobody claims; its host is
-    hostnames.ANY."""
+    """True for a virtual Route of the hosts that nobody claims; its host is hostnames.ANY."""
     labels: tuple[tuple[str, str], ...] = ()
     """metadata.labels of a Route of the cluster, sorted."""
     owner_ingress: str = ""
