@@ -328,10 +328,7 @@ class _HostBuilder:
         return self.add(Record(group, name, target, frozenset(required)))
 
     def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:
-        """Add the pool of a Route and its server SSL profile.
-
-        Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
-        """
+        """Add a Route's pool with its TLS; returns the digest of that, "" for none, and the action for it."""
         tls = ""
         if not evaluated.route.service:  # the reply among its options is all that it has
             return tls, baseline.nowhere(self.config.folder, self.facts)
