@@ -57,6 +57,14 @@ def tls_route(name: str, *backends: dict, hostnames: tuple[str, ...] = (), paren
         "rules": [{"backendRefs": list(backends)}], **more}, created)
 
 
+def tcp_route(name: str, *backends: dict, parents: tuple[dict, ...] = (), namespace: str = "infra",
+              created: str = CREATED, **more: Any) -> dict:
+    """A TCPRoute with one rule."""
+    return _object("TCPRoute", namespace, name, {
+        "parentRefs": list(parents or (parent("web"),)), "rules": [{"backendRefs": list(backends)}], **more},
+        created)
+
+
 def backend_policy(name: str, service: str, authority: dict | None = None, *, section: str = "",
                    hostname: str = "pods.example.com", namespace: str = "infra", created: str = CREATED,
                    **validation: Any) -> dict:

@@ -44,7 +44,7 @@ class GatewayServers:
         front_ends = [each for name in names if (each := self._front_end(name)) is not None]
         return tuple(address for number, address in enumerate(served.addresses, start=1)
                      if front_ends and len(front_ends) == len(names)
-                     and all(self._serves(numbered(each.http or each.https or "", number), address)
+                     and all(self._serves(numbered(each.first, number), address)
                              for each in front_ends))
 
     def _serves(self, path: str, address: str) -> bool:

@@ -9,6 +9,7 @@ from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, Login, SSHSettings
 from f5router.model import route_options
+from f5router.model.front_end_names import TCP_SERVER
 from f5router.model.virtual_server import FACTORY, FrontEnd, FrontEndLimits
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
@@ -142,7 +143,8 @@ def front_ends(reader: Reader, http: str | None, https: str | None) -> tuple[Fro
 def template(reader: Reader, folder: str) -> FrontEnd:
     """Return the settings of the front ends of Gateways, without name and addresses."""
     return NO_FRONT_END if not reader.text(GATEWAY_ADDRESSES) else FrontEnd(
-        (), http=f"{folder}/openshift_http", https=f"{folder}/openshift_https", limits=_limits(reader),
+        (), http=f"{folder}/openshift_http", https=f"{folder}/openshift_https",
+        tcp=f"{folder}/{TCP_SERVER}", limits=_limits(reader),
         translation=reader.value("f5-vserver-snat"), placement=placement.load(reader, folder))
 
 

@@ -131,6 +131,8 @@ class BaselineSettings(vxlan.VxlanSettings, pool_options.PoolConfig, client_tls.
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks,
           files: TLSFiles) -> dict[Ref, Object]:
     """Build the objects that the router needs whatever the Routes are."""
+    if (tcp := front_ends.tcp_virtual(config)) is not None:
+        return front_ends.complete({obj.ref: obj for obj in _of_tcp(config, tcp)}, config, facts)
     objects: list[Object] = [
         DataGroup(own_path(config, names.PASSTHROUGH_GROUP),
                   copied=facts.original.passthrough),
@@ -141,10 +143,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         objects.append(pool_options.tcp_monitor(config.folder, config.check_interval_s))
     if config.http_virtual:
         objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
-        if config.proxy_protocol:
-            path = own_path(config, names.PROXY_IRULE)
-            objects += [IRule(path, irules.proxy_irule(config.folder)),
-                        Attachment(config.http_virtual, "rules", path, IRule.KIND)]
+        objects += _proxy(config, config.http_virtual)
     if config.https_virtual:
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
@@ -172,6 +171,22 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     objects += vxlan.base(config, facts, networks)
     objects += _on_further_addresses(config, facts)
     return front_ends.complete({obj.ref: obj for obj in objects}, config, facts)
+
+
+def _of_tcp(config: BaselineSettings, virtual: str) -> list[Object]:
+    """Build what a virtual server that carries TCP of any kind needs, besides its pool."""
+    nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
+    checks = [pool_options.tcp_monitor(config.folder, config.check_interval_s)] if (
+        config.check_interval_s) else []
+    return [nowhere, *checks, *_proxy(config, virtual)]
+
+
+def _proxy(config: BaselineSettings, virtual: str) -> list[Object]:
+    """Build the iRule that removes headers of the PROXY protocol where clients speak no TLS, if they come."""
+    if not config.proxy_protocol:
+        return []
+    path = own_path(config, names.PROXY_IRULE)
+    return [IRule(path, irules.proxy_irule(config.folder)), Attachment(virtual, "rules", path, IRule.KIND)]
 
 
 def _on_further_addresses(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, rules
+from f5router.desired import baseline, front_ends, rules
 from f5router.desired.settings import DesiredSettings
 from f5router.model import hostnames, names, request_match
 from f5router.model.device_facts import DeviceFacts
@@ -32,7 +32,8 @@ COVERED = CLOSING + 1
 def on_existing_ports(evaluated: EvaluatedRoute, config: baseline.BaselineSettings) -> EvaluatedRoute:
     """Return the default backend as it is without a virtual server for HTTPS; other Routes as they are."""
     tls = evaluated.route.tls
-    if not evaluated.route.default_backend or config.https_virtual is not None or tls is None:
+    if not evaluated.route.default_backend or config.https_virtual is not None or tls is None or (
+            front_ends.tcp_virtual(config) is not None):
         return evaluated
     plain = None if tls.insecure_policy == "Allow" else tls
     return replace(evaluated, route=replace(

@@ -75,8 +75,12 @@ class FrontEndViews:
         return facts.of_front_end(further.http, further.https) if further else facts
 
     def pair(self, name: str, facts: DeviceFacts) -> tuple[VirtualFacts | None, VirtualFacts | None]:
-        """Return the HTTP and the HTTPS virtual server of the first address of a front end."""
-        own = self.facts(name, facts)
+        """Return the HTTP and the HTTPS virtual server of the first address of a front end.
+
+        One that carries TCP of any kind stands in place of the latter.
+        """
+        further = self._further.get(name)
+        own = facts.of_front_end(further.http, further.https or further.tcp) if further else facts
         return own.http, own.https
 
     def _set_further(self, front_ends: Iterable[FrontEnd]) -> None:

@@ -43,6 +43,11 @@ class FrontEndSettings(FrontEndPlace, LimitSettings, Protocol):
     """The part of config.Config that is used here."""
 
 
+def tcp_virtual(config: LimitSettings) -> str | None:
+    """Return the full path of the virtual server that carries TCP of any kind, if that is all there is."""
+    return config.front_ends[0].tcp if config.front_ends else None
+
+
 def limits(config: LimitSettings) -> FrontEndLimits:
     """Return the limits of the virtual servers that the router creates; those of a BIG-IP without any."""
     return config.front_ends[0].limits if config.front_ends else FACTORY
@@ -55,7 +60,8 @@ def complete(objects: Mapping[Ref, Object], config: FrontEndSettings,
         return dict(objects)
     logged = {obj.ref: obj for obj in access_log(config, facts)}
     wanted = with_attachments({**objects, **logged}, config, facts)
-    used = used_profiles(config.folder, config.front_ends[0].placement.transport, config.front_end)
+    used = used_profiles(config.folder, config.front_ends[0].placement.transport, config.front_end,
+                         has_http=tcp_virtual(config) is None)
     own: list[Object] = [
         profile for profile, context in profiles(config.folder, limits(config), config.front_end)
         if (profile.path, context) in used]
@@ -79,7 +85,7 @@ def access_log(config: FrontEndSettings, facts: DeviceFacts) -> list[Object]:
     addresses; [] if no line is wanted. One that an administrator has prepared gets none."""
     objects: list[Object] = []
     for front_end in config.front_ends:
-        if (log := front_end.placement.access_log) is None:
+        if (log := front_end.placement.access_log) is None or front_end.tcp:
             continue
         pool = Pool(own_path(config, POOL), members=frozenset(
             PoolMember(address, port) for address, port in log.servers))
@@ -178,6 +184,7 @@ def answering(used: Collection[Ref], config: FrontEndSettings, facts: DeviceFact
     secure = any(f"/{named(holder, config.front_end)}/" in ref.path for ref in used
                  for holder in (names.SECURE_POLICY, names.PASSTHROUGH_GROUP))
     plain = any(f"/{named(names.INSECURE_POLICY, config.front_end)}/" in ref.path for ref in used)
+    plain |= tcp_virtual(config) is not None
     return frozenset(listening_ref(listener.virtual) for listener in listeners(config.front_ends)
                      if not listener.is_copy and listener.virtual not in facts.prepared
                      and (secure if listener.secure else plain))

@@ -13,7 +13,7 @@ perhaps to the same pods: a Route / beside a Route /admin that restricts its cli
 from collections.abc import Collection, Iterable, Iterator
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.desired import baseline, client_tls, edge
+from f5router.desired import baseline, client_tls, edge, front_ends
 from f5router.desired.rules import covers
 from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
@@ -80,11 +80,11 @@ def open_ports(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute],
             any(True for _ in wildcards) or any(other.insecure != "None" for other in above))
 
 
-def blank_rule(evaluated: EvaluatedRoute, secure: str | None, plain: str | None) -> str:
-    """Return why a Route is served on no port at all; "" if it is. Args: secure, plain: virtual servers."""
-    if evaluated.termination and secure is None:
+def blank_rule(evaluated: EvaluatedRoute, config: baseline.BaselineSettings) -> str:
+    """Return why a Route is served on no port at all; "" if it is."""
+    if evaluated.termination and config.https_virtual is None and front_ends.tcp_virtual(config) is None:
         return "--f5-https-vserver is blank: this router serves no Route with TLS"
-    if not evaluated.termination and plain is None:
+    if not evaluated.termination and config.http_virtual is None:
         return "--f5-http-vserver is blank: this router serves no unencrypted Route"
     return ""
 

@@ -18,6 +18,7 @@ from f5router.desired import (
     protection,
     route_tls,
     rules,
+    tcp_objects,
 )
 from f5router.desired.contributions import HostObjects
 from f5router.desired.default_certificate import NO_DEFAULT
@@ -52,10 +53,8 @@ ROUTES_OF_A_STEP = 20
 """Routes of a Host whose objects are made in one step."""
 
 
-def host_objects(
-    host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
-    facts: DeviceFacts,
-) -> Steps[HostObjects]:
+def host_objects(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
+                 facts: DeviceFacts) -> Steps[HostObjects]:
     """Build the objects of one Host's Routes in steps of some Routes each.
 
     A rejected Route adds its reason, and where it lacks a protection what keeps its requests from others.
@@ -316,6 +315,8 @@ class _HostBuilder:
         return frozenset({attachment_ref(self.config.https_virtual, "rules", path)})
 
     def _passthrough(self, route: Route, target: str) -> Ref:
+        if tcp := front_ends.tcp_virtual(self.config):
+            return tcp_objects.lead(route, tcp, target, self.config, self.add)
         group = self._full(names.PASSTHROUGH_GROUP)
         virtual = self.config.https_virtual
         assert virtual is not None, "Routes with TLS have a fault without it"
@@ -382,7 +383,7 @@ class _HostBuilder:
 
     def _device_fault(self, evaluated: EvaluatedRoute) -> str:
         """Return why the virtual servers cannot serve a Route."""
-        if fault := (protection.blank_rule(evaluated, self.config.https_virtual, self.config.http_virtual)
+        if fault := (protection.blank_rule(evaluated, self.config)
                      or edge.reply_fault(evaluated, self.facts)
                      or rules.match_fault(evaluated.route.match, self.facts)):
             return fault

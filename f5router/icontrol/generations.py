@@ -39,7 +39,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.placement import References
-from f5router.model.virtual_server import Listening, VirtualServer
+from f5router.model.virtual_server import DefaultPool, Listening, VirtualServer
 
 VIRTUAL = VirtualServer.KIND
 KINDS = (*route_options.MONITOR_TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
@@ -151,7 +151,8 @@ def holder(obj: Object) -> Ref:
         return Ref(Policy.KIND, obj.policy)
     if isinstance(obj, Record):
         return Ref(DataGroup.KIND, obj.group)
-    return Ref(VIRTUAL, obj.virtual) if isinstance(obj, Attachment | References | Listening) else obj.ref
+    return Ref(VIRTUAL, obj.virtual) if isinstance(
+        obj, Attachment | References | Listening | DefaultPool) else obj.ref
 
 
 class Replies:

@@ -11,15 +11,15 @@ from typing import Any
 from f5router.icontrol import pages, virtual_addresses
 from f5router.icontrol.codec import ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.rest.client import Client
-from f5router.model import tls_names
+from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
-from f5router.model.front_end_names import base_name, front_end_of, is_of_gateway, named
+from f5router.model.front_end_names import base_name, carries_tcp, front_end_of, is_of_gateway, named
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Object
 from f5router.model.objects import Ref
 from f5router.model.placement import UNPLACED, FloatingAddress, Placement, References
-from f5router.model.virtual_server import FrontEndServer, Listening, VirtualServer
+from f5router.model.virtual_server import DefaultPool, FrontEndServer, Listening, VirtualServer
 
 MARKED = {"$select": "fullPath,destination,description,metadata"}
 """Properties that tell whose a virtual server is, and its place."""
@@ -166,7 +166,11 @@ class OwnServers:
         Args: servers: as read; attached: what is attached to them.
         """
         needed: dict[str, set[Ref]] = {}
+        acting: dict[str, set[Ref]] = {}
+        """Attachments of iRules that act on the connections to a pool."""
         for attachment in attached:
+            if base_name(attachment.target) == names.SHARE_IRULE:
+                acting.setdefault(attachment.virtual, set()).add(attachment.ref)
             is_default = base_name(attachment.target) == tls_names.DEFAULT_CLIENTSSL
             if attachment.target_kind != ClientSSL.KIND or is_default:  # those of Hosts come and go
                 needed.setdefault(attachment.virtual, set()).add(attachment.ref)
@@ -176,6 +180,8 @@ class OwnServers:
             placement = self.placement(ltm_codec.path_of(raw))
             server = virtual_codec.decode(raw, placement.reach, placement.transport.paths())
             yield server
+            if carries_tcp(server.path) and (pool := str(raw.get("pool") or "")):
+                yield DefaultPool(server.path, pool, frozenset(acting.get(server.path, ())))
             if references := reference_codec.decode(raw, placement.references):
                 yield References(server.path, references)
             if is_listening and not (self.repairs_disabled and raw.get("disabled") is True):
@@ -195,8 +201,8 @@ def _has_suites_of(root: TLSProperties, virtual: str, front_end: str, profiles: 
 def _as_set(facts: VirtualFacts, listener: FrontEndServer) -> VirtualFacts:
     """Return facts about a virtual server of the router with what its settings ask for."""
     source = virtual_codec.translation(listener.translation)
-    return replace(facts, exists=True, is_own=True, http=True, port=listener.port, snat=source["type"],
-                   snat_pool=source.get("pool", ""))
+    return replace(facts, exists=True, is_own=True, http=listener.has_http, port=listener.port,
+                   snat=source["type"], snat_pool=source.get("pool", ""))
 
 
 NONE = OwnServers()

@@ -17,17 +17,24 @@ from f5router.model.cluster import (
     Service,
 )
 from f5router.model.gateway import (
+    HTTP_ROUTE,
+    TCP_ROUTE,
+    TLS_ROUTE,
     BackendTLSPolicy,
     Gateway,
     GatewayClass,
     HTTPRoute,
     LabelledNamespace,
     ReferenceGrant,
+    TCPRoute,
     TLSRoute,
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 from f5router.model.limits import Steps, finish
 from f5router.model.virtual_server import FrontEndSet
+
+ROUTE_FIELDS = {HTTP_ROUTE: "http_routes", TLS_ROUTE: "tls_routes", TCP_ROUTE: "tcp_routes"}
+"""Kinds of routes of the Gateway API, each with the field of a Delta that has its objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class Delta:
     gateways: "Mapping[Key, Gateway | None]" = field(default_factory=dict)
     http_routes: "Mapping[Key, HTTPRoute | None]" = field(default_factory=dict)
     tls_routes: "Mapping[Key, TLSRoute | None]" = field(default_factory=dict)
+    tcp_routes: "Mapping[Key, TCPRoute | None]" = field(default_factory=dict)
     backend_policies: "Mapping[Key, BackendTLSPolicy | None]" = field(default_factory=dict)
     grants: "Mapping[Key, ReferenceGrant | None]" = field(default_factory=dict)
     labelled_namespaces: "Mapping[Key, LabelledNamespace | None]" = field(default_factory=dict)
@@ -99,7 +107,7 @@ class Delta:
         """Return the changes of the kinds that decide about Gateways and their routes."""
         return Delta(services=self.services, secrets=self.secrets, gateway_classes=self.gateway_classes,
                      gateways=self.gateways, http_routes=self.http_routes, tls_routes=self.tls_routes,
-                     backend_policies=self.backend_policies, grants=self.grants,
+                     tcp_routes=self.tcp_routes, backend_policies=self.backend_policies, grants=self.grants,
                      labelled_namespaces=self.labelled_namespaces)
 
     def _kinds(self) -> dict[str, Mapping[Key, Any]]:

@@ -47,6 +47,20 @@ def beside(path: str, name: str) -> str:
     return f"{path.rpartition('/')[0]}/{named(name, front_end_of(path))}"
 
 
+def front_end_of_server(virtual: str) -> str:
+    """Return the front end of a virtual server, of its first address or of a further one."""
+    return front_end_of(virtual).partition("_")[0]
+
+
+TCP_SERVER = "openshift_tcp"
+"""Name of a virtual server that carries TCP of any kind, without that of its front end."""
+
+
+def carries_tcp(virtual: str) -> bool:
+    """True for the full path of a virtual server of a Gateway that carries TCP of any kind."""
+    return base_name(virtual) == TCP_SERVER and is_of_gateway(front_end_of(virtual))
+
+
 def is_of_gateway(front_end: str) -> bool:
     """True for the name of a front end of a Gateway; those of the settings have no dot.
 

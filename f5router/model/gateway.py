@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from f5router.model.label_selector import Requirement
 
 GROUP = "gateway.networking.k8s.io"
-GATEWAY, HTTP_ROUTE, TLS_ROUTE, GATEWAY_CLASS = "Gateway", "HTTPRoute", "TLSRoute", "GatewayClass"
-ROUTE_KINDS = (HTTP_ROUTE, TLS_ROUTE)
+GATEWAY, GATEWAY_CLASS = "Gateway", "GatewayClass"
+HTTP_ROUTE, TLS_ROUTE, TCP_ROUTE = ROUTE_KINDS = ("HTTPRoute", "TLSRoute", "TCPRoute")
 """Kinds of routes that are served."""
 BACKEND_TLS_POLICY = "BackendTLSPolicy"
 SERVICE, SECRET, CONFIG_MAP = "Service", "Secret", "ConfigMap"
@@ -181,10 +181,9 @@ class HTTPRoute(GatewayRoute):
 
 
 @dataclass(frozen=True, slots=True)
-class TLSRoute(GatewayRoute):
-    """A TLSRoute."""
+class StreamRoute(GatewayRoute):
+    """A route of connections, in which the BIG-IP looks for no requests."""
 
-    kind = TLS_ROUTE
     rules: tuple[tuple[BackendRef, ...], ...] = ()
     """backendRefs of each rule."""
 
@@ -192,6 +191,20 @@ class TLSRoute(GatewayRoute):
     def backends(self) -> Iterator[BackendRef]:
         """See GatewayRoute."""
         return itertools.chain.from_iterable(self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class TLSRoute(StreamRoute):
+    """A TLSRoute."""
+
+    kind = TLS_ROUTE
+
+
+@dataclass(frozen=True, slots=True)
+class TCPRoute(StreamRoute):
+    """A TCPRoute, which has no hostnames."""
+
+    kind = TCP_ROUTE
 
 
 class KindRef(NamedTuple):

@@ -18,7 +18,7 @@ from f5router.model.objects import BigIPObject, NamedObject, Ref
 from f5router.model.placement import FloatingAddress, References
 from f5router.model.request_match import PLAIN_SLOT
 from f5router.model.route_options import HealthMonitor
-from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
+from f5router.model.virtual_server import DefaultPool, HTTPProfile, Listening, TCPProfile, VirtualServer
 
 MemberState = Literal["enabled", "disabled", "forced_offline"]
 """State of a pool member.
@@ -384,5 +384,6 @@ Object = (
     | CertFile | KeyFile | CRLFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
     | TCPProfile | HTTPProfile | RequestLog | VirtualServer | References | FloatingAddress | Listening
+    | DefaultPool
 )
 BigIPState = Mapping[Ref, Object]

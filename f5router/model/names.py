@@ -29,10 +29,10 @@ LIMITS_IRULE = "openshift_limits_irule"
 TIMEOUT_IRULE = "openshift_timeout_irule"
 COOKIE_IRULE = "openshift_session_cookie_irule"
 CLIENT_CERTIFICATE_IRULE = "openshift_client_certificate_irule"
-HEADERS_IRULE = "openshift_headers_irule"
+HEADERS_IRULE, SHARE_IRULE = "openshift_headers_irule", "openshift_share_irule"
 IRULE_ORDER = (
-    PROXY_IRULE, PASSTHROUGH_IRULE, CLIENT_CERTIFICATE_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE,
-    HEADERS_IRULE, COOKIE_IRULE, TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
+    PROXY_IRULE, SHARE_IRULE, PASSTHROUGH_IRULE, CLIENT_CERTIFICATE_IRULE, REENCRYPT_IRULE, LIMITS_IRULE,
+    REQUEST_IRULE, HEADERS_IRULE, COOKIE_IRULE, TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""
@@ -134,7 +134,7 @@ def route(key: Key) -> str:
 
 
 VIRTUAL = {"Ingress": "-i-", "IngressRoute": "-c-", "HTTPRoute": "-h-", "Gateway": "-g-",
-           "TLSRoute": "-t-", "BackendTLSPolicy": "-b-"}
+           "TLSRoute": "-t-", "TCPRoute": "-s-", "BackendTLSPolicy": "-b-"}
 """By kind: beginning of the name of a virtual Route. No object of the cluster has such a name: no DNS label
 begins with "-". It stands first, where `shorten` leaves it."""
 

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from f5router.model import access_log, names, original_names, tls_names
 from f5router.model.access_log import RequestLog
-from f5router.model.front_end_names import PATTERN, base_name, beside, front_end_of
+from f5router.model.front_end_names import PATTERN, base_name, beside, front_end_of, front_end_of_server
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -38,7 +38,7 @@ from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute
 from f5router.model.objects import Ref
 from f5router.model.placement import FloatingAddress, References
 from f5router.model.route_options import MONITOR_TYPES, HTTPSMonitor, TCPMonitor
-from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
+from f5router.model.virtual_server import DefaultPool, HTTPProfile, Listening, TCPProfile, VirtualServer
 
 _OWNED = {
     Policy.KIND: rf"(?:{names.INSECURE_POLICY}|{names.SECURE_POLICY}){PATTERN}",
@@ -90,7 +90,7 @@ def owns(folder: str, obj: Object) -> bool:
     """
     if isinstance(obj, VirtualServer):
         return obj.path.rpartition("/")[0] == folder
-    if isinstance(obj, Listening | References):
+    if isinstance(obj, Listening | References | DefaultPool):
         return obj.virtual.rpartition("/")[0] == folder
     if isinstance(obj, Rule):
         return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
@@ -265,6 +265,8 @@ def front_end(obj: Object) -> str:
     match obj:
         case Rule(policy=path) | Record(group=path) | Attachment(target=path) | ClientSSL(path=path):
             return front_end_of(path)
+        case DefaultPool(virtual=path):
+            return front_end_of_server(path)
     return ""
 
 

@@ -4,7 +4,7 @@ Everything here that is not set belongs to the administrator: the router neither
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from f5router.model.access_log import AccessLog
@@ -127,6 +127,12 @@ class Placement:
     """As `in_order` returns them."""
     one_connect: str = ""
     """Full path of the OneConnect profile among the references; "" for none."""
+
+    @property
+    def of_tcp(self) -> "Placement":
+        """The settings of a virtual server that carries TCP of any kind: nothing that may need HTTP."""
+        kept = (each for each in self.references if each.kind in (LOG_PROFILES, FIREWALL))
+        return replace(self, access_log=None, references=tuple(kept), one_connect="")
 
 
 UNPLACED = Placement()

@@ -91,7 +91,7 @@ class ObjectFilter:
         return replace(delta, **changes)
 
 
-_FILTERED = ("gateways", "http_routes", "tls_routes")
+_FILTERED = ("gateways", "http_routes", "tls_routes", "tcp_routes")
 """Fields of a Delta."""
 
 

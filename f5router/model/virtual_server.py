@@ -37,6 +37,8 @@ class FrontEndServer:
     placement: Placement = UNPLACED
     front_end: str = ""
     """Name of its front end."""
+    has_http: bool = True
+    """False if it carries TCP of any kind."""
 
     @property
     def is_copy(self) -> bool:
@@ -100,6 +102,8 @@ class FrontEnd:
     http: str | None
     """Full path of the HTTP virtual server of the first address; None: nothing is served over HTTP."""
     https: str | None
+    tcp: str | None = field(default=None, kw_only=True)
+    """Full path of one that carries TCP of any kind, on the port for HTTP; then there is no other."""
     http_port: int = 80
     https_port: int = 443
     limits: FrontEndLimits = FACTORY
@@ -110,14 +114,22 @@ class FrontEnd:
     unread: tuple[Key, ...] = ()
     """Owners of certificates whose server names are not known yet; see tls_names.certificate_owner."""
 
+    @property
+    def first(self) -> str:
+        """Full path of one of the virtual servers of the first address; "" for none."""
+        return self.http or self.https or self.tcp or ""
+
     def listeners(self) -> Iterator[FrontEndServer]:
         """Yield the virtual servers, those of the first address first."""
+        has_http = self.tcp is None
+        around = self.placement if has_http else self.placement.of_tcp
         for number, address in enumerate(self.addresses, start=1):
-            for first, port, secure in ((self.http, self.http_port, False),
+            for first, port, secure in ((self.http or self.tcp, self.http_port, False),
                                         (self.https, self.https_port, True)):
                 if first is not None:
                     yield FrontEndServer(numbered(first, number), address, port, secure, first,
-                                         self.limits.connections, self.translation, self.placement, self.name)
+                                         self.limits.connections, self.translation, around, self.name,
+                                         has_http)
 
 
 def listeners(front_ends: Iterable[FrontEnd]) -> tuple[FrontEndServer, ...]:
@@ -223,13 +235,13 @@ OWN_PROFILES = ("openshift_client-tcp-profile", "openshift_server-tcp-profile", 
 """Names of the profiles that `profiles` returns, without that of a front end."""
 
 
-def used_profiles(folder: str, transport: TransportProfiles,
-                  front_end: str = "") -> frozenset[tuple[str, str]]:
+def used_profiles(folder: str, transport: TransportProfiles, front_end: str = "", *,
+                  has_http: bool = True) -> frozenset[tuple[str, str]]:
     """Return the full paths of TCP and HTTP profiles of a virtual server, each with its context."""
     client, server, http = (f"{folder}/{named(name, front_end)}" for name in OWN_PROFILES)
     client, server = transport.client_tcp or client, transport.server_tcp or server
     sides = {(client, "all")} if client == server else {(client, "clientside"), (server, "serverside")}
-    return frozenset({*sides, (transport.http or http, "all")})
+    return frozenset({*sides, (transport.http or http, "all")}) if has_http else frozenset(sides)
 
 
 def _tcp(path: str, fin_s: int) -> TCPProfile:
@@ -299,6 +311,30 @@ class Listening(BigIPObject):
     @property
     def dependencies(self) -> tuple[Ref, ...]:
         return (Ref(VirtualServer.KIND, self.virtual), *self.extra_dependencies)
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultPool(BigIPObject):
+    """The pool of a virtual server that carries TCP of any kind: all of its connections go there."""
+
+    KIND: ClassVar[str] = "ltm/virtual/pool"
+    virtual: str
+    pool: str
+    """Full path."""
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
+    """Attachments that act on the connections."""
+
+    def _make_ref(self) -> Ref:
+        return default_pool_ref(self.virtual)
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        return (Ref(VirtualServer.KIND, self.virtual), Ref("ltm/pool", self.pool), *self.extra_dependencies)
+
+
+def default_pool_ref(virtual: str) -> Ref:
+    """Return the Ref of a DefaultPool."""
+    return Ref(DefaultPool.KIND, virtual)
 
 
 def listening_ref(virtual: str) -> Ref:

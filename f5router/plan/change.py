@@ -33,7 +33,7 @@ from f5router.model.ltm import (
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 from f5router.model.placement import FloatingAddress, References
-from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
+from f5router.model.virtual_server import DefaultPool, HTTPProfile, Listening, TCPProfile, VirtualServer
 
 T = TypeVar("T", bound=Object)
 T_co = TypeVar("T_co", bound=Object, covariant=True)
@@ -87,6 +87,8 @@ class Stage(IntEnum):
     EARLY_EXCLUSION = auto()
     """Records that except Hosts from a passthrough wildcard which serves none of their requests yet."""
     PASSTHROUGH = auto()
+    DEFAULT_POOL = auto()
+    """Pools of virtual servers that carry TCP of any kind."""
     ENDED_REDIRECT = auto()
     """Updates of Rules that redirect no more, when the Rule that they lead to is deleted early."""
     SECURE_RULE = auto()
@@ -125,7 +127,7 @@ _STAGES = {
     VirtualServer.KIND: Stage.VIRTUAL_SERVER,
     Attachment.KIND: Stage.ATTACHMENT,
     FloatingAddress.KIND: Stage.FLOATING_ADDRESS, References.KIND: Stage.REFERENCE,
-    Listening.KIND: Stage.LISTENING,
+    DefaultPool.KIND: Stage.DEFAULT_POOL, Listening.KIND: Stage.LISTENING,
 }
 
 NETWORK_KINDS = frozenset(kind for kind, stage in _STAGES.items() if stage.is_network)

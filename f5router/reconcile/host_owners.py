@@ -8,6 +8,7 @@ from f5router.model import hostnames, names, ownership
 from f5router.model.cluster import Key
 from f5router.model.ltm import Object, Rule
 from f5router.model.ownership import is_passthrough
+from f5router.model.virtual_server import DefaultPool
 
 
 class HostOwners:
@@ -27,6 +28,8 @@ class HostOwners:
             namespace, own = names.rule_namespace(obj.name), obj.hosts
         elif is_passthrough(obj):
             namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
+        elif isinstance(obj, DefaultPool) and ownership.is_of_service(obj.pool):
+            namespace, own = names.pool_namespace(obj.pool), frozenset({hostnames.ANY})
         else:
             return False
         front_end = ownership.front_end(obj)

@@ -14,7 +14,7 @@ from f5router.desired.engine import Engine
 from f5router.model import names, tls_names
 from f5router.model.cluster import Key
 from f5router.model.front_end_names import base_name, front_end_of, is_of_gateway
-from f5router.model.gateway import GATEWAY
+from f5router.model.gateway import GATEWAY, TCP_ROUTE
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -30,7 +30,7 @@ from f5router.model.ltm import (
 from f5router.model.objects import NamedObject, Ref
 from f5router.model.ownership import is_passthrough
 from f5router.model.placement import References
-from f5router.model.virtual_server import Listening
+from f5router.model.virtual_server import DefaultPool, Listening, VirtualServer
 from f5router.plan.change import Plan
 
 ROUTE = "Route"
@@ -123,6 +123,8 @@ class _Held:
         match obj:
             case Rule(name=name):
                 return self._may_serve(name)
+            case DefaultPool(virtual=path):
+                return TCP_ROUTE in self._kinds and Ref(VirtualServer.KIND, path) in self._engine.objects
             case CertFile(path=path) | KeyFile(path=path):
                 return self._may_show(path)
             case ClientSSL(cert=cert):
@@ -165,6 +167,6 @@ def _front_end(obj: Object) -> str:
     """Return the front end that has an object, or that it is attached to; "" for none."""
     match obj:
         case (Rule(policy=path) | Record(group=path) | Attachment(virtual=path) | Listening(virtual=path)
-              | References(virtual=path) | NamedObject(path=path)):
+              | DefaultPool(virtual=path) | References(virtual=path) | NamedObject(path=path)):
             return front_end_of(path)
     return ""

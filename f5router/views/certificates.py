@@ -71,9 +71,12 @@ class OptionView(NamedTuple):
 def options_in_force(route: Route) -> tuple[OptionView, ...]:
     """Return the options of a Route; values of headers, which may be secrets, are left out."""
     options, named = route.options, []
+    passes = route.tls is not None and route.tls.termination == "passthrough"
     for name, field in OPTION_FIELDS.items():
         value = getattr(options, field)
-        if value != getattr(DEFAULTS, field):
+        if field == "reply" and passes and (reply := http_edge.reply_of(value)):
+            named.append(OptionView("connections that are reset", f"{reply.share:.0%}"))
+        elif value != getattr(DEFAULTS, field):
             named.append(OptionView(name, _text(field, value)))
     return tuple(named)
 

@@ -19,7 +19,9 @@ from f5router.model.ltm import (
     Record,
     Rule,
 )
+from f5router.model.ownership import is_of_service
 from f5router.model.texts import rfc3339
+from f5router.model.virtual_server import DefaultPool
 from f5router.views import certificates, findings, requests
 from f5router.views.certificates import options_in_force
 from f5router.views.nodes import Locator, NodeView
@@ -137,7 +139,7 @@ def _virtual(facts: VirtualFacts) -> VirtualServerView:
 def _leads(needed: NeededObject) -> bool:
     """True for what leads requests to the pool or elsewhere."""
     wanted = needed.desired
-    return isinstance(wanted, Rule) or (
+    return isinstance(wanted, Rule | DefaultPool) or (
         isinstance(wanted, Record) and base_name(wanted.group) == names.PASSTHROUGH_GROUP
         and wanted.data != names.EXCLUSION)
 
@@ -147,7 +149,10 @@ def _rule(needed: NeededObject, record: RouteRecord) -> RuleView:
     if isinstance(wanted, Record):
         return RuleView(wanted.name, wanted.group, f"server name is {names.passthrough_host(wanted.name)}",
                         f"pool {wanted.data}", needed.state, needed.refusal)
-    assert isinstance(wanted, Rule), "_leads chooses Rules and Records"
+    if isinstance(wanted, DefaultPool):
+        does = f"pool {wanted.pool}" if is_of_service(wanted.pool) else "reset"
+        return RuleView("pool", wanted.virtual, "every connection", does, needed.state, needed.refusal)
+    assert isinstance(wanted, Rule), "_leads chooses these"
     replies = (requests.reply_to(wanted, each.desired) for each in record.objects)
     reply = next(filter(None, replies), None)
     return RuleView(wanted.name, wanted.policy, requests.conditions(wanted), requests.action(wanted, reply),

@@ -56,7 +56,8 @@ class Conformance:
 
     def clear(self) -> None:
         """Delete all objects of the Gateway API, and Secrets."""
-        for kind in ("HTTPRoute", "TLSRoute", "Gateway", "ReferenceGrant", "GatewayClass", "Secret"):
+        for kind in ("HTTPRoute", "TLSRoute", "TCPRoute", "Gateway", "ReferenceGrant", "GatewayClass",
+                     "Secret"):
             for obj in self.kube.list(kind):
                 metadata = obj["metadata"]
                 self.kube.delete(kind, metadata.get("namespace"), metadata["name"])

@@ -56,6 +56,12 @@ EXTENDED: Mapping[str, Mapping[str, str]] = {"GATEWAY-HTTP": {
     "HTTPRouteRewritePath": "HTTPRoutePathRewrite",
 }, "GATEWAY-TLS": {}}
 """Tests of extended features of each profile, with their features."""
+PROVISIONAL = (
+    "TCPRouteInvalidBackendRefNonexistent", "TCPRouteInvalidCrossNamespaceBackendRef",
+    "TCPRouteInvalidNonTCPListener", "TCPRouteMultipleRoutesAttachment", "TCPRouteParentRefAttachAll",
+    "TCPRouteParentRefPortAndSectionName", "TCPRouteReferenceGrant", "TCPRouteWeightedRouting",
+)
+"""Tests of no profile here."""
 PROFILES: Mapping[str, tuple[str, ...]] = {
     "GATEWAY-HTTP": (*GATEWAY, *HTTP_ROUTE), "GATEWAY-TLS": (*GATEWAY, *TLS_ROUTE)}
 """Core tests of each profile."""
@@ -73,6 +79,12 @@ def extended(short_name: str) -> Callable[[Callable], Callable]:
     return partial(_named, short_name)
 
 
+def provisional(short_name: str) -> Callable[[Callable], Callable]:
+    """Name the provisional test that a test here stands for."""
+    assert short_name in PROVISIONAL, short_name
+    return partial(_named, short_name)
+
+
 def _named(short_name: str, test: Callable) -> Callable:
     test.short_name = short_name  # type: ignore[attr-defined]
     return test
@@ -87,6 +99,7 @@ def report(outcomes: Mapping[str, bool], channel: str) -> dict:
         "implementation": {"organization": "f5router", "project": "f5router", "url": "", "version": "",
                            "contact": []},
         "profiles": [_profile(name, tests, outcomes) for name, tests in PROFILES.items()],
+        "succeededProvisionalTests": [test for test in PROVISIONAL if outcomes.get(test)],
     }
 
 

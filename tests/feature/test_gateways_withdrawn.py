@@ -19,6 +19,7 @@ from tests.gateways import (
     http_route,
     listener,
     rule,
+    tcp_route,
     tls_route,
 )
 from tests.rows import rows
@@ -40,7 +41,7 @@ def lab(tmp_path):
             gateway_class(), gateway_class("other", "example.com/other"),
             *manifests.service("infra", "web", pods=("10.1.1.1",)),
             gateway("web", listener(namespaces=EVERYWHERE)), http_route("app", rule(backend("web"))),
-            tls_route("app", backend("web"), hostnames=("a.test",)),
+            tls_route("app", backend("web"), hostnames=("a.test",)), tcp_route("app", backend("web")),
             backend_policy("app", "web", {"group": "", "kind": "Secret", "name": "ca"}),
             gateway("theirs", class_name="other") | {"status": {"conditions": [OTHER]}},
             http_route("alien", rule(backend("web")), parents=({"name": "theirs"},)) | {
@@ -50,7 +51,8 @@ def lab(tmp_path):
         router = lab.router(**FLAGS)
         assert lab.converge(router) == []
         until(lambda: len(parents(lab)) == 2 and status(lab, "Gateway", "web").get("addresses")
-              and parents(lab, kind="TLSRoute") and status(lab, "BackendTLSPolicy", "app").get("ancestors"))
+              and parents(lab, kind="TLSRoute") and parents(lab, kind="TCPRoute")
+              and status(lab, "BackendTLSPolicy", "app").get("ancestors"))
         router.close()
         yield lab
 
@@ -66,6 +68,7 @@ def parents(lab: Lab, name: str = "app", kind: str = "HTTPRoute") -> list:
 def withdrawn(lab: Lab) -> bool:
     web = status(lab, "Gateway", "web")
     return (parents(lab) == [THEIRS] and parents(lab, kind="TLSRoute") == []
+            and parents(lab, kind="TCPRoute") == []
             and status(lab, "BackendTLSPolicy", "app") == {"ancestors": []}
             and conditions(web["conditions"]) == WAITING
             and not web.get("listeners") and not web.get("addresses"))
@@ -86,7 +89,8 @@ def test_uninstall(lab, capsys):
     assert run(lab, dry_run=True, **FLAGS) == 0
     assert patches(lab) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if "\t" in line] == [
-        "HTTPRoute\tinfra/app\tweb", "TLSRoute\tinfra/app\tweb", "BackendTLSPolicy\tinfra/app\tweb",
+        "HTTPRoute\tinfra/app\tweb", "TLSRoute\tinfra/app\tweb", "TCPRoute\tinfra/app\tweb",
+        "BackendTLSPolicy\tinfra/app\tweb",
         "Gateway\tinfra/web\tAccepted True, Programmed True", "GatewayClass\tf5\tAccepted True"]
     assert run(lab, **FLAGS) == 0
     assert withdrawn(lab)
@@ -103,7 +107,7 @@ def test_clear(lab):
     result = clear(lab)
     assert (result.exit_code, result.stdout.splitlines()) == (0, [
         f"{kind}: 1 had a status of this router, 1 are cleared, 0 had none left, 0 are left; 0 conflicts"
-        for kind in ("HTTPRoute", "TLSRoute", "BackendTLSPolicy", "Gateway", "GatewayClass")])
+        for kind in ("HTTPRoute", "TLSRoute", "TCPRoute", "BackendTLSPolicy", "Gateway", "GatewayClass")])
     assert withdrawn(lab)
     assert lab.converge(**FLAGS) == []
     until(lambda: len(parents(lab)) == 2)

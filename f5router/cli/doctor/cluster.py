@@ -37,8 +37,8 @@ POD_NETWORK_READER, GATEWAY_READER = "21-pod-networks.yaml", "22-gateway-api.yam
 STATUS, LEASE = "19-ingressroutes-status.yaml", "replicas/10-lease.yaml"
 
 _FILES = {"namespaces": NAMES, "hostsubnets": SDN, "clusternetworks": SDN, "leases": LEASE,
-          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "tlsroutes", "backendtlspolicies",
-                           "referencegrants"),
+          **dict.fromkeys(("gatewayclasses", "gateways", "httproutes", "tlsroutes", "tcproutes",
+                           "backendtlspolicies", "referencegrants"),
                           GATEWAY_READER)}
 
 

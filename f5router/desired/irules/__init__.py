@@ -149,6 +149,11 @@ def proxy_irule(folder: str) -> str:
     return _text("openshift_proxy_irule.tcl", folder, proxied=True)
 
 
+def share_irule(folder: str, share: int) -> str:
+    """Return the text of openshift_share_irule. Args: share: of the connections, in millionths."""
+    return _text("openshift_share_irule.tcl", folder).replace("@SHARE@", str(share))
+
+
 def reencrypt_irule(folder: str) -> str:
     """Return the text of openshift_reencrypt_irule, for virtual servers that carry a server SSL profile.
 

@@ -24,12 +24,12 @@ from f5router.model.json_types import JSON
 from f5router.model.objects import Ref
 from f5router.model.ownership import Describe
 from f5router.model.placement import ADDRESS, FloatingAddress, Reference, References
-from f5router.model.virtual_server import HTTPProfile, Listening, TCPProfile, VirtualServer
+from f5router.model.virtual_server import DefaultPool, HTTPProfile, Listening, TCPProfile, VirtualServer
 from f5router.plan.change import CREATE, DELETE, Change, Plan, of_kind
 
 log = logging.getLogger(__name__)
 
-Written = VirtualServer | References | FloatingAddress | Listening
+Written = VirtualServer | References | FloatingAddress | DefaultPool | Listening
 
 
 _EXPAND = {"expandSubcollections": "true"}
@@ -38,7 +38,8 @@ _EXPAND = {"expandSubcollections": "true"}
 class VirtualServerWriter:
     """Writes virtual servers one after another, as one may take the address that another leaves."""
 
-    kinds = (VirtualServer.KIND, References.KIND, FloatingAddress.KIND, Listening.KIND)
+    kinds = (VirtualServer.KIND, References.KIND, FloatingAddress.KIND, DefaultPool.KIND,
+             Listening.KIND)
 
     def __init__(self, client: Client, folder: str, describe: Describe, own_servers: OwnServers):
         self._client, self._folder, self._describe, self.own_servers = client, folder, describe, own_servers
@@ -99,6 +100,8 @@ class VirtualServerWriter:
             self._turn(obj.virtual, listening=verb != DELETE)
         elif isinstance(obj, FloatingAddress):
             self._float(obj)
+        elif isinstance(obj, DefaultPool):
+            self._lead(obj.virtual, obj.pool if verb != DELETE else "none")
         elif isinstance(obj, References):
             self._refer(obj.virtual, obj.entries if verb != DELETE else ())
         elif verb == CREATE:
@@ -287,6 +290,15 @@ class VirtualServerWriter:
         body = {"enabled": True} if listening else {"disabled": True}
         self._with_marks(raw, virtual_codec.decode(raw), listening=listening,
                          send=lambda marks: self._client.patch(path, {**body, **marks}))
+
+    def _lead(self, virtual: str, pool: str) -> None:
+        """Give a virtual server its pool, or none. New connections go there, open ones go on."""
+        path = item_path(VirtualServer.KIND, virtual)
+        raw = get_if_there(self._client, path)
+        if raw is None and pool == "none":
+            return
+        _is_listening(raw if raw is not None else self._read(virtual), virtual)
+        self._client.patch(path, {"pool": pool})
 
     def _refer(self, virtual: str, references: tuple[Reference, ...]) -> None:
         """Put references on a virtual server, and remove those of earlier settings, in one request."""

@@ -52,6 +52,7 @@ from f5router.model.gateway import (
     PolicyTarget,
     ReferenceGrant,
     RequestRedirect,
+    TCPRoute,
     TLSRoute,
     URLRewrite,
     ValueMatch,
@@ -88,6 +89,12 @@ def tls_route(obj: JSON) -> TLSRoute:
     """Decode a TLSRoute. Raises: DecodeError: it has no name."""
     return TLSRoute(fields.namespaced_key(obj), created=_created(obj), **_metadata(obj),
                     **_checked(obj, _tls_route_spec, parents=_held_parents))
+
+
+def tcp_route(obj: JSON) -> TCPRoute:
+    """Decode a TCPRoute. Raises: DecodeError: it has no name."""
+    return TCPRoute(fields.namespaced_key(obj), created=_created(obj), **_metadata(obj),
+                    **_checked(obj, _stream_route_spec, parents=_held_parents))
 
 
 def backend_tls_policy(obj: JSON) -> BackendTLSPolicy:
@@ -243,9 +250,12 @@ def _route_spec(spec: JSON) -> dict[str, Any]:
 
 
 def _tls_route_spec(spec: JSON) -> dict[str, Any]:
+    return {**_stream_route_spec(spec), "hostnames": _hostnames(spec, MOST_SERVER_NAMES)}
+
+
+def _stream_route_spec(spec: JSON) -> dict[str, Any]:
     return {
         "parents": _parents(spec),
-        "hostnames": _hostnames(spec, MOST_SERVER_NAMES),
         "rules": tuple(
             tuple(_backend(each, where) for where, each in objects_of(rule, "backendRefs", at))
             for at, rule in objects_of(spec, "rules", "spec")),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from f5router.kube.settings import WatchSettings
 from f5router.kube.watch.sources import (
+    ALONE,
     CLUSTER_NETWORKS,
     ENDPOINTS,
     HOST_SUBNETS,
@@ -138,16 +139,18 @@ class KindStates:
         with self._lock:
             return source in self._listed
 
-    def unread(self, kinds: Iterable[str]) -> frozenset[str]:
+    def unread(self, kinds: Collection[str]) -> frozenset[str]:
         """Return those of the kinds of objects to serve that are not known.
 
         Objects of the Gateway API say something together only: a Gateway without its HTTPRoutes would answer
-        their requests with 404.
+        their requests with 404. Those of the kinds in ALONE say nothing of others.
         """
         needed = {kind: SERVED[kind] if kind == GATEWAY else SERVED[kind][:1] for kind in kinds}
-        return frozenset(
+        alone = (kind for source, kind in ALONE.items() if GATEWAY in kinds and not self.is_known(source))
+        return frozenset((*alone, *(
             origin for kind, sources in needed.items() for origin in origins(kind)
-            if not all(self.is_known(source, may_vanish=kind != ROUTE) for source in sources))
+            if not all(self.is_known(source, may_vanish=kind != ROUTE)
+                       for source in sources if source not in ALONE))))
 
     def is_known(self, source: Source, *, may_vanish: bool = True) -> bool:
         """True if all objects of a kind are known: it was listed, or there can be none.
@@ -211,7 +214,7 @@ def undecided(translated: Mapping[str, ObjectSource], kinds: KindStates) -> froz
     """Return the objects of kinds that are known, while a kind that decides about them is not."""
     return frozenset(
         (origin, key) for kind, source in translated.items()
-        if not all(kinds.is_known(other) for other in SERVED[kind][1:])
+        if not all(kinds.is_known(other) for other in SERVED[kind][1:] if other not in ALONE)
         for key in source.undecided() for origin in origins(kind))
 
 

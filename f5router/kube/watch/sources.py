@@ -88,8 +88,13 @@ GATEWAYS = _of_gateway_api("gateways", "gateways", decode_gateway.gateway, "v1",
 HTTP_ROUTES = _of_gateway_api("httproutes", "http_routes", decode_gateway.http_route, "v1", "v1beta1")
 TLS_ROUTES = _of_gateway_api("tlsroutes", "tls_routes", decode_gateway.tls_route,
                              "v1", "v1alpha3", "v1alpha2")
-GATEWAY_ROUTES = {gateway.HTTP_ROUTE: HTTP_ROUTES, gateway.TLS_ROUTE: TLS_ROUTES}
+TCP_ROUTES = _of_gateway_api("tcproutes", "tcp_routes", decode_gateway.tcp_route, "v1", "v1alpha2")
+GATEWAY_ROUTES = {gateway.HTTP_ROUTE: HTTP_ROUTES, gateway.TLS_ROUTE: TLS_ROUTES,
+                  gateway.TCP_ROUTE: TCP_ROUTES}
 """Kinds of routes, by their names."""
+ALONE = {TCP_ROUTES: gateway.TCP_ROUTE}
+"""Kinds that concern nothing but listeners of their own, by name: while one cannot be read, all else of
+Gateways is served on."""
 BACKEND_POLICIES = _of_gateway_api("backendtlspolicies", "backend_policies",
                                    decode_gateway.backend_tls_policy, "v1", "v1alpha3")
 GRANTS = _of_gateway_api("referencegrants", "grants", decode_gateway.reference_grant, "v1", "v1beta1")

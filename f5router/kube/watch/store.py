@@ -29,21 +29,22 @@ from f5router.model.gateway import (
     HTTPRoute,
     LabelledNamespace,
     ReferenceGrant,
+    TCPRoute,
     TLSRoute,
 )
 from f5router.model.ingress import CertificateDelegation, Ingress, IngressClass, IngressRoute
 
 Value = (Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | PodNetworks | Secret
          | Ingress | IngressClass | IngressRoute | CertificateDelegation
-         | GatewayClass | Gateway | HTTPRoute | TLSRoute | BackendTLSPolicy | ReferenceGrant
-         | LabelledNamespace)
+         | GatewayClass | Gateway | HTTPRoute | TLSRoute | TCPRoute | BackendTLSPolicy
+         | ReferenceGrant | LabelledNamespace)
 
 FIELDS = (
     "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks",
     "block_affinities", "cilium_nodes", "secrets",
     "ingresses", "ingress_classes", "ingress_routes", "delegations",
-    "gateway_classes", "gateways", "http_routes", "tls_routes", "backend_policies", "grants",
-    "labelled_namespaces")
+    "gateway_classes", "gateways", "http_routes", "tls_routes", "tcp_routes", "backend_policies",
+    "grants", "labelled_namespaces")
 """Fields of a Delta."""
 
 _NOT_COMPARED = {kind: tuple(each.name for each in fields(kind) if not each.compare)

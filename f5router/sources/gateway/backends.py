@@ -4,6 +4,7 @@ Sources: kubernetes-sigs/gateway-api v1.4.1, apis/v1/object_reference_types.go a
 RouteConditionReason; GEP-1911 for appProtocol.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -62,6 +63,32 @@ def resolve(route: GatewayRoute, field: str, backend: BackendRef, view: GatewayV
     if policy is not None and tls is None:
         return true(conditions.RESOLVED)
     return BackendTarget(key, port.name, tls)
+
+
+class Divided(NamedTuple):
+    """Backends of one rule."""
+
+    targets: tuple[tuple[BackendTarget, int], ...]
+    """Services that can be used, with their weights."""
+    failing: int
+    """Weight of the backends that cannot be used."""
+    problems: tuple[StatusCondition, ...]
+    """Why they cannot."""
+
+
+def divide(route: GatewayRoute, field: str, backends: Iterable[BackendRef], view: GatewayView, *,
+           refused_protocols: tuple[str, ...] = (), by_policy: bool = True) -> Divided:
+    """Resolve the backends of a rule. Args: field: their list in the route; for the others see `resolve`."""
+    weights, failing, problems = Counter[BackendTarget](), 0, []
+    for count, backend in enumerate(backends):
+        target = resolve(route, f"{field}[{count}]", backend, view,
+                         refused_protocols=refused_protocols, by_policy=by_policy)
+        if isinstance(target, StatusCondition):
+            problems += [] if target.holds else [target]
+            failing += backend.weight
+        elif backend.weight:
+            weights[target] += backend.weight
+    return Divided(tuple(weights.items()), failing, tuple(problems))
 
 
 def differ(targets: Iterable[BackendTarget], *, of_several_namespaces: bool = False) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from f5router.model.cluster import Key, Route, Subject
-from f5router.model.gateway import Gateway, GatewayRoute, HTTPRoute, TLSRoute
+from f5router.model.gateway import Gateway, GatewayRoute, HTTPRoute, TCPRoute, TLSRoute
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import attachment, conditions, listeners, route_rules, server_names
+from f5router.sources.gateway import attachment, conditions, listeners, route_rules, server_names, streams
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import StatusCondition, false, true
 from f5router.sources.gateway.listeners import CheckedListener
@@ -109,6 +109,8 @@ class EvaluatedGateway:
 def _check(route: GatewayRoute, view: GatewayView) -> CheckedRoute:
     if isinstance(route, TLSRoute):
         return server_names.check(route, view)
+    if isinstance(route, TCPRoute):
+        return streams.check(route, view)
     assert isinstance(route, HTTPRoute), "there is no other kind"
     return route_rules.check(route, view)
 

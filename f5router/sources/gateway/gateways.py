@@ -14,12 +14,11 @@ from itertools import chain
 
 from f5router.model.cluster import Key, Route, Secret, Service, Subject
 from f5router.model.containment import OnFailure, contained, fail
-from f5router.model.delta import Delta
+from f5router.model.delta import ROUTE_FIELDS, Delta
 from f5router.model.gateway import (
     GATEWAY,
     GROUP,
     HTTP_ROUTE,
-    TLS_ROUTE,
     BackendTLSPolicy,
     Gateway,
     GatewayClass,
@@ -87,6 +86,8 @@ class Gateways:
         self._changed: set[Key] = set()
         self._held = Delta()
         """Changes of a time when something could not be read."""
+        self.unread: Collection[str] = frozenset()
+        """See references.GatewayView."""
 
     # --- results -------------------------------------------------------------------------
 
@@ -205,10 +206,12 @@ class Gateways:
             return {}
         if self._held:
             delta, self._held = self._held.then(delta), Delta()
+        if (unread := delta.sources_unread & ROUTE_FIELDS.keys()) != self.unread:
+            self.unread, self._is_new = unread, True
         pairs: _Pairs = defaultdict(set)
         gateways = self._put_classes(delta) | self._put_gateways(delta)
-        self._put_routes(HTTP_ROUTE, delta.http_routes, pairs)
-        self._put_routes(TLS_ROUTE, delta.tls_routes, pairs)
+        for kind, field in ROUTE_FIELDS.items():
+            self._put_routes(kind, getattr(delta, field), pairs)
         gateways |= self._put_references(delta, pairs)
         if self._is_new:
             gateways |= self._gateways.keys()

@@ -15,6 +15,7 @@ from f5router.model.gateway import (
     GROUP,
     HTTP_ROUTE,
     SECRET,
+    TCP_ROUTE,
     TLS_ROUTE,
     Gateway,
     GatewayListener,
@@ -28,12 +29,11 @@ from f5router.sources.gateway.conditions import Conditions, StatusCondition, fal
 from f5router.sources.gateway.references import GatewayView, permits
 from f5router.sources.settings import ServedPorts
 
-HTTP, HTTPS, TLS = "HTTP", "HTTPS", "TLS"
+HTTP, HTTPS, TLS, TCP = "HTTP", "HTTPS", "TLS", "TCP"
 SECURE = (HTTPS, TLS)
 """Protocols of the virtual server on which clients speak TLS."""
-_TCP = (HTTP, HTTPS, TLS, "TCP")
-_ROUTES = {HTTP: HTTP_ROUTE, HTTPS: HTTP_ROUTE, TLS: TLS_ROUTE}
-"""Kind of routes by protocol."""
+_ROUTES = {HTTP: HTTP_ROUTE, HTTPS: HTTP_ROUTE, TLS: TLS_ROUTE, TCP: TCP_ROUTE}
+"""Kind of routes by protocol; all of these are TCP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,11 @@ class CheckedListener:
         return [each.secret for each in self.certificates if each.names is None]
 
     @property
+    def awaits_routes(self) -> bool:
+        """True if its routes cannot be read, so that nobody knows where its connections go."""
+        return self.listener.protocol == TCP and self.conditions[conditions.RESOLVED].status is None
+
+    @property
     def field(self) -> str:
         """Its place in the Gateway."""
         return f"spec.listeners[{self.number}]"
@@ -90,7 +95,7 @@ def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: S
     kinds, unknown = _kinds(listener)
     accepted = _accepted(listener, conflict, served)
     usable, problem = _certificates(gateway, listener, view)
-    resolved = unknown or problem or true(conditions.RESOLVED)
+    resolved = unknown or problem or _unread(listener, view) or true(conditions.RESOLVED)
     conflicted = conflict or StatusCondition(conditions.CONFLICTED, False, conditions.NO_CONFLICTS)
     front_end = "" if served.ports is not None else front_end_name(gateway.key, listener.port)
     overlap = _overlap(number, gateway.listeners)
@@ -134,7 +139,7 @@ def _accepted(listener: GatewayListener, conflict: StatusCondition | None,
     if listener.protocol not in _ROUTES:
         return false(conditions.ACCEPTED, conditions.UNSUPPORTED_PROTOCOL,
                      f"protocol {quote(listener.protocol)} is not supported, only {', '.join(_ROUTES)}")
-    known = dict(served.ports or ()).get(HTTPS if listener.protocol in SECURE else HTTP)
+    known = dict(served.ports or ()).get(HTTPS if listener.protocol in SECURE else listener.protocol)
     if served.ports is not None and served.addresses and known != listener.port:
         text = f"the front end serves {listener.protocol} " + (f"on port {known}" if known else "on no port")
         return false(conditions.ACCEPTED, conditions.PORT_UNAVAILABLE, f"port {listener.port}: {text}")
@@ -146,8 +151,12 @@ def _accepted(listener: GatewayListener, conflict: StatusCondition | None,
 def _unsupported(listener: GatewayListener) -> str:
     if listener.hostname and (problem := hostnames.problem(listener.hostname.removeprefix("*."))):
         return f"hostname: {quote(listener.hostname)}: {problem}"
+    if listener.protocol in (HTTP, TCP) and listener.tls_mode:
+        return f"tls: a listener of protocol {listener.protocol} cannot have it"
+    if listener.protocol == TCP:
+        return "hostname: a listener of protocol TCP cannot have one" if listener.hostname else ""
     if listener.protocol == HTTP:
-        return "tls: a listener of protocol HTTP cannot have it" if listener.tls_mode else ""
+        return ""
     if listener.tls_mode != (mode := "Passthrough" if listener.protocol == TLS else "Terminate"):
         return (f"tls.mode: {quote(listener.tls_mode)} is not supported with protocol {listener.protocol}, "
                 f"only {mode}")
@@ -198,6 +207,14 @@ def _server_names(field: str, secret: Key, view: GatewayView,
     return names, problem if text else None
 
 
+def _unread(listener: GatewayListener, view: GatewayView) -> StatusCondition | None:
+    """Return that the routes of a listener are not known; None if they are."""
+    if listener.protocol != TCP or TCP_ROUTE not in view.unread:
+        return None
+    return StatusCondition(conditions.RESOLVED, None, conditions.PENDING,
+                           "TCPRoutes cannot be read: what is served of them stays")
+
+
 def _certificate(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView) -> StatusCondition | None:
     if ref[:2] != ("", SECRET):
         return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE,
@@ -238,7 +255,7 @@ def _overlap(number: int, listeners: Sequence[GatewayListener]) -> StatusConditi
 def _conflicts(listeners: Iterable[GatewayListener]) -> Mapping[int, StatusCondition]:
     """Return the listeners that cannot be told from others of the same port, by their number."""
     conflicts: dict[int, StatusCondition] = {}
-    numbered = [(number, each) for number, each in enumerate(listeners) if each.protocol in _TCP]
+    numbered = [(number, each) for number, each in enumerate(listeners) if each.protocol in _ROUTES]
     for number, listener in numbered:
         for other_number, other in numbered:
             if number != other_number and listener.port == other.port and (
@@ -249,7 +266,7 @@ def _conflicts(listeners: Iterable[GatewayListener]) -> Mapping[int, StatusCondi
 
 def _conflict(listener: GatewayListener, other: GatewayListener) -> StatusCondition | None:
     protocols = {listener.protocol, other.protocol}
-    if "TCP" in protocols or (len(protocols) > 1 and protocols != {*SECURE}):
+    if TCP in protocols or (len(protocols) > 1 and protocols != {*SECURE}):
         return StatusCondition(conditions.CONFLICTED, True, conditions.PROTOCOL_CONFLICT,
                          f"listener {quote(other.name)} has the same port with protocol {other.protocol}")
     if listener.hostname == other.hostname:

@@ -21,7 +21,7 @@ from f5router.model.hostnames import quote
 from f5router.model.virtual_server import FrontEnd
 from f5router.sources.gateway import conditions, hosts
 from f5router.sources.gateway.conditions import StatusCondition, false
-from f5router.sources.gateway.listeners import HTTPS, SECURE, CheckedListener
+from f5router.sources.gateway.listeners import HTTPS, SECURE, TCP, CheckedListener
 from f5router.sources.settings import GatewaySettings, ServedPorts
 
 MOST_RELEASED = 100
@@ -211,7 +211,7 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
     """Yield the front ends of a Gateway with addresses of its own: one for each port of its listeners.
 
     All listeners of a port share a virtual server on each address, and what is attached to it: an HTTP one,
-    or an HTTPS one for those of protocols HTTPS and TLS. A further protocol gets its virtual server here.
+    an HTTPS one for those of protocols HTTPS and TLS, or one of TCP alone, on which there is one listener.
 
     Args: listeners: those that are served. template: has the settings, and the paths without a name.
     """
@@ -219,10 +219,13 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
     for each in listeners:
         by_port.setdefault(each.listener.port, []).append(each)
     for port, of_port in sorted(by_port.items()):
-        secure, name = of_port[0].listener.protocol in SECURE, of_port[0].front_end
-        http, https = (path and named(path, name) for path in (template.http, template.https))
-        yield replace(template, addresses=served.addresses, name=name, http=None if secure else http,
-                      https=https if secure else None, http_port=port, https_port=port,
+        protocol, name = of_port[0].listener.protocol, of_port[0].front_end
+        secure, plain = protocol in SECURE, protocol == TCP
+        http, https, tcp = (path and named(path, name)
+                            for path in (template.http, template.https, template.tcp))
+        yield replace(template, addresses=served.addresses, name=name,
+                      http=None if secure or plain else http, https=https if secure else None,
+                      tcp=tcp if plain else None, http_port=port, https_port=port,
                       own_default=any(each.listener.protocol == HTTPS and each.listener.hostname == hosts.ALL
                                       for each in of_port),
                       unread=tuple(sorted({

@@ -4,7 +4,7 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1beta1/referencegrant_types.go
 of the target, and add up); apis/v1/gateway_types.go, AllowedRoutes; k8s.io/apimachinery, pkg/labels.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from f5router.model.cluster import Key, Secret, Service
@@ -32,6 +32,10 @@ class GatewayView(Protocol):
 
     @property
     def certificates(self) -> CertificateNames: ...
+
+    @property
+    def unread(self) -> Collection[str]:
+        """Kinds of objects that are not known, see Delta.sources_unread."""
 
 
 def permits(view: GatewayView, source: Key, kind: str, target: ObjectRef) -> bool:

@@ -103,7 +103,8 @@ def _programmed(listener: CheckedListener, evaluated: EvaluatedGateway,
     bad = next((named[name] for name in (conditions.ACCEPTED, conditions.RESOLVED)
                 if not named[name].holds), None)
     if bad is not None and (bad.status is None or not listener.is_valid):
-        reason = conditions.INVALID if bad.status is False else conditions.PENDING
+        lasts = bad.status is False or listener.awaits_routes  # the others of the Gateway are served
+        reason = conditions.INVALID if lasts else conditions.PENDING
         return false(conditions.PROGRAMMED, reason, bad.message)
     if (unprogrammed := evaluated.verdict.unprogrammed) is not None:
         return false(conditions.PROGRAMMED, conditions.INVALID, unprogrammed.message)

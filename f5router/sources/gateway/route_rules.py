@@ -5,7 +5,6 @@ invalid one keeps its share, and answers 500), HTTPRequestRedirectFilter; apis/v
 RouteConditionReason; GEP-1911 for appProtocol.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -85,21 +84,16 @@ def check(route: HTTPRoute, view: GatewayView) -> CheckedRoute:
 
 def _rule(route: HTTPRoute, number: int, rule: HTTPRule, view: GatewayView,
           problems: list[StatusCondition]) -> CheckedRule:
-    where, weights, failing = f"spec.rules[{number}]", Counter[BackendTarget](), 0
-    for count, backend in enumerate(rule.backends):
-        target = backends.resolve(
-            route, f"{where}.backendRefs[{count}]", backend, view, refused_protocols=_UNSUPPORTED_PROTOCOLS)
-        if isinstance(target, StatusCondition):
-            problems += [] if target.holds else [target]
-            failing += backend.weight
-        elif backend.weight:
-            weights[target] += backend.weight
+    where = f"spec.rules[{number}]"
+    divided = backends.divide(
+        route, f"{where}.backendRefs", rule.backends, view, refused_protocols=_UNSUPPORTED_PROTOCOLS)
+    problems += divided.problems
     for text in _unsupported(rule):
         raise RefusedField(f"{where}.{text}")
-    if problem := backends.differ(weights, of_several_namespaces=True):
+    if problem := backends.differ((target for target, _ in divided.targets), of_several_namespaces=True):
         raise RefusedField(f"{where}.backendRefs: {problem}")
     does = filters.of_rule(rule, where)
-    return CheckedRule(number, rule, tuple(weights.items()), failing, does)
+    return CheckedRule(number, rule, divided.targets, divided.failing, does)
 
 
 def _unsupported(rule: HTTPRule) -> Iterator[str]:

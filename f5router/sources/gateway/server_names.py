@@ -5,13 +5,10 @@ enough to reject all of them: pods of a pool cannot share connections with nothi
 kubernetes-sigs/gateway-api v1.6.1, apis/v1/tlsroute_types.go: TLSRouteRule.BackendRefs.
 """
 
-from collections import Counter
-
 from f5router.model import hostnames
 from f5router.model.gateway import HTTPRule, TLSRoute
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import backends, conditions
-from f5router.sources.gateway.backends import BackendTarget
 from f5router.sources.gateway.conditions import StatusCondition, false, true
 from f5router.sources.gateway.references import GatewayView
 from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule
@@ -19,21 +16,11 @@ from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule
 
 def check(route: TLSRoute, view: GatewayView) -> CheckedRoute:
     """Check a TLSRoute; its rule matches every connection to its hostnames."""
-    problems: list[StatusCondition] = []
-    targets, failing = Counter[BackendTarget](), 0
-    for number, rule in enumerate(route.rules[:1]):
-        for count, backend in enumerate(rule):
-            target = backends.resolve(route, f"spec.rules[{number}].backendRefs[{count}]", backend, view,
-                                      by_policy=False)
-            if isinstance(target, StatusCondition):
-                problems.append(target)
-                failing += backend.weight
-            elif backend.weight:
-                targets[target] += backend.weight
-    refusal = _refusal(route, backends.differ(targets))
-    served = () if failing else tuple(targets.items())
+    targets, failing, problems = backends.divide(
+        route, "spec.rules[0].backendRefs", route.rules[0] if route.rules else (), view, by_policy=False)
+    refusal = _refusal(route, backends.differ(target for target, _ in targets))
     return CheckedRoute(route, refusal, problems[0] if problems else true(conditions.RESOLVED),
-                        (CheckedRule(0, HTTPRule(), served, failing),))
+                        (CheckedRule(0, HTTPRule(), () if failing else targets, failing),))
 
 
 def _refusal(route: TLSRoute, problem: str) -> StatusCondition | None:

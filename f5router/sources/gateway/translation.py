@@ -16,7 +16,7 @@ from f5router.model.request_match import ANY_REQUEST, NO_REQUEST, RequestMatch
 from f5router.model.route_options import RouteOptions
 from f5router.sources.gateway import certificates, filters, hosts, matches
 from f5router.sources.gateway.backends import BackendTarget
-from f5router.sources.gateway.listeners import HTTP, HTTPS, TLS, CheckedListener
+from f5router.sources.gateway.listeners import HTTP, HTTPS, CheckedListener
 from f5router.sources.gateway.ranks import Order
 from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule
 
@@ -135,7 +135,7 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
         "alone": bool(listener.front_end),
         "default_backend": host == hosts.ALL,
         "wildcard_policy": hostnames.ANY_DEPTH if host.startswith("*.") else "None",
-        "tls": RouteTLS("edge", "None") if secure else RouteTLS("passthrough") if protocol == TLS else None,
+        "tls": RouteTLS("edge", "None") if secure else None if protocol == HTTP else RouteTLS("passthrough"),
         "tls_secret": secret,
         "port": HTTP_PORT if protocol == HTTP else HTTPS_PORT,
         "match": ANY_REQUEST,

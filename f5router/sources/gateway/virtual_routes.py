@@ -15,7 +15,7 @@ from f5router.model.gateway import Gateway
 from f5router.model.request_match import ANY_REQUEST, MOST_TIES
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
-from f5router.sources.gateway.listeners import TLS, CheckedListener
+from f5router.sources.gateway.listeners import TCP, TLS, CheckedListener
 from f5router.sources.gateway.ranks import Age, Order, Ranks
 from f5router.sources.gateway.route_rules import CheckedRoute
 from f5router.sources.gateway.translation import PlacedRoute, RoutePlace
@@ -123,13 +123,18 @@ class VirtualRoutes:
         return self._settle(self._withdraw(subject))
 
     def _find_named(self) -> Iterator[_Site]:
-        """Yield the hosts that listeners name, and on each port of HTTP and HTTPS all others."""
+        """Yield the hosts that listeners name, and on each port of HTTP and HTTPS all others.
+
+        The connections of a listener of TCP have the name of all others.
+        """
         ports = {port for port, name in self._owners if name == hosts.ALL}
         for number, each in self._listeners.items():
             protocol, name = each.listener.protocol, each.listener.hostname
+            if each.awaits_routes:
+                continue
             if protocol != TLS or not (name == hosts.ALL or name.startswith("*.")):
                 yield _Site(number, name)
-            if protocol != TLS and each.listener.port not in ports:
+            if protocol not in (TLS, TCP) and each.listener.port not in ports:
                 ports.add(each.listener.port)
                 yield _Site(number, hosts.ALL)
 

@@ -115,7 +115,7 @@ def test_packaged():
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
     kinds = ("client_certificate",  # test_client_certificate.py
              "headers", "limits", "not_found", "passthrough", "proxy", "reencrypt", "request",
-             "session_cookie", "timeout", "unavailable")
+             "session_cookie", "share", "timeout", "unavailable")
     pieces = {"gateway_replies.tcl", "proxy_protocol.tcl"}
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds} | pieces
 

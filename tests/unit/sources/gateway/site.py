@@ -17,13 +17,15 @@ from f5router.sources.settings import GatewaySettings, ServedPorts
 from tests import gateways, manifests
 
 ADDRESS = "203.0.113.10"
-TEMPLATE = FrontEnd((), http="/Common/openshift_http", https="/Common/openshift_https")
+TEMPLATE = FrontEnd((), http="/Common/openshift_http", https="/Common/openshift_https",
+                    tcp="/Common/openshift_tcp")
 SERVED = ServedPorts((ADDRESS,), (("HTTP", 80), ("HTTPS", 443)))
 NOW = "2026-02-01T00:00:00Z"
 _FIELDS = {"GatewayClass": ("gateway_classes", decode_gateway.gateway_class),
            "Gateway": ("gateways", decode_gateway.gateway),
            "HTTPRoute": ("http_routes", decode_gateway.http_route),
            "TLSRoute": ("tls_routes", decode_gateway.tls_route),
+           "TCPRoute": ("tcp_routes", decode_gateway.tcp_route),
            "BackendTLSPolicy": ("backend_policies", decode_gateway.backend_tls_policy),
            "ReferenceGrant": ("grants", decode_gateway.reference_grant),
            "Namespace": ("labelled_namespaces", decode_gateway.labelled_namespace)}
@@ -45,8 +47,9 @@ class GatewaySite:
         self.put(gateways.gateway_class(), *objects)
 
     def put(self, *objects: dict, gone: tuple[tuple[str, str], ...] = (),
-            secrets: tuple[Secret, ...] = ()) -> dict[Key, Route | None]:
-        """Apply objects; gone: kind and name of those that are deleted, in infra."""
+            secrets: tuple[Secret, ...] = (),
+            unread: frozenset[str] = frozenset()) -> dict[Key, Route | None]:
+        """Apply objects; gone: kind and name of those that are deleted, in infra; unread: see Delta."""
         fields: dict[str, dict] = {"secrets": {each.key: each for each in secrets}}
         for obj in objects:
             field, read = _FIELDS[obj["kind"]]
@@ -54,7 +57,7 @@ class GatewaySite:
             fields.setdefault(field, {})[value.key] = value
         for kind, name in gone:
             fields.setdefault(_FIELDS[kind][0], {})[Key("infra", name)] = None
-        changes = self.source.apply(Delta(**fields))
+        changes = self.source.apply(Delta(**fields, sources_unread=unread))
         for key, route in changes.items():
             self.routes.pop(key, None)
             if route is not None:
