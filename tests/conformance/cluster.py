@@ -16,6 +16,8 @@ INFRA, APP, WEB = (f"gateway-conformance-{name}" for name in ("infra", "app-back
 LABELS = {INFRA: "infra", APP: "backend", WEB: "backend"}
 PORT = 8080
 FLAGS = {"f5_vserver_address": "203.0.113.10", "sources": "routes,gateway"}
+SPEED = 20
+"""A second of the device is a twentieth, where health checks count."""
 TLS_SERVICES = ("tls-backend", "tls-backend-2")
 """In INFRA; their pods have the same certificate."""
 SERVICES = {INFRA: ("infra-backend-v1", "infra-backend-v2", "infra-backend-v3"),
@@ -34,9 +36,12 @@ def base(name: str) -> dict:
 class Conformance:
     """A running router, pods, and statuses as the suite reads them."""
 
-    def __init__(self, stack: ExitStack, folder: Path, **flags: str):
+    def __init__(self, stack: ExitStack, folder: Path, *, tmos_version: str, **flags: str):
         """Args: flags: beside FLAGS."""
-        self.site = Site(stack, folder, address="", gateway_api="v1.6")
+        self.site = Site(stack, folder, address="", gateway_api="v1.6", tmos_version=tmos_version)
+        if "tls_health_checks" in flags:
+            self.site.change("PATCH", "sys/db/bigd.tmm", {"value": "enable"})
+            self.site.bigip.dataplane.clock.speed = SPEED
         for number, (namespace, services) in enumerate(SERVICES.items(), 1):
             self.site.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
                 "name": namespace, "labels": {"gateway-conformance": LABELS[namespace]}}})
@@ -56,8 +61,8 @@ class Conformance:
 
     def clear(self) -> None:
         """Delete all objects of the Gateway API, and Secrets."""
-        for kind in ("HTTPRoute", "TLSRoute", "TCPRoute", "Gateway", "ReferenceGrant", "GatewayClass",
-                     "Secret"):
+        for kind in ("HTTPRoute", "TLSRoute", "TCPRoute", "BackendTLSPolicy", "Gateway", "ReferenceGrant",
+                     "GatewayClass", "Secret", "ConfigMap"):
             for obj in self.kube.list(kind):
                 metadata = obj["metadata"]
                 self.kube.delete(kind, metadata.get("namespace"), metadata["name"])
@@ -89,12 +94,19 @@ class Conformance:
 
     def wait_route(self, name: str, wanted: dict, *, namespace: str = INFRA, kind: str = "HTTPRoute") -> dict:
         """Wait for conditions in the only entry of a route; returns that entry."""
+        return self._wait_entry(kind, name, namespace, "parents", wanted)
+
+    def wait_policy(self, name: str, wanted: dict) -> dict:
+        """Wait for conditions in the only entry of a BackendTLSPolicy; returns that entry."""
+        return self._wait_entry("BackendTLSPolicy", name, INFRA, "ancestors", wanted)
+
+    def _wait_entry(self, kind: str, name: str, namespace: str, field: str, wanted: dict) -> dict:
         def holds() -> bool:
             generation, status = self._status(kind, name, namespace)
-            parents = status.get("parents", ())
-            return len(parents) == 1 and _has(parents[0]["conditions"], wanted, generation)
+            entries = status.get(field, ())
+            return len(entries) == 1 and _has(entries[0]["conditions"], wanted, generation)
         until(holds)
-        return self._status(kind, name, namespace)[1]["parents"][0]
+        return self._status(kind, name, namespace)[1][field][0]
 
     def attached(self, name: str, namespace: str = INFRA) -> dict[str, int]:
         """attachedRoutes by listener."""
@@ -119,15 +131,19 @@ class Conformance:
         listed = self._status("Gateway", name, INFRA)[1].get("addresses") or [{}]
         return listed[0].get("value", "")
 
-    def wait_answer_of(self, name: str, path: str, answer: str, *, port: int = 80,
+    def seen_at(self, name: str, path: str, *, port: int = 80, host: str = "example.com") -> clients.Seen:
+        """Return the answer at the address of a Gateway with addresses of its own; port 443 has TLS."""
+        place = self.site.bigip.listeners().get(f"{self.address(name)}:{port}")
+        if place is None:
+            return clients.Seen()
+        return (clients.python if port == 443 else clients.plain)(place, host, path)
+
+    def wait_answer_of(self, name: str, path: str, answer: int | str, *, port: int = 80,
                        host: str = "example.com") -> None:
-        """Wait for a pod of a Service, at the address of a Gateway with addresses of its own."""
+        """Wait for a status, or for a pod of a Service, as `seen_at` has it."""
         def holds() -> bool:
-            place = self.site.bigip.listeners().get(f"{self.address(name)}:{port}")
-            if place is None:
-                return False
-            ask = clients.python if port == 443 else clients.plain
-            return ask(place, host, path).pod.get("pod", "").rpartition("-")[0] == answer
+            seen = self.seen_at(name, path, port=port, host=host)
+            return seen.status == answer or seen.pod.get("pod", "").rpartition("-")[0] == answer
         until(holds)
 
     def passed_to(self, host: str) -> str:

@@ -3,6 +3,8 @@
 Source: kubernetes-sigs/gateway-api v1.6.1, conformance/tests/httproute-*-matching.go and *.yaml.
 """
 
+import pytest
+
 from tests.conformance.cluster import route
 from tests.conformance.suite import core, extended
 from tests.conformance.test_core import ACCEPTED, V1, V2, ready
@@ -36,6 +38,7 @@ def sent(text: str) -> dict:
 
 
 @core("HTTPRouteHeaderMatching")
+@pytest.mark.every_tmos
 def test_header_matching(cluster):
     ready(cluster)
     cluster.apply(route(
@@ -93,6 +96,7 @@ def test_method_matching(cluster):
 
 
 @extended("HTTPRouteQueryParamMatching")
+@pytest.mark.every_tmos
 def test_query_parameter_matching(cluster):
     ready(cluster)
     cluster.apply(route(
