@@ -63,7 +63,9 @@ def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> Sour
     """Return the settings of the kinds. Args: see load()."""
     classes = ClassSettings(reader.value("ingress-controller"), reader.value("ingress-class"))
     return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership),
-                          ingress(reader), GatewaySettings(reader.value("gateway-controller")))
+                          ingress(reader), GatewaySettings(
+                              reader.value("gateway-controller"),
+                              most_addresses=reader.value("gateway-addresses-per-namespace") or 0))
 
 
 def with_front_ends(settings: SourceSettings, front_ends: FrontEndSet, ranges: tuple[AddressRange, ...],

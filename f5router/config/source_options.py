@@ -23,6 +23,10 @@ OPTIONS = (
            "ranges FIRST-LAST or addresses, for all GatewayClasses or, with CLASS=, for one. A Gateway "
            "without spec.addresses gets a free one. Default: one Gateway at a time is served, on "
            "--f5-vserver-address.", "[CLASS=]RANGE,...", address_range.parse, repeats=True),
+    Option("gateway-addresses-per-namespace", "ROUTER_GATEWAY_ADDRESSES_PER_NAMESPACE", "", SELECTION,
+           "Most of these addresses that Gateways of one namespace may have; those that they have stay. "
+           "Default: half of the addresses of their GatewayClass, and at least 4.", "N",
+           parsers.integer(1, 100_000)),
     Option("gateway-controller", "ROUTER_GATEWAY_CONTROLLER", settings.GATEWAY_CONTROLLER, SELECTION,
            "Controller of the GatewayClasses whose Gateways are served.", "NAME", settings.parse_controller),
     Option("ingress-class", "ROUTER_INGRESS_CLASS", settings.INGRESS_CLASS, SELECTION,

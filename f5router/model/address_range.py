@@ -33,6 +33,11 @@ class AddressRange:
         for number in range(int(self.first), int(self.last) + 1):
             yield str(type(self.first)(number))
 
+    @property
+    def size(self) -> int:
+        """Number of its addresses."""
+        return int(self.last) - int(self.first) + 1
+
     def __str__(self) -> str:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 

@@ -65,9 +65,11 @@ GATEWAY_MEANINGS: Mapping[str, Meaning] = {
                                   "use the type IPAddress in spec.addresses, or no address"),
     "InvalidParameters": Meaning("a parametersRef names parameters, and there are none for this router", _L,
                                  _C, "remove parametersRef"),
-    "AddressNotAssigned": Meaning("the Gateway has no address of its own: another one has it, or the router "
-                                  "has none", _L, _C, "give the router more addresses by "
-                                  "--gateway-addresses, or remove the Gateway that has this one"),
+    "AddressNotAssigned": Meaning("the Gateway has no address of its own: another one has it, its namespace "
+                                  "has as many as it may have, or the router has none", _L, _C,
+                                  "give the router more addresses by --gateway-addresses, or the namespace "
+                                  "by --gateway-addresses-per-namespace, or remove the Gateway that has "
+                                  "this one"),
     "AddressNotUsable": Meaning("the router cannot serve an address of the Gateway", _L, _T,
                                 "ask for an address that the message names, or for none"),
     "PortUnavailable": Meaning("the router does not serve the port of a listener", _L, _T,

@@ -11,6 +11,8 @@ MOST_HEADERS, MOST_PARAMETERS = 16, 4
 """Headers and query parameters of one match."""
 MOST_TIES = 16
 """Matches of one rank that may come before another one of it; see RequestMatch.ties."""
+MOST_OWN_TIES = 8
+"""Places among these that the HTTPRoutes of one namespace may have."""
 
 
 class RequestMatch(NamedTuple):

@@ -120,6 +120,8 @@ class GatewaySettings:
     """The router's own front end, which one Gateway at a time can have."""
     ranges: tuple[AddressRange, ...] = ()
     """Addresses that other Gateways may have."""
+    most_addresses: int = 0
+    """Addresses that Gateways of one namespace may have; 0 for the default of places.assign."""
     reserved: frozenset[str] = frozenset()
     """Addresses of the front ends of the settings, which they may not have."""
     template: FrontEnd = NO_FRONT_END

@@ -1,6 +1,7 @@
 """BackendTLSPolicies: pods that are asked over TLS, verified, and never in clear text once there is one."""
 
 import base64
+from contextlib import ExitStack
 
 import pytest
 
@@ -47,9 +48,9 @@ def site(site_of):
     return site
 
 
-def answers(site) -> tuple[str, str]:
+def answers(site, path: str = "/") -> tuple[str, str]:
     """Pod, or status, without and with TLS of the client."""
-    seen = clients.plain(site.http, HOST), clients.python(site.https, HOST)
+    seen = clients.plain(site.http, HOST, path), clients.python(site.https, HOST, path)
     return tuple(each.pod.get("pod", str(each.status)) for each in seen)
 
 
@@ -133,6 +134,25 @@ def test_what_cannot_be_used_closes_the_service(site):
     site.kube.delete("BackendTLSPolicy", "infra", "q")
     assert site.converge(**FLAGS) == []
     assert answers(site) == ("plain-10.1.9.2", "plain-10.1.9.2")
+
+
+def test_a_policy_whose_config_map_is_not_read_yet_closes_the_service(site):
+    """Its pod was asked in clear text until then; pods of a policy that was there before keep their TLS."""
+    site.serve("plain", "10.1.9.1", namespace="infra")
+    site.apply(http_route("r", rule(backend("tls", 8443)), rule(backend("plain"), paths=("/plain",))))
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": PODS.issuer},
+                  "metadata": {"namespace": "infra", "name": "late"}}
+    assert site.converge(**FLAGS) == []
+    with ExitStack() as stack:
+        running = site.run(**FLAGS)
+        stack.callback(running.stop)
+        running.wait(lambda: answers(site, "/plain") == ("plain-10.1.9.1",) * 2)
+        site.kube.inject("503", times=None, method="GET", path="configmaps")
+        site.apply(config_map, backend_policy("q", "plain", {**REF, "kind": "ConfigMap", "name": "late"}))
+        running.wait(lambda: answers(site, "/plain") == ("500", "500"))
+        assert answers(site) == ("tls-10.1.1.1",) * 2
+        running.wait(lambda: [of["ResolvedRefs"] for _, of in ancestors(site, "q")] == [
+            ("Unknown", "Pending")])
 
 
 def test_entries_of_other_controllers_stay_and_ours_go_with_the_route(site):

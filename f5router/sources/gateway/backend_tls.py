@@ -54,6 +54,13 @@ class BackendPolicies:
         self._problems: dict[Key, tuple[Secret, str]] = {}
         """By Secret: what is wrong with its authorities."""
         self._users: dict[Key, Route | None] = {}
+        self._is_running = False
+        """True once the policies are known that were there before."""
+        self._closing: set[Key] = set()
+        """Policies that came later and whose authorities are not read yet: their Services, which may be asked
+        in clear text so far, are asked by nobody until then."""
+        self._opened: set[Key] = set()
+        """Those that are no longer among these."""
 
     def __getitem__(self, key: Key) -> BackendTLSPolicy:
         return self._policies[key]
@@ -66,7 +73,8 @@ class BackendPolicies:
 
     def apply(self, delta: Delta) -> tuple[set[Key], set[Key]]:
         """Apply changes; returns the Services, and the policies, for which something may differ."""
-        services, touched = set[Key](), set[Key](delta.backend_policies)
+        services, touched = set[Key](), self._opened.union(delta.backend_policies)
+        self._opened = set()
         for key, value in delta.backend_policies.items():
             before = self._policies.pop(key, None)
             for policy, is_new in ((before, False), (value, True)):
@@ -75,10 +83,22 @@ class BackendPolicies:
                     touched |= self._put(policy, is_new=is_new)
             if value is not None:
                 self._policies[key] = value
+            if self._is_running and value is not None and (before is None or _wish(before) != _wish(value)):
+                self._closing.add(key)
             self._follow(before, value)
         for secret in delta.secrets.keys() & self._of_secret.keys():
             touched |= self._of_secret[secret]
+        self._closing = {key for key in self._closing if (policy := self._policies.get(key)) is not None
+                         and self._resolved(policy).status is None}
+        self._is_running = True
         return services.union(*(services_of(self._policies.get(key)) for key in touched)), touched
+
+    def begin_anew(self) -> None:
+        """Take all policies for those that were there before, with the next `apply`.
+
+        Another replica has served them.
+        """
+        self._opened, self._closing = self._opened | self._closing, set()
 
     def _put(self, policy: BackendTLSPolicy, *, is_new: bool) -> set[Key]:
         """Add a policy to the indexes, or remove it; returns those that its targets had, and have."""
@@ -129,7 +149,8 @@ class BackendPolicies:
     def tls(self, policy: BackendTLSPolicy) -> BackendTLS | None:
         """Return the TLS that a policy asks for, which has precedence; None if it cannot be used."""
         secret = secret_of(policy)
-        if secret is None or _invalid(policy) or self._resolved(policy).status is False:
+        if secret is None or _invalid(policy) or self._resolved(policy).status is False or (
+                policy.key in self._closing):
             return None
         return BackendTLS(policy.key, secret, policy.hostname)
 
@@ -203,6 +224,10 @@ def _authorities_problem(text: str) -> str:
 def _targets(policy: BackendTLSPolicy | None) -> list[_Target]:
     return list(dict.fromkeys((Key(policy.key.namespace, each.name), each.section) for each in policy.targets
                               if (each.group, each.kind) == ("", SERVICE))) if policy else []
+
+
+def _wish(policy: BackendTLSPolicy) -> tuple[object, ...]:
+    return policy.targets, policy.authorities
 
 
 def services_of(policy: BackendTLSPolicy | None) -> set[Key]:

@@ -179,6 +179,7 @@ class Gateways:
         """Assign all addresses by the statuses of Gateways in the next `apply`: another replica's."""
         self._is_new, self._holder = True, None
         self._places.forget()
+        self.policies.begin_anew()
 
     def _place(self, gateway: Gateway) -> tuple[ServedPorts, StatusCondition | None]:
         """Return where a Gateway is served, and why it is not for reasons outside of it."""

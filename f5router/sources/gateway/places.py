@@ -8,7 +8,7 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1/gateway_types.go: GatewaySpe
 AddressNotAssigned and AddressNotUsable of GatewayConditionProgrammed.
 """
 
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +26,8 @@ from f5router.sources.settings import GatewaySettings, ServedPorts
 
 MOST_RELEASED = 100
 """Addresses that are remembered after Gateways had them."""
+FEW = 4
+"""So many addresses of a GatewayClass each namespace may have without a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,30 @@ class AddressWish:
         return bool(address) and any(address in each for each in self.ranges)
 
 
-def assign(wishes: Iterable[AddressWish], reserved: frozenset[str],
-           released: Collection[str] = ()) -> dict[Key, tuple[str, ...] | StatusCondition]:
+class _Shares:
+    """Addresses that the Gateways of each namespace have, and how many they may have."""
+
+    def __init__(self, most: int):
+        """Args: most: 0 for half of the addresses of a GatewayClass, and at least FEW."""
+        self._most = most
+        self._had: dict[tuple[str, tuple[AddressRange, ...]], set[str]] = defaultdict(set)
+
+    def put(self, wish: AddressWish, address: str) -> None:
+        """Record that a Gateway has an address."""
+        self._had[wish.gateway.key.namespace, wish.ranges].add(address)
+
+    def refusal(self, wish: AddressWish, more: Collection[str]) -> StatusCondition | None:
+        """Return why a Gateway may not have further addresses; None if it may."""
+        had = self._had[wish.gateway.key.namespace, wish.ranges]
+        most = self._most or max(FEW, sum(each.size for each in wish.ranges) // 2)
+        return None if len(had.union(more)) <= most else false(
+            conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
+            f"namespace {wish.gateway.key.namespace} has {len(had)} addresses of --gateway-addresses, and "
+            f"--gateway-addresses-per-namespace permits {most}")
+
+
+def assign(wishes: Iterable[AddressWish], reserved: frozenset[str], released: Collection[str] = (), *,
+           most: int = 0) -> dict[Key, tuple[str, ...] | StatusCondition]:
     """Assign addresses to Gateways; returns why one that cannot have any is not programmed.
 
     Those that have what they ask for come first, then those whose status says so, then the older ones.
@@ -66,36 +90,50 @@ def assign(wishes: Iterable[AddressWish], reserved: frozenset[str],
     Args:
         reserved: addresses of front ends of the settings.
         released: addresses that Gateways had, which are given away last: they may be in use for a moment.
+        most: addresses that Gateways of one namespace may have beside those that they have already; 0 for
+            half of the addresses of their GatewayClass, and at least FEW.
     """
     assigned: dict[Key, tuple[str, ...] | StatusCondition] = {}
     owners: dict[str, list[AddressWish]] = {address: [] for address in reserved}
+    shares = _Shares(most)
     ordered = sorted(wishes, key=lambda each: (
         not _holds(each, each.kept), not _holds(each, each.reported), each.gateway.age))
     open_: list[tuple[AddressWish, list[str]]] = []
     for wish in ordered:
-        problem = next(filter(None, (_refusal(wish, each, owners) for each in wish.slots if each)), None)
+        held = (*_permitted(wish, wish.kept), *_permitted(wish, wish.reported))
+        more = {each for each in wish.slots if each} - {*held}
+        problem = next(filter(None, (_refusal(wish, each, owners) for each in wish.slots if each)), None) or (
+            shares.refusal(wish, more) if more else None)
         if problem is not None:
             assigned[wish.gateway.key] = problem
             continue
         chosen = list(wish.slots)
         for number, address in enumerate(chosen):
             if not address:
-                held = (*_permitted(wish, wish.kept), *_permitted(wish, wish.reported))
                 chosen[number] = next((each for each in held if each not in owners), "")
             if chosen[number]:
                 owners.setdefault(chosen[number], []).append(wish)
+                shares.put(wish, chosen[number])
         open_.append((wish, chosen))
     free, fresh = FreeAddresses(owners), FreeAddresses(
         ChainMap(owners, {each: list[AddressWish]() for each in released}))
     for wish, chosen in open_:
+        refused = None
         for number, address in enumerate(chosen):
-            if not address and (address := fresh.first(wish.ranges) or free.first(wish.ranges)):
+            refused = refused or (None if address else shares.refusal(wish, {_ANOTHER}))
+            if not address and not refused and (
+                    address := fresh.first(wish.ranges) or free.first(wish.ranges)):
                 chosen[number] = address
                 owners[address] = [wish]
-        assigned[wish.gateway.key] = tuple(chosen) if all(chosen) else false(
+                shares.put(wish, address)
+        assigned[wish.gateway.key] = tuple(chosen) if all(chosen) else refused or false(
             conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
             "all addresses of --gateway-addresses for this GatewayClass are taken")
     return assigned
+
+
+_ANOTHER = ""
+"""Any address that no Gateway has."""
 
 
 def _permitted(wish: AddressWish, addresses: Iterable[str]) -> Iterator[str]:
@@ -186,7 +224,8 @@ class GatewayPlaces:
                   for each in gateways
                   if not each.problem and not self.is_on_own_front_end(each, holder)]
         before, self._forgets = self._places, False
-        self._places = assign(wishes, self.settings.reserved, self._released)
+        self._places = assign(wishes, self.settings.reserved, self._released,
+                              most=self.settings.most_addresses)
         had, has = ({address for place in of.values() for address in _addresses(place)}
                     for of in (before, self._places))
         for address in sorted(had - has):

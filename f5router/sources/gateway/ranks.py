@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from f5router.model.request_match import MOST_TIES
+from f5router.model.request_match import MOST_OWN_TIES, MOST_TIES
 
 if TYPE_CHECKING:
     from f5router.sources.gateway.translation import RoutePlace
@@ -70,16 +70,28 @@ class Ranks:
 
 
 def _count(places: Mapping["RoutePlace", Order]) -> dict["RoutePlace", int]:
-    """Return the ties of places: one more than the most of those before it with another subject."""
+    """Return the ties of places: one more than the most of those before it with another subject.
+
+    A namespace has only so many different ones: its further places are refused, and count for none behind
+    them, so that it leaves room for those of others.
+    """
     if len({place.match.subject for place in places}) < 2:
         return dict.fromkeys(places, 0)
     counts: dict[RoutePlace, int] = {}
+    own: dict[str, set[int]] = defaultdict(set)
+    """Ties that places of each namespace have."""
     most: tuple[Subject | None, int] = None, -1
     other = -1
     """The most, the subject that has it, and the most of all other subjects."""
     for place in sorted(places, key=places.__getitem__):
         subject = place.match.subject
-        counts[place] = count = min((other if subject == most[0] else most[1]) + 1, MOST_TIES)
+        count = min((other if subject == most[0] else most[1]) + 1, MOST_TIES)
+        had = own[places[place][0][1]]
+        if count not in had and len(had) >= MOST_OWN_TIES:
+            counts[place] = MOST_TIES
+            continue
+        had.add(count)
+        counts[place] = count
         if subject == most[0]:
             most = subject, max(most[1], count)
         elif count > most[1]:

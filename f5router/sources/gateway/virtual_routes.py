@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from f5router.model.cluster import Key, PathMatch, Route, Subject
 from f5router.model.gateway import Gateway
-from f5router.model.request_match import ANY_REQUEST, MOST_TIES
+from f5router.model.request_match import ANY_REQUEST, MOST_OWN_TIES, MOST_TIES
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.listeners import TCP, TLS, CheckedListener
@@ -20,8 +20,9 @@ from f5router.sources.gateway.ranks import Age, Order, Ranks
 from f5router.sources.gateway.route_rules import CheckedRoute
 from f5router.sources.gateway.translation import PlacedRoute, RoutePlace
 
-TOO_MANY = (f"spec: more than {MOST_TIES} matches for the same host and path, with as many headers and "
-            "parameters and another name among them, come before one of its matches, which is not supported")
+TOO_MANY = (f"spec: more than {MOST_TIES} matches for the same host and path, {MOST_OWN_TIES} of them of one "
+            "namespace, with as many headers and parameters and another name among them, come before one of "
+            "its matches, which is not supported")
 
 
 class _Site(NamedTuple):

@@ -98,11 +98,36 @@ def test_its_secret_is_followed():
 
 
 def test_what_is_not_read_yet_waits():
-    """The engine keeps what is there until the Secret is read."""
+    """The engine keeps what is there until the Secret is read, where the policy was there before."""
     for secrets in ((), (authorities(text="", not_loaded=True),)):
-        cluster = site(POLICY, secrets=secrets)
+        cluster = GatewaySite(GATEWAY, ROUTE, POLICY)
+        cluster.put(secrets=secrets)
         assert of(cluster) == {"Accepted": ACCEPTED, "ResolvedRefs": ("None", "Pending")}
         assert asked(cluster) == ("v1", "", WANTED)
+
+
+@rows("before", [(), (backend_policy("p", "v2", REF),), (backend_policy("p", "v1", {**REF, "name": "old"}),)])
+def test_a_policy_that_comes_later_closes_its_services_until_its_authorities_are_read(before):
+    """Their pods are asked in clear text so far, or by others."""
+    cluster = site(*before, secrets=(authorities("old"),))
+    cluster.put(POLICY)
+    assert of(cluster) == {"Accepted": ACCEPTED, "ResolvedRefs": ("None", "Pending")}
+    assert asked(cluster) == CLOSED
+    cluster.put(http_route("r", rule(backend("v1"))), secrets=(authorities(text="", not_loaded=True),))
+    assert asked(cluster) == CLOSED
+    cluster.put(secrets=(authorities(),))
+    assert asked(cluster) == ("v1", "", WANTED)
+    cluster.put(secrets=(authorities(text="", not_loaded=True),))
+    assert asked(cluster) == ("v1", "", WANTED), "what is there verifies them, and stays"
+
+
+def test_another_replica_that_leads_closes_nothing():
+    """The one before it has served the policy."""
+    cluster = site()
+    cluster.put(POLICY)
+    cluster.source.assign_anew()
+    cluster.put()
+    assert asked(cluster) == ("v1", "", WANTED)
 
 
 @rows("secret", [

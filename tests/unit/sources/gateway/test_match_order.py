@@ -1,8 +1,8 @@
 """Matches of a host and path by method, headers and query parameters: which comes first."""
 
 from f5router.model import request_match
-from f5router.model.request_match import MOST_TIES
-from tests.gateways import backend, gateway, http_route, rule
+from f5router.model.request_match import MOST_OWN_TIES, MOST_TIES
+from tests.gateways import EVERYWHERE, backend, gateway, grant, http_route, listener, rule
 from tests.unit.sources.gateway.site import GatewaySite
 
 
@@ -66,11 +66,41 @@ def test_values_of_one_header_need_no_order_and_have_no_bound():
     assert {each.match.ties for each in site.routes.values()} == {0}
 
 
+def many(namespace: str, count: int, **more) -> list[dict]:
+    """HTTPRoutes that look at different headers."""
+    return [http_route(f"r{number:02}", rule(backend("v1", namespace="infra"), matches=[
+        match(headers=f"{namespace}{number}=1")]), namespace=namespace,
+        parents=({"namespace": "infra", "name": "web"},), **more) for number in range(count)]
+
+
+def refused(site: GatewaySite) -> list[str]:
+    """Namespaces of the HTTPRoutes with a Route that is refused."""
+    return sorted(each.origin.key.namespace for each in site.routes.values() if each.option_refusal)
+
+
+OPEN = gateway("web", listener(namespaces=EVERYWHERE))
+PERMITS = tuple(grant(name, "infra", ("HTTPRoute", name), ("", "Service", "")) for name in "abc")
+
+
 def test_one_that_needs_more_places_than_there_are_is_refused_by_itself():
-    site = GatewaySite(gateway("web"), *(http_route(f"r{number:02}", rule(
-        backend("v1"), matches=[match(headers=f"h{number}=1")])) for number in range(MOST_TIES + 3)))
-    assert len(served(site)) == MOST_TIES
-    assert len([each for each in site.routes.values() if each.option_refusal]) == 3
-    site.put(gone=(("HTTPRoute", "r00"),))
-    assert len(served(site)) == MOST_TIES
-    assert len([each for each in site.routes.values() if each.option_refusal]) == 2
+    """Of one namespace more than its share, of several more than there are."""
+    routes = many("a", MOST_OWN_TIES + 3)
+    site = GatewaySite(OPEN, *PERMITS, *routes)
+    assert (len(served(site)), refused(site)) == (MOST_OWN_TIES, ["a"] * 3)
+    site.put(*(replaced(each) for each in routes[:1]))
+    assert (len(served(site)), refused(site)) == (MOST_OWN_TIES, ["a"] * 2)
+    whole = GatewaySite(OPEN, *PERMITS, *(each for name in "abc" for each in many(name, MOST_OWN_TIES)))
+    assert (len(served(whole)), refused(whole)) == (MOST_TIES, ["c"] * MOST_OWN_TIES)
+
+
+def replaced(route: dict) -> dict:
+    """The HTTPRoute on another Gateway."""
+    return route | {"spec": route["spec"] | {"parentRefs": [{"name": "other"}]}}
+
+
+def test_a_namespace_leaves_places_for_others():
+    """Older ones, and more than there are places."""
+    site = GatewaySite(OPEN, *PERMITS, *many("a", 2 * MOST_TIES, created="2026-01-01T00:00:00Z"),
+                       *many("b", MOST_OWN_TIES, created="2026-01-02T00:00:00Z"))
+    assert set(refused(site)) == {"a"}
+    assert len(served(site)) == 2 * MOST_OWN_TIES

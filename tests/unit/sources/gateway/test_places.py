@@ -27,10 +27,11 @@ def wish(name: str, *addresses: str, namespace: str = "infra", age: int = 0, por
         addresses=tuple(GatewayAddress("IPAddress", each) for each in addresses)), RANGES, **had)
 
 
-def assigned(*wishes: AddressWish, reserved: frozenset[str] = frozenset()) -> dict[str, object]:
+def assigned(*wishes: AddressWish, reserved: frozenset[str] = frozenset(),
+             most: int = 0) -> dict[str, object]:
     """Addresses, or the reason why there are none, by name."""
     return {key.name: place.reason if isinstance(place, StatusCondition) else place
-            for key, place in assign(wishes, reserved).items()}
+            for key, place in assign(wishes, reserved, most=most).items()}
 
 
 def test_the_first_free_address():
@@ -39,6 +40,29 @@ def test_the_first_free_address():
     assert assigned(wish("a", age=1), wish("b", age=2), wish("c", "", "10.0.0.2"), wish("d", age=4)) == {
         "c": ("10.0.0.2", "10.0.0.1"), "a": ("10.0.0.3",), "b": "AddressNotAssigned",
         "d": "AddressNotAssigned"}
+
+
+def test_a_namespace_has_so_many_addresses():
+    """Those that it has stay, also if they are more; another namespace has the rest."""
+    others = wish("x", namespace="shop", age=9), wish("y", "10.0.0.3", namespace="shop", age=9)
+    place = "AddressNotAssigned"
+    assert assigned(wish("a", age=1), wish("b", "10.0.0.2", age=2), wish("c", age=3), *others, most=1) == {
+        "a": place, "b": ("10.0.0.2",), "c": place, "x": place, "y": ("10.0.0.3",)}
+    assert assigned(wish("a", kept=("10.0.0.1",)), wish("b", reported=("10.0.0.2",)), wish("c", age=1),
+                    *others, most=1) == {
+        "a": ("10.0.0.1",), "b": ("10.0.0.2",), "c": place, "x": place, "y": ("10.0.0.3",)}
+    ports = wish("b", "10.0.0.1", age=2, ports=(81,))
+    assert assigned(wish("a", "10.0.0.1", age=1), ports, most=1) == dict.fromkeys("ab", ("10.0.0.1",))
+    assert assigned(wish("a", "", "10.0.0.2"), most=1) == {"a": place}
+
+
+def test_by_default_a_namespace_has_half_of_the_addresses():
+    ranges = parse("10.0.0.1-10.0.0.12")
+    many = [replace(wish(f"{number:02}", age=number), ranges=ranges) for number in range(8)]
+    served = [name for name, place in assigned(*many).items() if place != "AddressNotAssigned"]
+    assert served == [f"{number:02}" for number in range(6)]
+    few = [replace(each, ranges=parse("10.0.0.1-10.0.0.4")) for each in many]
+    assert list(assigned(*few).values()).count("AddressNotAssigned") == 4
 
 
 def test_addresses_outside_of_what_is_permitted():
