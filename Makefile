@@ -94,6 +94,7 @@ attack: $(TESTS)
 # RUNS=100 make explore: more seeds. A failure prints how to repeat it.
 explore: $(TESTS) $(TOOLS)
 	@$(BIN)/pytest --numprocesses $$(nproc) -m ends --every-end --maxfail 1
+	@CONFORMANCE_TMOS=all $(BIN)/pytest --numprocesses $$(nproc) --dist loadscope --maxfail 1 tests/conformance
 	@for run in $$(seq $(RUNS)); do \
 	  $(BIN)/pytest --numprocesses $$(nproc) -m hypothesis --hypothesis-profile explore --maxfail 1 || exit 1; \
 	done

@@ -16,7 +16,7 @@ from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem, rfc3339
 from f5router.reconcile.report import Report
-from f5router.sources.gateway import reports, verdicts
+from f5router.sources.gateway import features, reports, verdicts
 from f5router.sources.gateway.gateways import Gateways
 from f5router.sources.gateway.statuses import GatewayStatus, PolicyStatus, RouteParents, Status
 from f5router.sources.gateway.verdicts import ObjectCounts
@@ -170,7 +170,8 @@ class GatewayReporter:
         now = rfc3339(self._wall())
         if not key.namespace:
             if (own := self._source.classes.get(key.name)) is not None:
-                _submit(self.statuses.classes, key, own.uid, reports.class_status(own), now)
+                _submit(self.statuses.classes, key, own.uid,
+                        reports.class_status(own, self._features()), now)
             return
         if (evaluated := self._source.evaluated.get(key)) is not None:
             gateway = evaluated.gateway
@@ -185,6 +186,15 @@ class GatewayReporter:
         self._report_policy(key, now)
         for kind in ROUTE_KINDS:
             yield from self._report_route(Subject(kind, key), now)
+
+    def _features(self) -> tuple[str, ...]:
+        """Return the features that the status of a GatewayClass has.
+
+        Source: kubernetes-sigs/gateway-api, since v1.4 in the standard channel, as is BackendTLSPolicy v1;
+        before that they were texts, or objects, or not there.
+        """
+        has_field = self._cluster.version_of(BACKEND_POLICIES) == "v1"
+        return features.served(self._source.settings) if has_field else ()
 
     def _report_policy(self, key: Key, now: str) -> None:
         if key not in self._source.policies:

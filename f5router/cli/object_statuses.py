@@ -1,6 +1,6 @@
 """Finds the parts of statuses that a router wrote, by kind of object, and removes them one at a time."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -26,7 +26,7 @@ from f5router.kube.watch.sources import (
 )
 from f5router.model.cluster import Key
 from f5router.model.delta import Delta
-from f5router.model.gateway import BACKEND_TLS_POLICY
+from f5router.model.gateway import BACKEND_TLS_POLICY, GatewayClass
 from f5router.model.json_types import JSON
 from f5router.sources.gateway import statuses
 from f5router.sources.ingress_routes import IngressRoutes
@@ -179,13 +179,18 @@ def of_gateways(connection: Connection, settings: WatchSettings, kind: str) -> S
 
 
 def gateways(connection: Connection, settings: WatchSettings) -> Statuses | None:
-    """Return the statuses of Gateways of the router's classes; None if there are none. Raises: KubeError."""
+    """Return the statuses of Gateways of the router's classes; None if there are none. Raises: KubeError.
+
+    A Gateway whose class is gone is the router's if it has addresses of the router's settings.
+    """
     if (served := choose_served(connection, GATEWAYS)) is None:
         return None
-    classes = _own_classes(connection, settings)
+    policy = settings.sources.gateways
+    classes = {each.key.name: each.controller == policy.controller for each in _classes(connection)}
 
     def own(obj: JSON) -> JSON | None:
-        is_own = decode_gateway.gateway(obj).class_name in classes
+        gateway = decode_gateway.gateway(obj)
+        is_own = classes.get(gateway.class_name, bool(gateway.held) and all(map(policy.has, gateway.held)))
         return statuses.written_gateway(fields.mapping(obj.get("status"))) if is_own else None
 
     return Statuses(connection, GATEWAYS, served, own, lambda obj: statuses.waiting_gateway(),
@@ -211,12 +216,10 @@ def gateway_classes(connection: Connection, settings: WatchSettings) -> Statuses
                     subresource="/status")
 
 
-def _own_classes(connection: Connection, settings: WatchSettings) -> Container[str]:
-    """Return the names of the router's GatewayClasses. Raises: KubeError."""
-    if (served := choose_served(connection, GATEWAY_CLASSES)) is None:
-        return ()
-    return {each.key.name for each in list_values(connection, served)
-            if each.controller == settings.sources.gateways.controller}
+def _classes(connection: Connection) -> Iterable[GatewayClass]:
+    """Return all GatewayClasses. Raises: KubeError."""
+    served = choose_served(connection, GATEWAY_CLASSES)
+    return list_values(connection, served) if served else ()
 
 
 def _in(namespaces: Container[str] | None) -> Callable[[Key], bool]:

@@ -319,6 +319,11 @@ class ClusterWatcher:
         """Return the API that serves a kind, as far as it is known."""
         return self._readers[source].source if source in self._readers else source
 
+    def version_of(self, source: Source) -> str:
+        """Return the version of the API by which a kind was listed, such as v1; "" while it was not."""
+        served = self._readers[source].source if self._kinds.is_listed(source) else None
+        return served.api_version.rpartition("/")[2] if served else ""
+
     def route_source(self) -> Source:
         """Return the API that serves Routes, as far as it is known."""
         return self._readers[ROUTES].source

@@ -133,17 +133,14 @@ class HTTPRule(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayRoute:
-    """A route of any kind."""
+class ObjectWithStatus:
+    """An object whose status the router writes."""
 
-    kind: ClassVar[str]
     key: Key
     uid: str = ""
     created: str = ""
     """creationTimestamp, RFC 3339 in UTC: sorts as text."""
     generation: int = 0
-    parents: tuple[ParentRef, ...] = ()
-    hostnames: tuple[str, ...] = ()
     problem: str = ""
     """Why it cannot be decoded: a field of the wrong type, or more of something than is possible; "" if it
     can."""
@@ -154,6 +151,15 @@ class GatewayRoute:
     def age(self) -> tuple[str, str, str]:
         """Smaller is older: by creation, then by namespace and name. Source: HTTPRouteRule.Matches."""
         return (self.created, self.key.namespace, self.key.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRoute(ObjectWithStatus):
+    """A route of any kind."""
+
+    kind: ClassVar[str]
+    parents: tuple[ParentRef, ...] = ()
+    hostnames: tuple[str, ...] = ()
 
     @property
     def subject(self) -> Subject:
@@ -245,13 +251,9 @@ class GatewayAddress(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Gateway:
+class Gateway(ObjectWithStatus):
     """A Gateway."""
 
-    key: Key
-    uid: str = ""
-    created: str = ""
-    generation: int = 0
     class_name: str = ""
     listeners: tuple[GatewayListener, ...] = ()
     addresses: tuple[GatewayAddress, ...] = ()
@@ -261,29 +263,15 @@ class Gateway:
     """True if it has infrastructure.parametersRef."""
     unsupported: str = ""
     """Field that changes what is served and has no effect here; "" without one."""
-    problem: str = ""
-    """As of a route."""
-    resource_version: str = field(default="", compare=False, repr=False)
-    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
-
-    @property
-    def age(self) -> tuple[str, str, str]:
-        """Smaller is older."""
-        return (self.created, self.key.namespace, self.key.name)
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayClass:
+class GatewayClass(ObjectWithStatus):
     """A GatewayClass."""
 
-    key: Key
-    uid: str = ""
-    generation: int = 0
     controller: str = ""
     parameters: bool = False
     """True if it has a parametersRef."""
-    resource_version: str = field(default="", compare=False, repr=False)
-    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
 
 
 class PolicyTarget(NamedTuple):
@@ -297,13 +285,9 @@ class PolicyTarget(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class BackendTLSPolicy:
+class BackendTLSPolicy(ObjectWithStatus):
     """A BackendTLSPolicy: pods of Services are asked over TLS, and verified."""
 
-    key: Key
-    uid: str = ""
-    created: str = ""
-    generation: int = 0
     targets: tuple[PolicyTarget, ...] = ()
     authorities: tuple[ObjectRef, ...] = ()
     """caCertificateRefs."""
@@ -311,15 +295,6 @@ class BackendTLSPolicy:
     """Name that the router asks for, and that the certificates of the pods must carry."""
     unsupported: str = ""
     """Field that changes what is served and has no effect here; "" without one."""
-    problem: str = ""
-    """As of a route."""
-    resource_version: str = field(default="", compare=False, repr=False)
-    status: JSON = field(default_factory=dict, compare=False, repr=False, hash=False)
-
-    @property
-    def age(self) -> tuple[str, str, str]:
-        """Smaller is older."""
-        return (self.created, self.key.namespace, self.key.name)
 
 
 class GrantFrom(NamedTuple):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from f5router.model.address_range import AddressRange
+from f5router.model.address_range import AddressRange, canonical
 from f5router.model.cluster import is_object_name
 from f5router.model.gateway import GATEWAY, ROUTE_KINDS
 from f5router.model.ingress import IngressRoute
@@ -126,6 +126,11 @@ class GatewaySettings:
     """Addresses of the front ends of the settings, which they may not have."""
     template: FrontEnd = NO_FRONT_END
     """Settings of their front ends; the paths of virtual servers lack the name."""
+
+    def has(self, address: str) -> bool:
+        """True for an address that the router gives to Gateways. Args: address: any text."""
+        known = canonical(address)
+        return bool(known) and (known in self.served.addresses or any(known in each for each in self.ranges))
 
     def with_front_ends(self, front_ends: FrontEndSet) -> "GatewaySettings":
         """Return the settings beside these front ends."""

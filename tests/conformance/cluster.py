@@ -16,6 +16,8 @@ INFRA, APP, WEB = (f"gateway-conformance-{name}" for name in ("infra", "app-back
 LABELS = {INFRA: "infra", APP: "backend", WEB: "backend"}
 PORT = 8080
 FLAGS = {"f5_vserver_address": "203.0.113.10", "sources": "routes,gateway"}
+TMOS = ("14.1.2.1", "12.1.5", "17.1.1")
+"""Versions; all tests run on the first one."""
 SPEED = 20
 """A second of the device is a twentieth, where health checks count."""
 TLS_SERVICES = ("tls-backend", "tls-backend-2")
@@ -36,7 +38,8 @@ def base(name: str) -> dict:
 class Conformance:
     """A running router, pods, and statuses as the suite reads them."""
 
-    def __init__(self, stack: ExitStack, folder: Path, *, tmos_version: str, **flags: str):
+    def __init__(self, stack: ExitStack, folder: Path, *, tmos_version: str = TMOS[0],
+                 **flags: str):
         """Args: flags: beside FLAGS."""
         self.site = Site(stack, folder, address="", gateway_api="v1.6", tmos_version=tmos_version)
         if "tls_health_checks" in flags:

@@ -14,9 +14,8 @@ import pytest
 
 from tests import gateways
 from tests.conformance import suite
-from tests.conformance.cluster import Conformance
+from tests.conformance.cluster import TMOS, Conformance
 
-TMOS = ("14.1.2.1", "12.1.5", "17.1.1")
 EVERY = os.environ.get("CONFORMANCE_TMOS") == "all"
 OUTCOMES = pytest.StashKey[dict[str, bool]]()
 REPORT = Path(__file__).parents[2] / "build" / "gateway-api-conformance.yaml"

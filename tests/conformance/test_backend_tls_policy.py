@@ -72,7 +72,7 @@ def test_policy(prepared, tmos_version):
 @extended("BackendTLSPolicyConflictResolution")
 @pytest.mark.parametrize("section", ["", "https-1"], ids=["all ports", "one port"])
 def test_conflict(prepared, section):
-    """Of two with one target the older one counts."""
+    """The older one of two with one target counts."""
     prepared.apply(policy("second", section, hostname=NAMES[1], created=LATE), policy("first", section))
     prepared.wait_policy("first", ACCEPTED | RESOLVED)
     prepared.wait_policy("second", CONFLICTED)

@@ -45,6 +45,16 @@ def test_class_observed_generation_bump(cluster):
     assert cluster.kube.wait_for(lambda: observed() == (2,))
 
 
+def test_features_of_the_class(cluster):
+    """Sorted, as GEP-2162 asks for, and of the CRD's form."""
+    def named() -> list[str]:
+        status = cluster.kube.get("GatewayClass", None, "f5").get("status") or {}
+        return [each["name"] for each in status.get("supportedFeatures", ())]
+
+    assert cluster.kube.wait_for(lambda: "HTTPRoutePathRewrite" in named())
+    assert named() == sorted(named())
+
+
 @core("GatewayInvalidParametersRef")
 def test_invalid_parameters_ref(cluster):
     cluster.apply(gateway("g", listener(), namespace=INFRA, infrastructure={

@@ -4,12 +4,11 @@ Source: kubernetes-sigs/gateway-api v1.6.1, conformance/tests/httproute-https-li
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from tests import gateways
 from tests.conformance.cluster import INFRA, Conformance, route
+from tests.conformance.conftest import router
 from tests.conformance.suite import core
 from tests.gateways import backend, gateway, listener, parent, rule
 from tests.traffic import clients
@@ -24,19 +23,9 @@ HOSTNAMES = {"https": "", "https-with-hostname": "second-example.org",
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conformance]:
-    with ExitStack() as stack:
-        cluster = Conformance(stack, tmp_path_factory.mktemp("site"), gateway_addresses="10.50.0.0/24")
+def running(tmp_path_factory: pytest.TempPathFactory, tmos_version: str) -> Iterator[Conformance]:
+    with router(tmp_path_factory.mktemp("site"), tmos_version, gateway_addresses="10.50.0.0/24") as cluster:
         yield cluster
-        cluster.stop()
-        assert cluster.site.faults() == []
-
-
-@pytest.fixture
-def cluster(running: Conformance) -> Conformance:
-    running.clear()
-    running.site.apply(gateways.gateway_class())
-    return running
 
 
 @core("HTTPRouteHTTPSListener")

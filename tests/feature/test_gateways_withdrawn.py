@@ -95,11 +95,24 @@ def test_uninstall(lab, capsys):
     assert run(lab, **FLAGS) == 0
     assert withdrawn(lab)
     assert conditions(status(lab, "GatewayClass", "f5")["conditions"]) == {"Accepted": ("Unknown", "Pending")}
+    assert not status(lab, "GatewayClass", "f5").get("supportedFeatures")
     assert status(lab, "Gateway", "theirs")["conditions"] == [OTHER]
     assert parents(lab, "alien") == [THEIRS]
     written = patches(lab)
     assert run(lab, **FLAGS) == 0
     assert patches(lab) == written
+
+
+def test_a_class_that_is_gone(lab):
+    """Its Gateways have addresses of the router; others stay, also where their class is gone."""
+    lost = gateway("lost", class_name="gone") | {"status": {
+        "conditions": [OTHER], "addresses": [{"type": "IPAddress", "value": "192.0.2.1"}]}}
+    lab.apply(lost)
+    lab.kube.delete("GatewayClass", None, "f5")
+    assert run(lab, **FLAGS) == 0
+    assert withdrawn(lab)
+    assert status(lab, "Gateway", "theirs")["conditions"] == [OTHER]
+    assert status(lab, "Gateway", "lost")["conditions"] == [OTHER]
 
 
 def test_clear(lab):

@@ -94,7 +94,7 @@ class BackendPolicies:
         return services.union(*(services_of(self._policies.get(key)) for key in touched)), touched
 
     def begin_anew(self) -> None:
-        """Take all policies for those that were there before, with the next `apply`.
+        """Treat all policies as those that were there before, with the next `apply`.
 
         Another replica has served them.
         """

@@ -42,12 +42,12 @@ class Programming(Protocol):
         """Return the routes with a virtual Route on a Gateway that is refused, each once."""
 
 
-def class_status(own: GatewayClass) -> ClassStatus:
-    """Return the status of a GatewayClass of this router."""
+def class_status(own: GatewayClass, features: tuple[str, ...] = ()) -> ClassStatus:
+    """Return the status of a GatewayClass of this router. Args: features: see ClassStatus."""
     accepted = true(conditions.ACCEPTED) if not own.parameters else false(
         conditions.ACCEPTED, conditions.INVALID_PARAMETERS,
         "spec.parametersRef: no kind of parameters is supported")
-    return ClassStatus(own.generation, Conditions.of(accepted))
+    return ClassStatus(own.generation, Conditions.of(accepted), features)
 
 
 def route_refusal(subject: Subject, gateway: EvaluatedGateway, device: Programming) -> Problem | None:

@@ -64,10 +64,14 @@ class ClassStatus:
 
     generation: int
     conditions: Conditions
+    features: tuple[str, ...] = ()
+    """Names of the features that are served, sorted; () where the CRD may not have them."""
 
     def merged(self, known: JSON, now: str) -> JSON:
         """Return the status in JSON. Args: as of GatewayStatus."""
-        return {"conditions": render(self.conditions, self.generation, known.get("conditions"), now)}
+        features = {"supportedFeatures": [{"name": name} for name in self.features]} if self.features else {}
+        return {"conditions": render(self.conditions, self.generation, known.get("conditions"), now),
+                **features}
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,7 @@ PRECEDENCE = [
     ("ingress-class", "watch.sources.classes.name", "f5router", "a", "a", "b.c", "b.c"),
     ("gateway-addresses", "watch.sources.gateways.ranges", (), "10.0.0.1", parse("10.0.0.1"),
      "a=10.0.0.0/24", parse("a=10.0.0.0/24")),
+    ("gateway-addresses-per-namespace", "watch.sources.gateways.most_addresses", 0, "1", 1, "20", 20),
     ("gateway-controller", "watch.sources.gateways.controller", "f5router.io/gateway", "a.b/c", "a.b/c",
      "d.e/f", "d.e/f"),
     ("ingress-controller", "watch.sources.classes.controller", "f5router.io/ingress", "a.b/c", "a.b/c",

@@ -110,6 +110,7 @@ BAD = {
     "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
     "sources": "pods", "ingress-class": "A", "ingress-controller": "a b",
     "gateway-controller": "a b", "gateway-addresses": "10.0.0.1/24",
+    "gateway-addresses-per-namespace": "0",
     "ingress-insecure-policy": "redirect",
     "ignore-annotations": "auth-url",
     "default-backend-namespaces": "a,*", "root-namespaces": "a,B", "ingressroute-class": "A",

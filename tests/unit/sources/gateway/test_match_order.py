@@ -83,7 +83,7 @@ PERMITS = tuple(grant(name, "infra", ("HTTPRoute", name), ("", "Service", "")) f
 
 
 def test_one_that_needs_more_places_than_there_are_is_refused_by_itself():
-    """Of one namespace more than its share, of several more than there are."""
+    """A namespace has its share, and all together have as many as there are."""
     routes = many("a", MOST_OWN_TIES + 3)
     site = GatewaySite(OPEN, *PERMITS, *routes)
     assert (len(served(site)), refused(site)) == (MOST_OWN_TIES, ["a"] * 3)

@@ -43,7 +43,7 @@ def test_the_first_free_address():
 
 
 def test_a_namespace_has_so_many_addresses():
-    """Those that it has stay, also if they are more; another namespace has the rest."""
+    """Addresses that it has stay, also if they are more; another namespace has the rest."""
     others = wish("x", namespace="shop", age=9), wish("y", "10.0.0.3", namespace="shop", age=9)
     place = "AddressNotAssigned"
     assert assigned(wish("a", age=1), wish("b", "10.0.0.2", age=2), wish("c", age=3), *others, most=1) == {

@@ -1,0 +1,29 @@
+"""Features that the status of a GatewayClass names: those with tests of conformance here."""
+
+from f5router.model import address_range
+from f5router.model.cluster import Key
+from f5router.model.gateway import GatewayClass
+from f5router.sources.gateway import features, reports
+from f5router.sources.settings import GatewaySettings
+from tests.conformance import suite
+
+KINDS = {"Gateway", "HTTPRoute", "ReferenceGrant", "TLSRoute"}
+UNNAMED = {"BackendTLSPolicy"}
+"""Served, but not as its tests want it with every setting."""
+
+
+def test_features_are_those_that_are_tested():
+    named = features.served(GatewaySettings(ranges=address_range.parse("10.0.0.0/24")))
+    tested = {name for tests in suite.EXTENDED.values() for names in tests.values() for name in names.split()}
+    assert set(named) == tested - UNNAMED | KINDS
+    assert list(named) == sorted(named)
+    assert set(named) - set(features.served(GatewaySettings())) == {
+        "GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses"}
+
+
+def test_the_status_of_a_class():
+    """A CRD that may not have the field is left without it."""
+    own = GatewayClass(Key("", "f5"))
+    assert "supportedFeatures" not in reports.class_status(own).merged({}, "now")
+    assert reports.class_status(own, ("A", "B")).merged({}, "now")["supportedFeatures"] == [
+        {"name": "A"}, {"name": "B"}]
