@@ -379,3 +379,22 @@ def test_the_next_route_of_another_namespace_is_refused(site_of):
     site.kube.delete("TCPRoute", "infra", "r")
     site.settle(router)
     assert service(site) == "reset"
+
+
+def test_a_gateway_with_several_addresses(site_of):
+    """Its connections, and the share that is reset, are the same on each."""
+    both = [{"type": "IPAddress", "value": f"10.9.0.{number}"} for number in (1, 2)]
+    site = site_with(site_of, gateway_class(), gateway("web", TCP, addresses=both), ROUTE)
+    router = site.router(**FLAGS)
+    assert site.converge(router) == []
+    assert [each["value"] for each in status(site, "Gateway", "web")["addresses"]] == ["10.9.0.1", "10.9.0.2"]
+    assert [service(site, virtual) for virtual in (VIRTUAL, f"{VIRTUAL}_2")] == ["one", "one"]
+    site.apply(tcp_route("r", backend("two", 5432), backend("missing", 5432, weight=3)))
+    site.settle(router)
+    for virtual in (VIRTUAL, f"{VIRTUAL}_2"):
+        assert {service(site, virtual) for _ in range(40)} == {"two", "reset"}
+    router.close()
+    site.kube.forbid("tcproutes")
+    site.clear()
+    site.converge(**FLAGS)
+    assert site.writes() == []
