@@ -22,16 +22,8 @@ from f5router.model.ltm import Object, Pool
 from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
 from f5router.model.route_options import MONITOR_TYPES
-from f5router.plan import diff
-from f5router.plan.change import (
-    DELETE,
-    AnyChange,
-    Plan,
-    Stage,
-    asks_clients,
-    checks_clients,
-    concerns,
-)
+from f5router.plan import diff, waits
+from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.row import HoldReason, errors
@@ -242,8 +234,7 @@ class Rollout:
         possible, observed, desired = [], self._device.observed, self._device.desired()
         unwritten = {ref: error for ref, error in self._unwritten().items()
                      if ref in self._refs or ref in desired} if changes else {}
-        asking, checking = self._client_checks_under_way() if any(
-            asks_clients(change.obj) or checks_clients(change.obj) for change in changes) else (None, None)
+        under_way = self._under_way() if any(map(waits.may_wait, changes)) else []
         for change in changes:
             if concerns(change, Pool):
                 change = replace(change, new=diff.without_missing_monitors(change.obj, change.old, observed))
@@ -252,8 +243,7 @@ class Rollout:
                 error, on = UNDER_WAY, min(waiting[change.ref])
             if error is None and (other := self._obstacles.group_under_way(change)) is not None:
                 error, on = UNDER_WAY, other
-            if error is None and (other := asking if checks_clients(change.obj) else
-                                  checking if asks_clients(change.obj) else None) is not None:
+            if error is None and (other := self._awaited(change, under_way)) is not None:
                 error, on = UNDER_WAY, other
             error = error or self._uncertain.obstacle(change)
             if error is None:
@@ -262,22 +252,16 @@ class Rollout:
                 self._leave_out(change, error, on)
         return possible
 
-    def _client_checks_under_way(self) -> tuple[Ref | None, Ref | None]:
-        """Return an object under way that asks clients for certificates, and one whose check goes.
-
-        A check before clients are asked, or afterwards, would refuse them all. It does not wait for profiles
-        that were refused: then nobody is to get in.
-        """
-        asking = checking = None
+    def _awaited(self, change: AnyChange, under_way: Iterable[Ref]) -> Ref | None:
+        """Return an object under way for which a Change waits although it does not refer to it."""
         desired, observed = self._device.desired(), self._device.observed
+        return next((ref for ref in under_way if waits.awaits(change, ref, desired, observed)), None)
+
+    def _under_way(self) -> list[Ref]:
+        """Return the objects whose writes are under way, or in doubt."""
         doubtful = (ref for ref, error in errors(self._table.failures, self._ahead).items()
                     if isinstance(error, Unconfirmed))
-        for ref in (*self._table.sent, *self._obstacles.hanging(), *doubtful):
-            if asks_clients(desired.get(ref)):
-                asking = ref
-            elif ref not in desired and checks_clients(observed.get(ref)):
-                checking = ref
-        return asking, checking
+        return sorted({*self._table.sent, *self._obstacles.hanging(), *doubtful})
 
     def _without_groups_under_way(self, deletes: list[AnyChange]) -> list[AnyChange]:
         """Return the deletes whose group, such as a policy with its draft, nobody is writing."""
@@ -292,6 +276,8 @@ class Rollout:
         self._ahead.discard(change.ref)
         if on is None:
             self._table.refuse(change.ref, error)
+        elif change.stage == Stage.POLICY_STRATEGY:  # the Rules that it waits for need the policy
+            self._table.wait_for(change.ref, on)
         else:
             self._table.block(change.ref, error, on)
 

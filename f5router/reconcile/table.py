@@ -7,6 +7,7 @@ row that it waits for, or the end of the reason for which it is held.
 
 import math
 from collections.abc import Callable, Collection, Iterable
+from types import NoneType
 
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.ltm import BigIPState, Pool
@@ -306,12 +307,12 @@ class Table(RowIndexes):
                 self.retry(ref)
 
     def wake(self, on: Ref, *, in_doubt: bool = False) -> None:
-        """Make the rows due that wait for an object. Args: in_doubt: only for its reply."""
+        """Make the rows due that wait for an object. Args: in_doubt: not those that need it."""
         for ref in sorted(self.waiting.pop(on, ())):
             row = self.rows.get(ref)
             if row is None or row.state is not RowState.BLOCKED or row.on != on:
                 continue
-            if in_doubt and not isinstance(row.error, UNCERTAIN_ERRORS):
+            if in_doubt and not isinstance(row.error, (*UNCERTAIN_ERRORS, NoneType)):
                 self.waiting.setdefault(on, set()).add(ref)
             else:
                 self.queue_up([ref])

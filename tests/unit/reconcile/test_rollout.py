@@ -287,6 +287,24 @@ def test_clients_are_asked_until_nobody_checks(sent, errors, goes):
     assert bool(bench.all()) is goes
 
 
+STRATEGY = update(Policy(SECURE), Policy(SECURE, "best-match"))
+TAKEN_OVER = update(IRule(f"/Common/{names.PASSTHROUGH_IRULE}", "new"),
+                    IRule(f"/Common/{names.PASSTHROUGH_IRULE}", "old"))
+
+
+@pytest.mark.parametrize(("change", "other", "waits"), [
+    (STRATEGY, rule("a", A, SECURE), True), (STRATEGY, rule("a", A, INSECURE), False), (STRATEGY, A, False),
+    (TAKEN_OVER, Record("/Common/ssl_reencrypt_serverssl_dg", "a.com", "x"), True), (TAKEN_OVER, A, False),
+])
+def test_what_replaces_another_makers_waits_for_what_it_needs(change, other, waits):
+    """Until then the strategy of a policy, or the iRule of the original router, is right as it is."""
+    for sent, errors, goes in (([other.ref], {}, not waits), ([], {other.ref: UNCONFIRMED}, not waits),
+                               ([], {other.ref: REFUSED}, True)):
+        bench = Bench(change, there=[A], sent=sent, errors=errors)
+        bench.desired[other.ref] = other
+        assert bool(bench.all()) is goes
+
+
 def test_a_pool_is_created_without_a_monitor_that_is_not_there():
     bench = Bench(create(replace(A, monitor=CHECK.path)), update(replace(B, monitor=CHECK.path), B))
     assert bench.all() == [["+a"], ["=b"]]
