@@ -4,7 +4,7 @@ import copy
 import random
 from collections.abc import Iterator
 
-from tests import manifests
+from tests import gateways, manifests
 
 RAW = {
     "@deep": b"[" * 3000 + b"]" * 3000,
@@ -58,20 +58,56 @@ def _whole() -> tuple[dict, ...]:
             manifests.host_subnet("a", "10.3.89.9", "10.130.2.0/23"))
 
 
-def objects(seed: int, count: int) -> Iterator[dict]:
-    """Objects with one to three hostile places each. A few are as large as an API server takes them."""
+def _whole_gateways() -> tuple[dict, ...]:
+    """A good object of every kind of the Gateway API that is read for Gateways; routes more often."""
+    to_web = (gateways.parent("web", namespace="infra"), gateways.parent("a"))
+    changes = {"set": [{"name": "X-A", "value": "b"}], "remove": ["X-B"]}
+    rule = gateways.rule(
+        gateways.backend("a", weight=2, filters=[gateways.headers(**changes)]),
+        gateways.backend("b", namespace="infra"),
+        matches=[{"path": {"type": "PathPrefix", "value": "/a"}, "method": "GET",
+                  "headers": [{"type": "Exact", "name": "a", "value": "b"}],
+                  "queryParams": [{"type": "Exact", "name": "c", "value": "d"}]}],
+        filters=(gateways.rewrite(hostname="h.test", path=gateways.path_modifier(prefix="/x")),))
+    redirects = gateways.rule(filters=(gateways.redirect(
+        scheme="https", hostname="h.test", port=8443, path=gateways.path_modifier(full="/y")),))
+    of = {"namespace": "shop", "created": "2027-01-01T00:00:00Z"}
+    route = gateways.http_route("a", rule, redirects, parents=to_web, hostnames=("h",), **of)
+    route["status"] = {"parents": [{"parentRef": {"name": "a"}, "controllerName": gateways.CONTROLLER,
+                                    "conditions": [{"type": "Accepted"}]}]}
+    passed = gateways.tls_route("a", gateways.backend("a", weight=1), parents=to_web, hostnames=("h",), **of)
+    own = gateways.gateway(
+        "a", gateways.listener(hostname="h.test", namespaces={
+            "from": "Selector", "selector": {"matchLabels": {"a": "b"}}}),
+        gateways.listener("s", 443, "HTTPS", hostname="s.test", secret="shop/tls"),
+        addresses=[{"type": "IPAddress", "value": "10.9.0.9"}], **of)
+    own["status"] = {"addresses": [{"type": "IPAddress", "value": "10.9.0.9"}], "listeners": [
+        {"name": "http", "conditions": [{"type": "Accepted"}]}], "conditions": [{"type": "Accepted"}]}
+    return (route, route, route, passed, own,
+            gateways.grant("a", "shop", ("HTTPRoute", "infra"), ("", "Service", "a")),
+            gateways.backend_policy("a", "a", {"group": "", "kind": "ConfigMap", "name": "ca"}, **of),
+            gateways.gateway_class("a", "example.com/other"))
+
+
+def objects(seed: int, count: int, *, of_gateways: bool = False) -> Iterator[dict]:
+    """Objects with one to three hostile places each. A few are as large as an API server takes them.
+
+    Args: of_gateways: True for objects of the Gateway API alone.
+    """
     dice = random.Random(seed)
-    kinds = _whole()
+    kinds = _whole_gateways() if of_gateways else _whole()
     for number in range(count):
         obj = copy.deepcopy(kinds[number % len(kinds)])
         obj["metadata"]["name"] = f"bad{number}-{seed}"
         if "host" in obj.get("spec", {}):
             obj["spec"]["host"] = f"bad{number}-{seed}.example.com"
+        if "hostnames" in obj.get("spec", {}):
+            obj["spec"]["hostnames"] = [f"bad{number}-{seed}.example.com"]
         for _ in range(dice.randint(1, 3)):
             _spoil(obj, dice)
         if number % 97 == 0:
             _inflate(obj, dice)
-        yield _storable(obj, number)
+        yield _storable(obj, kinds[number % len(kinds)], number)
 
 
 def _spoil(obj: dict, dice: random.Random) -> None:
@@ -104,14 +140,13 @@ def _places(value: object) -> Iterator[dict | list]:
             yield from _places(inner)
 
 
-def _storable(obj: dict, number: int) -> dict:
+def _storable(obj: dict, whole: dict, number: int) -> dict:
     """With what the fake API server needs to file it: kind, version, texts for name and namespace."""
-    whole = _whole()[number % len(_whole())]
     obj |= {"apiVersion": whole["apiVersion"], "kind": whole["kind"]}
     if not isinstance(obj.get("metadata"), dict):
         obj["metadata"] = {"name": f"bad{number}", "spoilt": obj.get("metadata")}
     for field in ("name", "namespace"):
-        if field in obj["metadata"] or field == "name":
+        if field in whole["metadata"]:
             text = obj["metadata"].get(field)
             obj["metadata"][field] = text if isinstance(text, str) and text else f"bad{number}"
     return obj
