@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.certificates import CheckQueue
-from f5router.admission.host_claims import ClaimIndex, ClaimResult, Site
+from f5router.admission.claim_index import ClaimIndex, Site
+from f5router.admission.host_claims import ClaimResult
 from f5router.admission.namespace_limits import NamespaceLimits
 from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState, PodPlaces

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
-from f5router.admission.host_claims import ClaimIndex, Site
+from f5router.admission.claim_index import ClaimIndex, Site
 from f5router.desired.contributions import HostObjects
 from f5router.model.cluster import Key, Route, Secret
 from f5router.model.objects import Ref

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from f5router.admission import validation
 from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.host_claims import Site
+from f5router.admission.claim_index import Site
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState, PodPlaces
 from f5router.desired.pool_options import PoolConfig

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from f5router.admission.host_claims import Site
+from f5router.admission.claim_index import Site
 from f5router.desired.engine import Engine
 from f5router.model import hostnames, names, ownership
 from f5router.model.cluster import Key

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.admission import admission, host_claims
+from f5router.admission import admission, claim_index, host_claims
 from f5router.admission.admission import AdmissionPolicy
 from f5router.model import findings
 from f5router.model.cluster import Key
@@ -129,7 +129,7 @@ EVENTS = [
     ("source", "ownership", "events", "admitted"), EVENTS, ids=[event[0] for event in EVENTS]
 )
 def test_events(source, ownership, events, admitted, at_once):
-    kept, verdicts = host_claims.ClaimIndex(ownership=ownership), {}
+    kept, verdicts = claim_index.ClaimIndex(ownership=ownership), {}
     for number, event in enumerate(events, 1):
         key, route = event if isinstance(event, tuple) else (event.key, event)
         kept.put(key, admission.check(route, AdmissionPolicy()) if route else None)
@@ -151,7 +151,7 @@ STEPS = st.lists(
        st.randoms())
 def test_the_order_of_events_does_not_matter(steps, policy, random):
     """After every event, whatever came before: the verdicts of judging what is there from scratch."""
-    kept, there, seen = host_claims.ClaimIndex(ownership=policy.ownership), {}, {}
+    kept, there, seen = claim_index.ClaimIndex(ownership=policy.ownership), {}, {}
     for claimant, present, now in steps:
         there.pop(claimant.key, None)
         if present:
@@ -183,7 +183,7 @@ def test_the_order_of_events_does_not_matter(steps, policy, random):
 
 def test_an_event_costs_its_host():
     """The Routes that are judged: not those of the subdomain, unless its wildcard goes to another."""
-    kept = host_claims.ClaimIndex(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"{space}{n}", host=f"h{n}.{space}.test") for n in range(50) for space in ("a", "b")]
     many += [route(f"p{n}", host="h1.a.test", path=f"/{n}") for n in range(3)]
     for claimant in many:
@@ -226,7 +226,7 @@ def test_an_event_costs_its_host():
 )
 def test_who_keeps_a_wildcard_out(policy, routes):
     """One of the older hosts of other namespaces is looked at: when the wildcard is made anew, and later."""
-    kept, verdicts = host_claims.ClaimIndex(ownership=True), {}
+    kept, verdicts = claim_index.ClaimIndex(ownership=True), {}
 
     def put(name, namespace, host, age) -> int:
         wildcard = host == "*"
@@ -254,7 +254,7 @@ def test_who_keeps_a_wildcard_out(policy, routes):
 
 def test_without_ownership_a_wildcard_costs_its_own():
     """It takes nothing from other hosts."""
-    kept = host_claims.ClaimIndex(ownership=False)
+    kept = claim_index.ClaimIndex(ownership=False)
     wild = route("w", namespace="bank", host="h7.a.test", path="/w", wildcard=True)
     for claimant in (route(f"r{number}", host=f"h{number}.a.test") for number in range(50)):
         kept.put(claimant.key, admission.check(claimant, FREE))
@@ -266,7 +266,7 @@ def test_without_ownership_a_wildcard_costs_its_own():
 
 
 def test_a_wildcard_that_is_not_allowed_costs_its_own():
-    kept = host_claims.ClaimIndex(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"r{number}", host=f"h{number}.a.test", namespace=f"ns{number}") for number in range(50)]
     wild = route("wild", host="h7.a.test", wildcard=True, age=1)
     for claimant in (*many, wild):
@@ -280,7 +280,7 @@ def test_a_wildcard_that_is_not_allowed_costs_its_own():
 
 def test_a_wildcard_that_is_not_held_costs_nothing_more():
     """Anybody may write one into a domain of thousands."""
-    kept = host_claims.ClaimIndex(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"r{n}", host=f"h{n}.a.test", namespace=f"ns{n % 5}", age=n) for n in range(500)]
     wild = route("wild", host="x.a.test", wildcard=True, age=600)
     for claimant in (*many, wild):
@@ -295,7 +295,7 @@ def test_a_wildcard_that_is_not_held_costs_nothing_more():
 
 def test_the_wildcard_passes_to_another_kind():
     """The message to a loser names the kind of the object that holds the wildcard now, of the same tenant."""
-    kept = host_claims.ClaimIndex(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     wild = route("wild", namespace="bank", host="w.x.y", wildcard=True, age=2)
     older = builders.virtual(route("older", namespace="bank", host="w.x.y", wildcard=True, age=1),
                              "IngressRoute", root=Key("bank", "root"))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission
 from f5router.admission.admission import AdmissionPolicy
-from f5router.admission.host_claims import ClaimIndex
+from f5router.admission.claim_index import ClaimIndex
 from f5router.model import hostnames
 from f5router.model.cluster import Key
 from tests.builders import route, virtual
