@@ -133,6 +133,11 @@ class EvaluatedRoute:
         return self.route.wildcard_policy in ("Subdomain", hostnames.ANY_DEPTH)
 
     @property
+    def is_for_any_depth(self) -> bool:
+        """True if it claims all hosts below its domain at any depth, or all hosts."""
+        return self.route.wildcard_policy == hostnames.ANY_DEPTH or self.route.host == hostnames.ANY
+
+    @property
     def host(self) -> str:
         """Host that it claims; "*.example.com" for a wildcard Route."""
         return hostnames.wildcard(self.route.host) if self.wildcard else self.route.host

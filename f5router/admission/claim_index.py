@@ -3,6 +3,7 @@
 import heapq
 import itertools
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
@@ -12,6 +13,7 @@ from f5router.model.cluster import Key
 
 _NONE: Mapping[Any, Any] = {}
 _NO_WILDCARD: tuple[tuple[str, str], bool, tuple[EvaluatedRoute, ...], bool] = (("", ""), False, (), False)
+
 
 class Site(NamedTuple):
     """A Host on a front end: no other front end's Routes have a part in its requests."""
@@ -42,6 +44,8 @@ class ClaimIndex:
         """By subdomain, the last result that matters to its Hosts: owner, passthrough, and its ports."""
         self._deep: dict[_Domain, DeepWildcard] = {}
         """By subdomain, the wildcard of any depth that holds it."""
+        self._passing: set[_Domain] = set()
+        """Domains for which ClaimResult.passes_below holds."""
         self._changed: dict[_Domain, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.resolved = 0
@@ -83,16 +87,18 @@ class ClaimIndex:
             self._rank(domain, touched)
             affected: Collection[str] = self._concerned(domain, touched)
             claims, before = self._resolve(hosts, affected, above), self._wildcards.pop(domain, _NO_WILDCARD)
+            is_passed_around = self._is_passed_around(domain)
             if (claims.owner, claims.passthrough) != before[:2]:
                 affected, claims = hosts, self._resolve(hosts, hosts, above)
-            for below in self._put_deep(domain, claims.deep):
+            passes_otherwise = claims.passes_below != (domain in self._passing)
+            for below in {*self._put_deep(domain, claims.deep), *self._put_passing(domain, claims)}:
                 if below not in changed:
                     heapq.heappush(queue, (below[1].count("."), below))
                 changed.setdefault(below, set()).update(self._subdomains[below])
             wildcard = (claims.owner, claims.passthrough, claims.on_port_80, claims.on_port_443)
             if wildcard != _NO_WILDCARD:
                 self._wildcards[domain] = wildcard
-            if claims.passthrough != before[1]:
+            if claims.passthrough != before[1] or passes_otherwise:
                 touched |= set(hosts)
             elif wildcard[2:] != before[2:]:
                 touched |= {host for host, routes in hosts.items() if any(map(_is_silent, routes.values()))}
@@ -102,9 +108,8 @@ class ClaimIndex:
             for host in touched:
                 routes = hosts.get(host, _NONE)
                 verdicts = small.compact({key: self._verdicts[key] for key in routes})
-                yield Site(domain[0], host), routes, ClaimResult(
-                    verdicts, claims.passthrough, claims.on_port_80, claims.on_port_443, claims.owner,
-                    claims.deep, claims.around)
+                yield Site(domain[0], host), routes, replace(
+                    claims, verdicts=verdicts, is_passed_around=is_passed_around)
 
     def _above(self, domain: _Domain) -> tuple[DeepWildcard, ...]:
         """Return the wildcards of any depth that cover a subdomain, of domains above it."""
@@ -121,8 +126,28 @@ class ClaimIndex:
         self._deep.pop(domain, None)
         if deep is not None:
             self._deep[domain] = deep
+        return self._below(domain)
+
+    def _put_passing(self, domain: _Domain, claims: ClaimResult) -> list[_Domain]:
+        """Record if all hosts below a domain are passed through. Returns: as _put_deep."""
+        if claims.passes_below == (domain in self._passing):
+            return []
+        self._passing ^= {domain}
+        return self._below(domain)
+
+    def _is_passed_around(self, domain: _Domain) -> bool:
+        """True if a wildcard of a domain above passes all hosts below it through."""
+        front_end, name = domain
+        while self._passing and name:
+            name = hostnames.parent(name)
+            if (front_end, name) in self._passing:
+                return True
+        return False
+
+    def _below(self, domain: _Domain) -> list[_Domain]:
+        front_end, name = domain
         return [each for each in self._subdomains
-                if each[0] == domain[0] and each[1].endswith(f".{domain[1]}")]
+                if each[0] == front_end and (each[1].endswith(f".{name}") if name else each[1])]
 
     def _rank(self, domain: _Domain, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""
@@ -145,7 +170,7 @@ class ClaimIndex:
         """
         hosts, wildcard_host = self._subdomains.get(domain, _NONE), f"*.{domain[1]}"
         wildcards = [route for route in hosts.get(wildcard_host, _NONE).values() if route.claims]
-        concerned = {wildcard_host, *touched, *(wildcard.route.host for wildcard in wildcards)}
+        concerned = {wildcard_host, hostnames.ANY, *touched, *(wildcard.route.host for wildcard in wildcards)}
         if wildcards and self._ownership and (oldest := self._oldest.get(domain, _NONE).values()):
             first = min(oldest)
             others = (claim for claim in oldest if claim[3] != first[3])

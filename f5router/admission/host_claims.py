@@ -34,6 +34,10 @@ class ClaimResult:
     """Rejection by Route; None if it is admitted."""
     passthrough: bool = False
     """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be distinguished."""
+    passes_below: bool = False
+    """It is so for all hosts below the domain, at any depth."""
+    is_passed_around: bool = False
+    """True if such a wildcard of a domain above is passthrough; known to the ClaimIndex alone."""
     on_port_80: tuple[EvaluatedRoute, ...] = ()
     """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
     on_port_443: bool = False
@@ -71,7 +75,7 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool,
         above: wildcards that cover the subdomain, of domains above it.
     """
     verdicts: dict[Key, Rejection | None] = {}
-    subdomain, wildcards = _Subdomain(ownership, above), []
+    subdomain, wildcards, passes_below = _Subdomain(ownership, above), [], False
     for claim in sorted(routes, key=lambda c: (c.route.age, c.route.key)):
         key = claim.route.key
         reason, holder = subdomain.lost(claim) if claim.claims else WON
@@ -79,14 +83,16 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool,
         verdicts[key] = Rejection(CLAIMED, message, holder) if holder else claim.rejection
         if claim.claims and not holder:
             subdomain.hold(claim)
-        if verdicts[key] is None and claim.wildcard:
-            wildcards.append(claim)
+        if verdicts[key] is None:
+            wildcards += [claim] if claim.wildcard else []
+            passes_below |= claim.is_for_any_depth and claim.termination == "passthrough"
     on_port_80 = sorted((wildcard for wildcard in wildcards if wildcard.insecure != "None"),
                         key=lambda c: c.route.key)
     passthrough = any(wildcard.termination == "passthrough" for wildcard in wildcards)
     secure = any(wildcard.termination in ("edge", "reencrypt") for wildcard in wildcards)
-    return ClaimResult(verdicts, passthrough, tuple(on_port_80), secure, subdomain.owner(), subdomain.deep,
-                       frozenset(each.namespace for each in above))
+    return ClaimResult(
+        verdicts, passthrough, passes_below, False, tuple(on_port_80), secure, subdomain.owner(),
+        subdomain.deep, frozenset(each.namespace for each in above))
 
 
 class _Place:

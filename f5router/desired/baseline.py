@@ -17,7 +17,7 @@ from cryptography import x509
 from f5router.admission import pem
 from f5router.desired import client_tls, edge, front_ends, irules, pool_options
 from f5router.desired.irules.groups import own_irule
-from f5router.model import hostnames, names, route_options, tls_names, tmos
+from f5router.model import hostnames, names, route_options, sni_records, tls_names, tmos
 from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.front_end_names import FrontEndPlace, own_path
@@ -53,7 +53,7 @@ class StrictSettings(FrontEndPlace, Protocol):
 
 def server_name_record(config: FrontEndPlace, host: str, *needs: Ref) -> Record:
     """Return the record of a name. Args: needs: what shows its certificate."""
-    return Record(own_path(config, names.SERVER_NAME_GROUP), names.passthrough_record(host),
+    return Record(own_path(config, names.SERVER_NAME_GROUP), sni_records.name_of(host),
                   names.CERTIFICATE, frozenset(needs))
 
 
@@ -220,7 +220,8 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
                     for name in others}
         required |= {obj.ref for obj in kept}
     text = irules.passthrough_irule(config.folder, source=config.balancing.of("passthrough") == "source",
-                                    proxied=config.proxy_protocol, strict=config.strict_sni)
+                                    proxied=config.proxy_protocol, strict=config.strict_sni,
+                                    any_depth=any(each.any_depth for each in config.front_ends))
     if config.strict_sni:
         required.add(Ref(DataGroup.KIND, own_path(config, names.SERVER_NAME_GROUP)))
     irule = own_irule(config, path, text, required)

@@ -13,14 +13,15 @@ perhaps to the same pods: a Route / beside a Route /admin that restricts its cli
 from collections.abc import Collection, Iterable, Iterator
 
 from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, client_tls, edge, front_ends
-from f5router.desired.rules import covers
+from f5router.desired.rules import covers, match_fault
 from f5router.model import names, tls_names
 from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.front_end_names import own_path
-from f5router.model.ltm import attachment_ref
+from f5router.model.ltm import Object, Record, attachment_ref
 from f5router.model.objects import Ref, shared
 
 
@@ -65,6 +66,26 @@ def _towards_pods(config: baseline.BaselineSettings, facts: DeviceFacts) -> Iter
         yield names.COOKIE_IRULE
 
 
+def taken_over(config: baseline.BaselineSettings, facts: DeviceFacts) -> frozenset[Ref]:
+    """Return our passthrough iRule, for features that the original router's iRule lacks."""
+    if not facts.original.irule or config.https_virtual is None:
+        return frozenset()
+    path = own_path(config, names.PASSTHROUGH_IRULE)
+    return frozenset({attachment_ref(config.https_virtual, "rules", path)})
+
+
+def is_excepted(checked: Iterable[EvaluatedRoute], claims: ClaimResult, record: Object | None) -> bool:
+    """True if a Host that wildcards of any depth cover is excepted from them: its TLS is not passed through.
+
+    The wildcard may be another namespace's, and gets nothing of the Host, whatever becomes of its Routes.
+
+    Args: checked: Routes of the Host. record: the passthrough record that they ask for.
+    """
+    verdicts = (claims.verdicts[each.route.key] for each in checked if each.claims)
+    return any(verdict is None or verdict.holder is None for verdict in verdicts) and (
+        not isinstance(record, Record) or record.data == names.EXCLUSION)
+
+
 def open_ports(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute],
                wildcards: Iterable[EvaluatedRoute], *, secure: bool) -> tuple[bool, bool]:
     """Return if another Route would get the requests for a path, on port 443 and on port 80.
@@ -87,6 +108,20 @@ def blank_rule(evaluated: EvaluatedRoute, config: baseline.BaselineSettings) -> 
     if not evaluated.termination and config.http_virtual is None:
         return "--f5-http-vserver is blank: this router serves no unencrypted Route"
     return ""
+
+
+def device_fault(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute],
+                 config: baseline.BaselineSettings, facts: DeviceFacts) -> str:
+    """Return why the virtual servers cannot serve a Route."""
+    if fault := (blank_rule(evaluated, config)
+                 or edge.reply_fault(evaluated, facts)
+                 or match_fault(evaluated.route.match, facts)):
+        return fault
+    lowest = evaluated.route.minimum_tls
+    if not lowest or evaluated.termination not in ("edge", "reencrypt"):
+        return ""
+    certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *admitted))
+    return client_tls.minimum_fault(config, facts, lowest, certified=certified)
 
 
 def in_clear_text(route: Route, above: Collection[EvaluatedRoute], around: Collection[EvaluatedRoute],

@@ -24,7 +24,7 @@ from f5router.desired.contributions import HostObjects
 from f5router.desired.default_certificate import NO_DEFAULT
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.settings import DesiredSettings
-from f5router.model import hostnames, names, request_match, tls_names
+from f5router.model import hostnames, names, request_match, sni_records, tls_names
 from f5router.model.cluster import Key, PathMatch, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.findings import DEVICE_REJECTED, NOT_ADMITTED
@@ -35,6 +35,7 @@ from f5router.model.ltm import (
     CheckedRedirect,
     ClientSSL,
     Forward,
+    IRule,
     Object,
     Pool,
     Record,
@@ -63,7 +64,8 @@ def host_objects(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResu
     verdicts = {c.route.key: claims.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
-    builder = _HostBuilder(host, admitted, claims, config, facts)
+    builder = _HostBuilder(host, admitted, claims, config, facts, sni_records.name_of(
+        host, any_depth=any(c.is_for_any_depth for c in checked)))
     builder.add_certificate()
     for evaluated in (c for c in checked if (refused := verdicts[c.route.key]) and refused.protects):
         builder.closing[evaluated.route.key] = builder.close(evaluated)
@@ -71,6 +73,7 @@ def host_objects(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResu
         builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
+    builder.except_always(checked)
     builder.objects |= {rule.ref: rule for rule in default_backend.closing_rules(
         host, checked, claims, builder.objects.values(), config, facts)}
     uses = builder.uses if not config.front_ends else {
@@ -88,13 +91,17 @@ class _HostBuilder:
     """Collects the objects of one Host."""
 
     def __init__(self, host: str, admitted: list[EvaluatedRoute], claims: ClaimResult,
-                 config: DesiredSettings, facts: DeviceFacts):
-        """Args: admitted: Routes of the Host, oldest first."""
+                 config: DesiredSettings, facts: DeviceFacts, record: str):
+        """Args: admitted: Routes of the Host, oldest first. record: name of its passthrough record."""
         self.host, self.admitted, self.config, self.facts, self._hosts = (
             host, admitted, config, facts, frozenset({host}))
         self.wildcards = () if host.startswith("*.") else claims.on_port_80
         self.wildcard = host.startswith("*.")
-        self.needs_exclusion = claims.passthrough and not self.wildcard
+        self._record, self._claims = record, claims
+        self._passed_by_depth = host != hostnames.ANY and (
+            claims.is_passed_around or (claims.passes_below and not self.wildcard))
+        """True if a wildcard of any depth would pass the Host's TLS through."""
+        self.needs_exclusion = (claims.passthrough and not self.wildcard) or self._passed_by_depth
         self._tls_around = (claims.on_port_443 or claims.passthrough) and not self.wildcard
         self.objects: dict[Ref, Object] = {}
         self.pools: dict[PoolKey, PoolSettings] = {}
@@ -192,9 +199,11 @@ class _HostBuilder:
             return
         secure = self._any_rules(evaluated, names.SECURE_POLICY)
         self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
-        self.undetermined |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
+        self.undetermined |= self.uses[key]
+        if not self._passed_by_depth:
+            self.undetermined |= {record_ref(group, self._record)}
         if self.needs_exclusion and evaluated.termination:
-            self.add(Record(group, self.host, names.EXCLUSION, frozenset({min(secure)})))
+            self.add(Record(group, self._record, names.EXCLUSION, frozenset({min(secure)})))
 
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Return all Rules that a Route may have in a policy, whatever its path."""
@@ -203,11 +212,19 @@ class _HostBuilder:
 
     def _exclusion(self, evaluated: EvaluatedRoute) -> Ref:
         """Add the record that excepts the Host from a wildcard which passes TLS through."""
-        group = self._full(names.PASSTHROUGH_GROUP)
-        certificate = self._certificate if evaluated.pending_secret else frozenset()
-        record = Record(group, self.host, names.EXCLUSION, certificate | self._taken_over())
+        needs = protection.taken_over(self.config, self.facts)
+        needs |= self._certificate if evaluated.pending_secret else frozenset()
+        record = Record(self._full(names.PASSTHROUGH_GROUP), self._record, names.EXCLUSION, needs)
         # It waits for a Secret only where all do.
         return record.ref if evaluated.pending_secret and record.ref in self.objects else self.add(record)
+
+    def except_always(self, checked: Iterable[EvaluatedRoute]) -> None:
+        """Except a Host from wildcards of any depth, whatever becomes of its Routes."""
+        taken_over = protection.taken_over(self.config, self.facts)
+        record = Record(self._full(names.PASSTHROUGH_GROUP), self._record, names.EXCLUSION, taken_over)
+        if self._passed_by_depth and self.config.https_virtual and protection.is_excepted(
+                checked, self._claims, self.objects.get(record.ref)):
+            self.add(record)
 
     def _insecure(self, evaluated: EvaluatedRoute, forward: Forward, tls: str, *,
                   after: frozenset[Ref]) -> set[Ref]:
@@ -307,13 +324,6 @@ class _HostBuilder:
                 evaluated, self.admitted, self._full(policy), host, frozenset(required), protected))
         return refs
 
-    def _taken_over(self) -> frozenset[Ref]:
-        """Return our passthrough iRule, for features that the original router's iRule lacks."""
-        if not self.facts.original.irule or self.config.https_virtual is None:
-            return frozenset()
-        path = self._full(names.PASSTHROUGH_IRULE)
-        return frozenset({attachment_ref(self.config.https_virtual, "rules", path)})
-
     def _passthrough(self, route: Route, target: str) -> Ref:
         if tcp := front_ends.tcp_virtual(self.config):
             return tcp_objects.lead(route, tcp, target, self.config, self.add)
@@ -321,7 +331,9 @@ class _HostBuilder:
         virtual = self.config.https_virtual
         assert virtual is not None, "Routes with TLS have a fault without it"
         irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
-        required, name = {Ref(Pool.KIND, target), irule}, names.passthrough_record(self.host)
+        name = sni_records.name_of(self.host, any_depth=route.wildcard_policy == hostnames.ANY_DEPTH)
+        required = {Ref(Pool.KIND, target), irule}
+        required |= {Ref(IRule.KIND, self._full(names.PASSTHROUGH_IRULE))} if name.startswith("..") else set()
         required |= self._add_client_limits(virtual, target)
         required |= self._add_all(option_objects.of_passthrough(route, name, self.config))
         if route.origin is not None:
@@ -376,22 +388,10 @@ class _HostBuilder:
 
     def _fault(self, evaluated: EvaluatedRoute) -> Rejection | None:
         """Return why this router cannot serve an admitted Route; None if it can."""
-        if text := self._device_fault(evaluated):
+        if text := protection.device_fault(evaluated, self.admitted, self.config, self.facts):
             return Rejection(DEVICE_REJECTED, validation.field_of_origin(evaluated.route, text))
         text = route_tls.pods_fault(evaluated, self.config)
         return Rejection(NOT_ADMITTED, validation.field_of_origin(evaluated.route, text)) if text else None
-
-    def _device_fault(self, evaluated: EvaluatedRoute) -> str:
-        """Return why the virtual servers cannot serve a Route."""
-        if fault := (protection.blank_rule(evaluated, self.config)
-                     or edge.reply_fault(evaluated, self.facts)
-                     or rules.match_fault(evaluated.route.match, self.facts)):
-            return fault
-        lowest = evaluated.route.minimum_tls
-        if not lowest or evaluated.termination not in ("edge", "reencrypt"):
-            return ""
-        certified = any(c.key_pair or c.awaits_certificate for c in (evaluated, *self.admitted))
-        return client_tls.minimum_fault(self.config, self.facts, lowest, certified=certified)
 
     def _warn(self, route: Route, reason: str, text: str) -> None:
         """Add a warning about a Route; none for an empty text."""

@@ -21,7 +21,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.wire import item_path
 from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import names, original_names, ownership, route_options, tls_names, tmos
+from f5router.model import names, original_names, ownership, route_options, sni_records, tls_names, tmos
 from f5router.model.access_log import RequestLog
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
@@ -251,7 +251,7 @@ class _Links:
                 record |= self._attachments(rule.policy, name)
         front_end = front_end_of(rule.policy)
         profiles = (tls_names.client_ssl(self._folder, host, front_end) for host in rule.hosts)
-        shown = (self._record(groups[1], names.passthrough_record(host)) for host in rule.hosts)
+        shown = (self._record(groups[1], sni_records.name_of(host)) for host in rule.hosts)
         return record.union(*(self._attached.get(path, set()) for path in profiles), *shown)
 
     def _record(self, group: str, name: str) -> set[Ref]:

@@ -11,9 +11,7 @@ from collections.abc import Iterable
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
-from f5router.model.front_end_names import beside
-from f5router.model.ltm import Record, record_ref
-from f5router.model.objects import Ref, digest
+from f5router.model.objects import digest
 from f5router.model.route_options import HealthMonitor, TCPMonitor
 
 INSECURE_POLICY = "openshift_insecure_routes"
@@ -253,26 +251,6 @@ def pool_namespace(path: str) -> str:
 def rule_namespace(name: str) -> str:
     """Return the namespace of a Rule's Route, which every name made by `rule` contains."""
     return name.removeprefix("openshift_route_").split("_", 1)[0]
-
-
-def passthrough_record(host: str) -> str:
-    """Return the name of a Host's record in PASSTHROUGH_GROUP; a wildcard's is its domain after a dot."""
-    return host.removeprefix("*")
-
-
-def owner_ref(record: Record) -> Ref:
-    """Return the record of the owner of a record in PASSTHROUGH_GROUP."""
-    return record_ref(beside(record.group, OWNER_GROUP), record.name)
-
-
-def passthrough_host(record: str) -> str:
-    """Return the Host of a record of PASSTHROUGH_GROUP."""
-    return f"*{record}" if record.startswith(".") else record
-
-
-def covering_record(record: Record) -> Ref:
-    """Return the record of the wildcard that covers the Host of a record."""
-    return record_ref(record.group, passthrough_record(hostnames.wildcard(record.name)))
 
 
 def vxlan_profile(folder: str) -> str:

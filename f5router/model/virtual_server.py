@@ -113,6 +113,8 @@ class FrontEnd:
     """True if a Route of hostnames.ANY brings the certificate for server names that no other one is for."""
     unread: tuple[Key, ...] = ()
     """Owners of certificates whose server names are not known yet; see tls_names.certificate_owner."""
+    any_depth: bool = False
+    """True if wildcards of any depth may have their TLS passed through."""
 
     @property
     def first(self) -> str:

@@ -98,7 +98,8 @@ class Stage(IntEnum):
     EXCLUSION = auto()
     """Records that except Hosts from a passthrough wildcard which serves them until their Rules are there."""
     COMPLETE = auto()
-    """The records that say something about all others of a data-group: those are in place."""
+    """The records that say something about all others of a data-group: those are in place. So are the
+    exceptions of a wildcard."""
     LISTENING = auto()
     """Virtual servers answer clients from now on, and stop first."""
 
@@ -143,6 +144,8 @@ class Change(Generic[T_co]):
     new: T_co | None
     after_rules: bool = False
     """True for a record of Stage.EXCLUSION; see `diff`."""
+    among_wildcards: Stage | None = None
+    """Stage of a record that has another one than usual, because of wildcards of any depth; see `diff`."""
     early: bool = False
     """True for a delete that is made with the writes of its stage, before them; see `leaving`."""
     ends_redirect: bool = False
@@ -179,7 +182,9 @@ class Change(Generic[T_co]):
             return Stage.ENDED_REDIRECT
         if self.for_check:
             return Stage.CHECK_PROFILE if isinstance(self.obj, ServerSSL) else Stage.CHECK_FILE
-        return Stage.EXCLUSION if self.after_rules else stage(self.obj)
+        if self.after_rules:
+            return Stage.EXCLUSION
+        return self.among_wildcards or stage(self.obj)
 
 
 AnyChange = Change[Object]

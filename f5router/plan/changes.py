@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.text import Text
 
-from f5router.model import names, ownership, tls_names
+from f5router.model import names, ownership, sni_records, tls_names
 from f5router.model.cluster import Key, Subject
 from f5router.model.front_end_names import base_name, front_end_of
 from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object, Pool, Record, Rule
@@ -107,7 +107,7 @@ def cause(obj: Object) -> str:
         case Record(name=names.STRICT | names.OWNERS_KNOWN):
             return ""
         case Record(group=group, name=name) if base_name(group) in (*_BY_HOST, *_BY_POOL):
-            return f"host {names.passthrough_host(name)}"
+            return f"host {sni_records.host_of(name)}"
         case FDBRecord(endpoint=address) | StaticRoute(gateway=address, node=""):
             return f"the Node at {address}"  # several Nodes may have it
         case StaticRoute(node=node):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
 
-from f5router.model import names
+from f5router.model import names, sni_records
 from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, Object, Pool, Record, Rule
 from f5router.model.objects import Ref
@@ -37,7 +37,7 @@ def diff(
         new, old = desired.get(ref), observed.get(ref)
         if new is None:
             if old is not None and owns(old):
-                deletes.append(Change(DELETE, old, None, after_rules=_is_covered_exclusion(old, desired)))
+                deletes.append(_delete(old, desired, observed))
         elif old is None:
             writes.append(Change(CREATE, None, new, after_rules=_is_covered_exclusion(new, observed)))
         elif old != new:
@@ -107,7 +107,7 @@ def _generality(obj: Object) -> int:
     """
     if isinstance(obj, Rule):
         return obj.rank
-    return int(isinstance(obj, Record) and obj.name.startswith("."))
+    return sni_records.breadth(obj.name) if isinstance(obj, Record) else 0
 
 
 def _is_covered_exclusion(obj: Object, state: BigIPState) -> bool:
@@ -117,7 +117,19 @@ def _is_covered_exclusion(obj: Object, state: BigIPState) -> bool:
     afterwards, it serves the Host before they go. Otherwise the wildcard must not get a request.
     """
     return (isinstance(obj, Record) and obj.data == names.EXCLUSION
-            and names.covering_record(obj) in state)
+            and sni_records.is_passed_around(obj, state))
+
+
+def _delete(obj: Object, desired: BigIPState, observed: BigIPState) -> AnyChange:
+    """Return the delete of an object.
+
+    A record that excepts a Host from a wildcard which goes comes behind it, also if another one stays. Among
+    the deletes of wildcards the less specific one comes first.
+    """
+    if not isinstance(obj, Record) or not _is_covered_exclusion(obj, desired):
+        return Change(DELETE, obj, None)
+    stays = sni_records.covering_ref(obj, desired) == sni_records.covering_ref(obj, observed)
+    return Change(DELETE, obj, None, after_rules=stays, among_wildcards=None if stays else Stage.PASSTHROUGH)
 
 
 def _with_server_names(writes: list[AnyChange], desired: BigIPState,
@@ -149,25 +161,36 @@ def _replaces(obj: Object | None) -> bool:
 
 
 def _with_exclusions(writes: list[AnyChange], desired: BigIPState, observed: BigIPState) -> list[AnyChange]:
-    """Make a new passthrough wildcard depend on the records that except Hosts from it.
+    """Make a passthrough wildcard depend on the records that except Hosts from it.
 
     If one of them were refused, the wildcard would take a Host that is served. A record whose own
     dependencies are missing is left out: its Host is not served yet.
     """
-    wildcards = {change.ref for change in writes if change.verb == CREATE and isinstance(change.new, Record)
-                 and change.new.name.startswith(".")}
+    wildcards = {change.ref for change in writes if _passes_domain(change)}
     if not wildcards:
         return writes
+    late = {change.ref for change in writes if change.after_rules}
     exclusions: dict[Ref, set[Ref]] = {}
     for obj in desired.values():
         if not isinstance(obj, Record) or obj.data != names.EXCLUSION:
             continue
         if obj.extra_dependencies <= observed.keys():
-            exclusions.setdefault(names.covering_record(obj), set()).add(obj.ref)
+            for ref in wildcards.intersection(sni_records.covering_refs(obj)):
+                exclusions.setdefault(ref, set()).add(obj.ref)
     return [replace(change, new=replace(
-                change.new, extra_dependencies=change.new.extra_dependencies | exclusions[change.ref]))
+                change.new, extra_dependencies=change.new.extra_dependencies | exclusions[change.ref]),
+                among_wildcards=None if late.isdisjoint(exclusions[change.ref]) else Stage.COMPLETE)
             if isinstance(change.new, Record) and change.ref in wildcards & exclusions.keys() else change
             for change in writes]
+
+
+def _passes_domain(change: AnyChange) -> bool:
+    """True for a write of a record that passes TLS of a wildcard through, to other pods than before.
+
+    One of any depth may become another namespace's by an update.
+    """
+    return isinstance(change.new, Record) and change.new.data != names.EXCLUSION and (
+        change.new.name.startswith("." if change.verb == CREATE else ".."))
 
 
 def without_missing_monitors(pool: Pool, old: Pool | None, observed: BigIPState) -> Pool:

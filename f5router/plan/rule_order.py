@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
-from f5router.model import hostnames, names, request_match
+from f5router.model import hostnames, names, request_match, sni_records
 from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.front_end_names import beside
 from f5router.model.ltm import CheckedRedirect, Forward, Object, Record, Redirect, Rule, rule_ref
@@ -118,7 +118,11 @@ class UncertainWrites:
 
 def _rank(obj: Object) -> int:
     """Rank an object among the objects of its Host or data-group: the smaller, the more specific."""
-    return obj.rank if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
+    if isinstance(obj, Rule):
+        return obj.rank
+    # A wildcard of any depth comes behind that of one label.
+    return obj.name.startswith("..") - 2 * len(sni_records.host_of(obj.name).removeprefix("*")) if (
+        isinstance(obj, Record)) else 0
 
 
 def _places(obj: Object) -> Iterator[tuple[str, str]]:
@@ -134,7 +138,8 @@ def _covered(obj: Object) -> Iterator[tuple[str, str]]:
     if isinstance(obj, Rule):
         yield from covered(obj)
     elif isinstance(obj, Record) and obj.name.startswith("."):
-        yield obj.group, obj.name
+        host = sni_records.host_of(obj.name)
+        yield obj.group, host if host == hostnames.ANY else host[1:]
 
 
 class Ordinals:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 
-from f5router.model import names, ownership, tls_names
+from f5router.model import names, ownership, sni_records, tls_names
 from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
@@ -290,7 +290,7 @@ def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
         return obj.hosts
     if isinstance(obj, Record) and obj.name != names.OWNERS_KNOWN and base_name(obj.group) in (
             names.PASSTHROUGH_GROUP, names.OWNER_GROUP):
-        return frozenset({names.passthrough_host(obj.name)})
+        return frozenset({sni_records.host_of(obj.name)})
     profile = state.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
     return frozenset({profile.server_name}) if isinstance(profile, ClientSSL) else frozenset()
 

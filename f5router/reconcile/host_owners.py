@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from f5router.admission.claim_index import Site
 from f5router.desired.engine import Engine
-from f5router.model import hostnames, names, ownership
+from f5router.model import hostnames, names, ownership, sni_records
 from f5router.model.cluster import Key
 from f5router.model.ltm import Object, Rule
 from f5router.model.ownership import is_passthrough
@@ -27,7 +27,7 @@ class HostOwners:
         if isinstance(obj, Rule):
             namespace, own = names.rule_namespace(obj.name), obj.hosts
         elif is_passthrough(obj):
-            namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
+            namespace, own = names.pool_namespace(obj.data), frozenset({sni_records.host_of(obj.name)})
         elif isinstance(obj, DefaultPool) and ownership.is_of_service(obj.pool):
             namespace, own = names.pool_namespace(obj.pool), frozenset({hostnames.ANY})
         else:

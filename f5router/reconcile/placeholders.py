@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from f5router.desired.engine import Engine
-from f5router.model import hostnames, names
+from f5router.model import hostnames, names, sni_records
 from f5router.model.front_end_names import base_name, beside, front_end_of
 from f5router.model.ltm import BigIPState, Foreign, Forward, Object, Record, Rule, record_ref
 from f5router.model.objects import Ref
@@ -106,9 +106,8 @@ class _Places:
             return False
         group = beside(rule.policy, names.PASSTHROUGH_GROUP)
         for host in rule.hosts:
-            own, covering = (self._observed.get(record_ref(group, names.passthrough_record(each)))
-                             for each in (host, hostnames.wildcard(host)))
-            record = own or covering
+            records = (self._observed.get(record_ref(group, each)) for each in sni_records.deciding(host))
+            record = next(filter(None, records), None)
             if isinstance(record, Record) and record.data != names.EXCLUSION:
                 return True
         return False

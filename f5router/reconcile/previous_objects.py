@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeGuard
 
 from f5router.desired.engine import Engine
-from f5router.model import hostnames, names, ownership, tls_names
+from f5router.model import names, ownership, sni_records, tls_names
 from f5router.model.cluster import Key, Route
 from f5router.model.front_end_names import base_name
 from f5router.model.ltm import (
@@ -64,7 +64,7 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
             return HoldReason.SUCCESSOR
         if _is_active_exclusion(obj, observed) and any(
                 rule.ref in engine.objects or serves(rule)
-                for rule in rules().get((ownership.front_end(obj), obj.name), ())):
+                for rule in rules().get((ownership.front_end(obj), sni_records.host_of(obj.name)), ())):
             return HoldReason.NEEDED
         return serves(obj)
 
@@ -74,7 +74,7 @@ def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
 def _is_active_exclusion(obj: Object, observed: BigIPState) -> TypeGuard[Record]:
     """True for a record that excepts its Host from a wildcard which currently passes TLS through."""
     return (isinstance(obj, Record) and obj.data == names.EXCLUSION
-            and names.covering_record(obj) in observed)
+            and sni_records.is_passed_around(obj, observed))
 
 
 def _secure_rules(observed: BigIPState) -> Mapping[tuple[str, str], list[Rule]]:
@@ -131,7 +131,7 @@ def lost_routes(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
     """
     stems = {(ownership.rule_stem(obj.name), ownership.front_end(obj))
              for obj in observed.values() if isinstance(obj, Rule)}
-    passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data), ownership.front_end(obj))
+    passed = {(sni_records.host_of(obj.name), names.pool_namespace(obj.data), ownership.front_end(obj))
               for obj in observed.values() if is_passthrough(obj)}
     reasons = {}
     for key, route in engine.routes().items():
@@ -164,12 +164,13 @@ def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Obje
     Such a record is not desired, as the wildcard is to end TLS here too, or to go; `should_retain` keeps it
     as long as the wildcard.
     """
-    groups = {(ownership.front_end(obj), names.passthrough_host(obj.name)): obj.group for obj in old
+    groups = {(ownership.front_end(obj), obj.name): obj.group for obj in old
               if is_passthrough(obj) and obj.ref not in engine.objects
               and not owners.serves_foreign_namespace(obj)}
     for (front_end, host), rules in _secure_rules(observed).items() if groups else ():
-        group = groups.get((front_end, hostnames.wildcard(host)))
+        name = sni_records.name_of(host, any_depth=not any(rule.suffix for rule in rules))
+        group = next(filter(None, (groups.get((front_end, each)) for each in sni_records.covering(name))), "")
         if group and any(rule.ref in engine.objects for rule in rules):
-            record = Record(group, host, names.EXCLUSION)
-            if not host.startswith("*.") and record.ref not in observed:
+            record = Record(group, name, names.EXCLUSION)
+            if record.ref not in observed:
                 yield record

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeGuard
 
 from f5router.desired.engine import Engine
-from f5router.model import names, ownership
+from f5router.model import names, ownership, sni_records
 from f5router.model.cluster import Key
 from f5router.model.front_end_names import front_end_of
 from f5router.model.ltm import BigIPState, Foreign, Object, Rule
@@ -43,7 +43,7 @@ class Successors:
             return any(key.namespace == namespace and (route := self._engine.route(key)) is not None
                        and route.tls is not None and self._waits(key)
                        for key in self._engine.host_routes(
-                           names.passthrough_host(obj.name), front_end_of(obj.group)))
+                           sni_records.host_of(obj.name), front_end_of(obj.group)))
         return False
 
     def cover(self, obj: Object) -> bool:

@@ -11,7 +11,7 @@ names.OWNER_GROUP.
 from collections.abc import Collection, Iterable
 
 from f5router.desired.engine import Engine
-from f5router.model import names, tls_names
+from f5router.model import names, sni_records, tls_names
 from f5router.model.cluster import Key
 from f5router.model.front_end_names import base_name, front_end_of, is_of_gateway
 from f5router.model.gateway import GATEWAY, TCP_ROUTE
@@ -63,7 +63,9 @@ class UnreadSources:
             return frozenset()
         wanted, unread = self._engine.objects, self._engine.cluster.sources_unread
         for obj in observed.values():
-            if not is_passthrough(obj) or (owner := names.owner_ref(obj)) in observed or owner in created:
+            if not is_passthrough(obj):
+                continue
+            if (owner := sni_records.owner_ref(obj)) in observed or owner in created:
                 continue
             if owner in wanted or (unread and obj.ref not in wanted):
                 return frozenset({self._known})
@@ -73,7 +75,7 @@ class UnreadSources:
         """Find records without an owner, and drop those that a Route of this router's time has, or had."""
         if self._ownerless is None:
             self._ownerless = {obj.ref for obj in observed.values()
-                               if is_passthrough(obj) and names.owner_ref(obj) not in observed}
+                               if is_passthrough(obj) and sni_records.owner_ref(obj) not in observed}
         self._ownerless -= self._engine.objects.keys()
 
 
@@ -140,7 +142,7 @@ class _Held:
         folder, group = record.group.rpartition("/")[0], base_name(record.group)
         if group == names.SERVER_NAME_GROUP:
             return self._shows_certificate(tls_names.client_ssl(
-                folder, names.passthrough_host(record.name), front_end_of(record.group)))
+                folder, sni_records.host_of(record.name), front_end_of(record.group)))
         if group == names.REENCRYPT_GROUP:
             return record.name in self._pools or record.name.rpartition("/")[0] in self._pools
         if group == names.OWNER_GROUP:
@@ -148,19 +150,19 @@ class _Held:
         if group != names.PASSTHROUGH_GROUP:
             return False
         if record.data == names.EXCLUSION:
-            return record.name in self._secured
+            return sni_records.host_of(record.name) in self._secured
         return self._is_unclaimed(record) and not self._is_taken(record)
 
     def _is_unclaimed(self, record: Record) -> bool:
         """True if the owner of a passthrough record is not known."""
-        owner = self._observed.get(names.owner_ref(record))
+        owner = self._observed.get(sni_records.owner_ref(record))
         if isinstance(owner, Record):
             return self._may_serve(owner.data)
         return record.ref in self._ownerless or ROUTE in self._kinds
 
     def _is_taken(self, record: Record) -> bool:
         return bool(self._engine.host_routes(
-            names.passthrough_host(record.name), front_end_of(record.group)))
+            sni_records.host_of(record.name), front_end_of(record.group)))
 
 
 def _front_end(obj: Object) -> str:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from f5router.model import http_edge, names
+from f5router.model import http_edge, names, sni_records
 from f5router.model.cluster import Key
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.front_end_names import named
@@ -207,10 +207,9 @@ def _exact_hosts(rule: Rule) -> frozenset[str]:
 
 def _passthrough(request: Request, objects: Mapping[Ref, Object], group: str, steps: list[str],
                  down: Down) -> Answer | None:
-    """Look up the server name, whole and then without its first label; None if TLS ends on the BIG-IP."""
-    _, dot, domain = request.host.partition(".")
-    for name in (request.host, f".{domain}" if dot else ""):
-        record = objects.get(Ref(Record.KIND, f"{group}/records/{name}")) if name else None
+    """Look up the server name as the iRule does; None if TLS ends on the BIG-IP."""
+    for name in sni_records.deciding(request.host):
+        record = objects.get(record_ref(group, name))
         if not isinstance(record, Record):
             continue
         if record.data == names.EXCLUSION:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from f5router.admission.condition import PENDING, Verdict
 from f5router.desired import pools
-from f5router.model import names
+from f5router.model import names, sni_records
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.findings import DEVICE_REJECTED, worst
@@ -147,7 +147,7 @@ def _leads(needed: NeededObject) -> bool:
 def _rule(needed: NeededObject, record: RouteRecord) -> RuleView:
     wanted = needed.desired
     if isinstance(wanted, Record):
-        return RuleView(wanted.name, wanted.group, f"server name is {names.passthrough_host(wanted.name)}",
+        return RuleView(wanted.name, wanted.group, f"server name is {sni_records.host_of(wanted.name)}",
                         f"pool {wanted.data}", needed.state, needed.refusal)
     if isinstance(wanted, DefaultPool):
         does = f"pool {wanted.pool}" if is_of_service(wanted.pool) else "reset"

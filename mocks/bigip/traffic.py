@@ -8,6 +8,7 @@ Source: bigip-behaviour.md B4, B11.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mocks.bigip import matching, names, selection, virtual_addresses
@@ -21,6 +22,8 @@ REENCRYPT_RULE, REENCRYPT_GROUP = "openshift_reencrypt_irule", "ssl_reencrypt_se
 UNAVAILABLE_RULE = "openshift_unavailable_irule"
 REQUEST_RULE, WILDCARD_VARIABLE = "openshift_request_irule", "f5router_wildcard"
 REDIRECT_VARIABLE = "f5router_redirect"
+EVERY = ".._"
+"""Record for all names, which the text of the iRule for wildcards of any depth looks up."""
 TERMINATE = "terminate"
 """Data of a passthrough record: TLS of the name ends here."""
 
@@ -69,12 +72,26 @@ def _passthrough(store: Store, virtual: Item, request: Request) -> Decision | No
     if rule is None or not request.sni:
         return None
     records, name = _records(store, rule, PASSTHROUGH_GROUP), request.sni.lower().removesuffix(".")
-    first, _, domain = name.partition(".")
-    pool = records.get(name) or (records.get(f".{domain}") if domain else None)
-    if not (pool and first) or pool == TERMINATE:
+    pool = next(filter(None, map(records.get, _looked_up(store, rule, name))), None)
+    if not pool or name.startswith(".") or pool == TERMINATE:
         return None
     pool = names.full_path(pool, names.folder_of(rule))
     return Decision("passthrough", pool, selection.members(store, pool))
+
+
+def _looked_up(store: Store, rule: str, name: str) -> Iterator[str]:
+    """The names of records that the iRule looks up for a server name, in their order."""
+    yield name
+    domain = name.partition(".")[2]
+    if domain:
+        yield f".{domain}"
+    item = store.get("ltm/rule", rule)
+    if item is None or EVERY not in str(item.fields.get("apiAnonymous")):
+        return
+    while domain:
+        yield f"..{domain}"
+        domain = domain.partition(".")[2]
+    yield EVERY
 
 
 def _rule(virtual: Item, ending: str) -> str | None:

@@ -149,16 +149,33 @@ class Conformance:
             return seen.status == answer or seen.pod.get("pod", "").rpartition("-")[0] == answer
         until(holds)
 
-    def passed_to(self, host: str) -> str:
-        """Service of the pod that ends TLS, or the certificate of the BIG-IP; "" if it is rejected."""
-        seen = clients.python(self.site.https, host)
+    def _secure(self, gateway: str) -> tuple[str, int] | None:
+        """Where a Gateway is asked over TLS. Args: gateway: "" for one on the router's own front end."""
+        return self.site.https if not gateway else self.site.bigip.listeners().get(
+            f"{self.address(gateway)}:443")
+
+    def passed_to(self, host: str, gateway: str = "") -> str | None:
+        """Service of the pod that ends TLS, or the certificate of the BIG-IP; "" if it is rejected.
+
+        Args: gateway: as of _secure. Returns: None if it is not there.
+        """
+        if (place := self._secure(gateway)) is None:
+            return None
+        seen = clients.python(place, host)
         if seen.certificate not in ("", "pods.example.com"):
             return seen.certificate
         return seen.pod["pod"].rpartition("-")[0] if seen.status == 200 else ""
 
-    def wait_passed(self, host: str, service: str) -> None:
+    def wait_passed(self, host: str, service: str, gateway: str = "") -> None:
         """Wait until connections come to a Service; "" for those that are rejected."""
-        until(lambda: self.passed_to(host) == service)
+        until(lambda: self.passed_to(host, gateway) == service)
+
+    def wait_reset(self, host: str, gateway: str) -> None:
+        """Wait until the answer to a ClientHello is the end of the connection, and not a byte before."""
+        def holds() -> bool:
+            place = self._secure(gateway)
+            return place is not None and clients.after_hello(place, host) == b""
+        until(holds)
 
 
 def route(name: str, *rules: dict, **more) -> dict:

@@ -1,8 +1,8 @@
 """Tests that need several Gateways, ports or addresses: each Gateway has an address of its own.
 
 Source: kubernetes-sigs/gateway-api v1.6.1, conformance/tests/gateway-modify-listeners.go,
-httproute-multiple-gateways.go, gateway-optional-address-value.go, gateway-static-addresses.go,
-gateway-http-listener-isolation.go, httproute-listener-port-matching.go and
+httproute-multiple-gateways.go, tlsroute-hostname-intersection.go, gateway-optional-address-value.go,
+gateway-static-addresses.go, gateway-http-listener-isolation.go, httproute-listener-port-matching.go and
 httproute-redirect-port-and-scheme.go, and their manifests.
 """
 
@@ -14,7 +14,17 @@ from tests import gateways
 from tests.conformance.cluster import INFRA, Conformance, base, route
 from tests.conformance.conftest import router
 from tests.conformance.suite import core, extended
-from tests.gateways import EVERYWHERE, backend, gateway, listener, parent, redirect, rule
+from tests.gateways import (
+    EVERYWHERE,
+    PASSTHROUGH,
+    backend,
+    gateway,
+    listener,
+    parent,
+    redirect,
+    rule,
+    tls_route,
+)
 
 YES = "True"
 READY = {"Accepted": (YES, "Accepted"), "Programmed": (YES, "Programmed")}
@@ -23,6 +33,7 @@ V1, V2, V3 = (f"infra-backend-v{number}" for number in (1, 2, 3))
 HTTPS = {"name": "https", "port": 443, "protocol": "HTTPS", "hostname": "secure.test.com",
          "secret": "certificate", "namespaces": EVERYWHERE}
 HTTP = listener(namespaces=EVERYWHERE)
+EXACT, ONE, TWO = "abc.example.com", "tls-backend", "tls-backend-2"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +87,31 @@ def test_multiple_gateways(cluster):
     entries = cluster.kube.get("HTTPRoute", INFRA, "multiple-gateways-shared-route")["status"]["parents"]
     assert {each["parentRef"]["name"] for each in entries} == {"same-namespace", "all-namespaces"}
     assert all(gateways.conditions(each["conditions"])["Accepted"] == (YES, "Accepted") for each in entries)
+
+
+@core("TLSRouteHostnameIntersection")
+@pytest.mark.parametrize(("hostname", "routes", "none"), [
+    (EXACT, {"*.example.com": ONE}, "non.matching.com"),
+    ("*.example.com", {EXACT: ONE, "*.com": TWO}, "non.matching.com"),
+    ("*.com", {EXACT: ONE, "*.example.com": TWO}, "non.matching.com"),
+    ("", {EXACT: ONE, "*.com": TWO}, "non.matching.org"),
+], ids=["exact", "more specific wildcard", "less specific wildcard", "empty"])
+def test_hostnames_of_listeners_and_of_routes(cluster, hostname, routes, none):
+    """A name that nothing matches ends without an alert of TLS."""
+    only = {"namespaces": {"from": "Same"}, "kinds": [{"kind": "TLSRoute"}]}
+    cluster.apply(gateway("g", listener("tls", **{**PASSTHROUGH, "allowedRoutes": only}, hostname=hostname),
+                          namespace=INFRA))
+    for number, (name, service) in enumerate(routes.items()):
+        cluster.apply(tls_route(f"r{number}", backend(service, 443), namespace=INFRA, hostnames=(name,),
+                                parents=(parent("g"),)))
+    cluster.wait_gateway("g", READY, tls=VALID)
+    for number in range(len(routes)):
+        cluster.wait_route(f"r{number}", VALID, kind="TLSRoute")
+    cluster.wait_attached("g", tls=len(routes))
+    cluster.wait_passed(EXACT, ONE, gateway="g")
+    if len(routes) > 1:
+        cluster.wait_passed("other.example.com", TWO, gateway="g")
+    cluster.wait_reset(none, gateway="g")
 
 
 @extended("GatewayOptionalAddressValue")

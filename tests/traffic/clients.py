@@ -96,6 +96,22 @@ def whole(address: Address, data: bytes, *, source: str = "") -> bytes:
         return _all(sock.recv)
 
 
+def after_hello(address: Address, sni: str | None) -> bytes:
+    """The first bytes that come back to a ClientHello; b"" if the connection ends before.
+
+    Args: sni: None sends no server name.
+    """
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        trusting().wrap_bio(received, sent, server_hostname=sni).do_handshake()
+    try:
+        with socket.create_connection(address, DEADLINE_S) as sock:
+            sock.sendall(sent.read())
+            return sock.recv(1)
+    except ConnectionError:
+        return b""
+
+
 @functools.cache
 def trusting(maximum: str = "TLSv1_3") -> ssl.SSLContext:
     """TLS that takes any certificate. Args: maximum: newest version that the client offers."""

@@ -109,14 +109,14 @@ def is_ours(text: str) -> bool:
     return text.lstrip().startswith(_MARK)
 
 
-def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False,
-                      strict: bool = False) -> str:
+def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False, strict: bool = False,
+                      any_depth: bool = False) -> str:
     """Return the text of openshift_passthrough_irule, for the HTTPS virtual server.
 
     A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
     is the record's data, with TLS untouched; so does one whose SNI has no record of its own, but its
     domain with a dot before it has. Every other connection stays exactly as it was found, as do those
-    whose record is "terminate".
+    whose record is "terminate". Names of the records, also of those of any depth: model/sni_records.py.
 
     While it waits for a ClientHello the server side is not connected: not for virtual servers of
     protocols in which the server speaks first. A silent client is left to the idle timeout.
@@ -133,10 +133,11 @@ def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False
         source: True if clients stay with their pods where no record says otherwise.
         proxied: True if connections begin with a header of the PROXY protocol, which it removes.
         strict: True if a name without a certificate is refused: tls_commands.py.
+        any_depth: True if there may be records of wildcards of any depth, and sni_records.EVERY.
     Raises: ValueError: folder is not a plain full path.
     """
     return _text("openshift_passthrough_irule.tcl", folder, source=source, proxied=proxied,
-                 strict=strict)
+                 strict=strict, any_depth=any_depth)
 
 
 def proxy_irule(folder: str) -> str:
@@ -361,7 +362,7 @@ def limits_irule(folder: str) -> str:
 @functools.lru_cache(maxsize=64)
 def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source: bool = False,
           persistence: str = "", cookie: str = "", proxied: bool = False, strict: bool = False,
-          gateways: bool = False) -> str:
+          any_depth: bool = False, gateways: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = tls_commands.fill(_file(name), read=_file("proxy_protocol.tcl"), proxied=proxied)
@@ -369,8 +370,11 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     for mark, commands in (("@COUNT@", _COUNT), ("@CLIENT@", _CLIENT), ("@RELEASE@", _RELEASE),
                            ("@UNCOUNTED@", _UNCOUNTED)):
         text = text.replace(mark, commands)
-    for mark, commands in (("@STRICT@\n", tls_commands.LOOK_UP), ("@REFUSED@\n", tls_commands.REFUSE)):
-        text = text.replace(mark, commands if strict else "")
+    for mark, commands, wanted in (
+            ("@STRICT@\n", tls_commands.LOOK_UP, strict), ("@REFUSED@\n", tls_commands.REFUSE, strict),
+            ("@ANY_DEPTH@\n", tls_commands.ANY_DEPTH, any_depth),
+            ("@EVERY@\n", tls_commands.EVERY, any_depth)):
+        text = text.replace(mark, commands if wanted else "")
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
     text = text.replace("@SOURCE@", names.SOURCE if source else names.NO_PERSISTENCE)

@@ -151,6 +151,7 @@ when CLIENT_DATA {
             }
 
 @STRICT@
+@EVERY@
             # Only what can be a host: class match would take a leading - for an option.
             if { [regexp {^[A-Za-z0-9_][A-Za-z0-9_.-]*$} $f5r_name] } {
                 set f5r_name [string tolower $f5r_name]
@@ -163,6 +164,7 @@ when CLIENT_DATA {
                     set f5r_name [string range $f5r_name $f5r_at end]
                     set f5r_pool [class match -value $f5r_name equals @FOLDER@/ssl_passthrough_servername_dg]
                 }
+@ANY_DEPTH@
                 if { $f5r_pool eq "terminate" } {
                     set f5r_pool ""
                 }

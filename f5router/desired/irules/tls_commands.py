@@ -21,7 +21,7 @@ keep the addresses of the connection; the ports are those of the header; other p
 import base64
 from importlib import resources
 
-from f5router.model import names
+from f5router.model import names, sni_records
 
 _TLV = """binary scan $f5r_der @${f5r_at}cc f5r_tag f5r_len
     set f5r_tag [expr { $f5r_tag & 0xff }]
@@ -114,6 +114,35 @@ REFUSE = """    } elseif { $f5r_pool eq "" && $f5r_state eq "refuse" } {
         }] } {
             reject
         }
+"""
+
+_PASSED = f"@FOLDER@/{names.PASSTHROUGH_GROUP}"
+
+ANY_DEPTH = f"""                # Wildcards of any depth: each domain behind two dots, the longest one first.
+                for {{ set f5r_i 0 }} {{ $f5r_i < 128 }} {{ incr f5r_i }} {{
+                    if {{ $f5r_pool ne "" || $f5r_at < 0 }} {{
+                        break
+                    }}
+                    if {{ $f5r_i > 0 }} {{
+                        set f5r_name [string range $f5r_name $f5r_at end]
+                    }}
+                    set f5r_pool [class match -value ".$f5r_name" equals {_PASSED}]
+                    if {{ $f5r_pool eq "" }} {{
+                        set f5r_at [string first "." $f5r_name 1]
+                    }} else {{
+                        set f5r_name ".$f5r_name"
+                    }}
+                }}
+                if {{ $f5r_pool eq "" }} {{
+                    set f5r_pool [class match -value {sni_records.EVERY} equals {_PASSED}]
+                }}
+"""
+"""Commands that look for a wildcard of any depth; f5r_name is the domain behind a dot. A Host has at most 127
+labels."""
+
+EVERY = f"""            # The pool of clients without a name, and of names without a record.
+            set f5r_pool [class match -value {sni_records.EVERY} equals {_PASSED}]
+
 """
 
 STRIP = """binary scan $f5r_data @${f5r_skip}a* f5r_data"""

@@ -73,10 +73,19 @@ def _match(checked: CheckedRoute, parent: ParentRef, gateway: Gateway,
 
 def _wildcard(shared: Iterable[tuple[int, tuple[str, ...]]],
               listeners: Iterable[CheckedListener]) -> StatusCondition | None:
-    """Return why a wildcard is refused: the records for TLS that is passed through stand for one label."""
-    passing = {each.number for each in listeners if each.listener.protocol == TLS}
-    wildcard = next((name for number, names in shared if number in passing
-                     for name in names if name.startswith("*.")), None)
-    return None if wildcard is None else false(
-        conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE,
-        f"spec.hostnames: {quote(wildcard)} is a wildcard, which is not supported; name each host")
+    """Return why hostnames of a TLSRoute are refused.
+
+    On the router's own front end, whose text of the iRule is for all Routes, no wildcard is served.
+    """
+    passing = {each.number: each.front_end for each in listeners if each.listener.protocol == TLS}
+    for number, names in shared:
+        for name in names if number in passing else ():
+            if name == hosts.ALL:
+                text = "it is empty, and the listener has no hostname; name the hosts, or wildcards"
+            elif name.startswith("*.") and not passing[number]:
+                text = (f"{quote(name)} is a wildcard, which is supported on addresses of the Gateway's own "
+                        "alone; name each host")
+            else:
+                continue
+            return false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE, f"spec.hostnames: {text}")
+    return None

@@ -21,7 +21,7 @@ from f5router.model.hostnames import quote
 from f5router.model.virtual_server import FrontEnd
 from f5router.sources.gateway import conditions, hosts
 from f5router.sources.gateway.conditions import StatusCondition, false
-from f5router.sources.gateway.listeners import HTTPS, SECURE, TCP, CheckedListener
+from f5router.sources.gateway.listeners import HTTPS, SECURE, TCP, TLS, CheckedListener
 from f5router.sources.settings import GatewaySettings, ServedPorts
 
 MOST_RELEASED = 100
@@ -269,4 +269,5 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
                                       for each in of_port),
                       unread=tuple(sorted({
                           tls_names.certificate_owner(GATEWAY, gateway.namespace, secret)
-                          for each in of_port for secret in each.unread_secrets})))
+                          for each in of_port for secret in each.unread_secrets})),
+                      any_depth=any(each.listener.protocol == TLS for each in of_port))

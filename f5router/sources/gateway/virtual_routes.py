@@ -124,19 +124,24 @@ class VirtualRoutes:
         return self._settle(self._withdraw(subject))
 
     def _find_named(self) -> Iterator[_Site]:
-        """Yield the hosts that listeners name, and on each port of HTTP and HTTPS all others.
+        """Yield the hosts that listeners name, and all others of each port.
 
-        The connections of a listener of TCP have the name of all others.
+        On the router's own front end, and beside listeners that end TLS, names that no listener for TLS has
+        are not reset: Routes may have them, or the certificate of the router is shown. The connections of a
+        listener of TCP have the name of all others.
         """
         ports = {port for port, name in self._owners if name == hosts.ALL}
+        ended = {each.listener.port for each in self._listeners.values() if each.listener.protocol != TLS}
         for number, each in self._listeners.items():
-            protocol, name = each.listener.protocol, each.listener.hostname
             if each.awaits_routes:
                 continue
-            if protocol != TLS or not (name == hosts.ALL or name.startswith("*.")):
+            protocol, name, port = each.listener.protocol, each.listener.hostname, each.listener.port
+            passes = protocol == TLS
+            if not passes or each.front_end or not (name == hosts.ALL or name.startswith("*.")):
                 yield _Site(number, name)
-            if protocol not in (TLS, TCP) and each.listener.port not in ports:
-                ports.add(each.listener.port)
+            closes = protocol != TCP and (not passes or (each.front_end and port not in ended))
+            if closes and port not in ports:
+                ports.add(port)
                 yield _Site(number, hosts.ALL)
 
     def _find_shown(self) -> Iterator[_Site]:

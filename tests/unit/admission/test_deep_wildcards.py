@@ -23,6 +23,11 @@ def deep(name: str, host: str, **more):
     return replace(of, wildcard_policy=hostnames.ANY_DEPTH)
 
 
+def every(name: str, **more):
+    """The Route of a Gateway for all hosts that nobody claims."""
+    return replace(virtual(route(name, host="*", **more), "Gateway"), default_backend=True)
+
+
 class Claims:
     """A ClaimIndex with its last results."""
 
@@ -30,6 +35,7 @@ class Claims:
         self._index = ClaimIndex(ownership=ownership)
         self.verdicts: dict[Key, bool] = {}
         self.around: dict[str, frozenset[str]] = {}
+        self.passed: dict[str, tuple[bool, bool]] = {}
         self.put(*routes)
 
     def put(self, *routes, gone: tuple[Key, ...] = ()) -> "Claims":
@@ -42,8 +48,10 @@ class Claims:
         for site, members, result in self._index.take():
             self.verdicts.update((key, result.verdicts[key] is None) for key in members)
             self.around.pop(site.host, None)
+            self.passed.pop(site.host, None)
             if members:
                 self.around[site.host] = result.around
+                self.passed[site.host] = result.passes_below, result.is_passed_around
         return self
 
     def held(self, *routes) -> list[bool]:
@@ -100,6 +108,28 @@ def test_one_below_another_one():
     assert claims.held(below, host) == [True, False]
 
 
+@rows(("wildcard", "passed"), [
+    (deep("w", "*.example.com", kind="passthrough", namespace="infra"),
+     {"example.com": False, "a.example.com": True, "b.a.example.com": True, "*.a.example.com": True,
+      "x": False}),
+    (every("w", kind="passthrough", namespace="infra"),
+     {"example.com": True, "b.a.example.com": True, "*.example.com": True, "x": True}),
+    (deep("w", "*.example.com", kind="edge", namespace="infra"), {"b.a.example.com": False}),
+])
+def test_what_a_wildcard_passes_through(wildcard, passed):
+    """Whoever comes first; once it goes, nothing."""
+    hosts = [deep(host, host, namespace="infra", age=9) if host[0] == "*" else
+             route(host, host=host, namespace="infra", age=9) for host in passed]
+    for order in ((wildcard, *hosts), (*hosts, wildcard)):
+        claims = Claims()
+        for each in order:
+            claims.put(each)
+        of_domain = {host: any(claims.passed[host]) for host in passed}
+        assert of_domain == passed
+        claims.put(gone=(wildcard.key,))
+        assert not any(any(claims.passed[host]) for host in passed)
+
+
 def test_without_ownership_each_route_has_its_host():
     other = route("r", host="x.a.example.com", namespace="shop", age=9)
     claims = Claims(WILD, other, ownership=False)
@@ -113,8 +143,14 @@ LABELS = st.lists(st.sampled_from("ab"), min_size=1, max_size=4).map(".".join)
 def _claim(draw, number):
     host, namespace = draw(LABELS), draw(st.sampled_from(["n1", "n2"]))
     more = {"namespace": namespace, "age": draw(st.integers(0, 4))}
-    wild = draw(st.booleans())
-    return deep(f"r{number}", f"*.{host}", **more) if wild else route(f"r{number}", host=f"h.{host}", **more)
+    more["kind"] = draw(st.sampled_from(["", "passthrough", "edge"]))
+    match draw(st.integers(0, 4)):
+        case 0:
+            return every(f"r{number}", **more)
+        case 1 | 2:
+            return deep(f"r{number}", f"*.{host}", **more)
+        case _:
+            return route(f"r{number}", host=draw(st.sampled_from([f"h.{host}", host])), **more)
 
 
 @settings(max_examples=examples(200))
@@ -130,4 +166,4 @@ def test_the_order_of_events_does_not_matter(data):
         present[number] = data.draw(_claim(number))
         claims.put(present[number], gone=gone)
     fresh = Claims(*present.values())
-    assert (claims.verdicts, claims.around) == (fresh.verdicts, fresh.around)
+    assert (claims.verdicts, claims.around, claims.passed) == (fresh.verdicts, fresh.around, fresh.passed)

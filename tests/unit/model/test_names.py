@@ -70,9 +70,6 @@ def test_distinct_profiles(pair):
     assert "*" not in first
 
 
-@given(ANY_HOST)
-def test_passthrough_records(host):
-    assert names.passthrough_host(names.passthrough_record(host)) == host
 
 
 NAMES = st.one_of(

@@ -8,6 +8,7 @@ from f5router.kube.api import decode_gateway
 from f5router.model.cluster import Key, Subject
 from f5router.model.gateway import TLS_ROUTE
 from f5router.sources.gateway.evaluation import MOST_ROUTES
+from f5router.sources.settings import ServedPorts
 from tests.gateways import (
     EVERYWHERE,
     PASSTHROUGH,
@@ -166,6 +167,50 @@ def test_a_listener_without_a_hostname_takes_those_of_its_routes():
     assert site.listener("tls")["Programmed"] == ("True", "Programmed")
     site.put(ROUTE)
     assert passed(site) == {"a.test": "v1"}
+
+
+def own(*objects: dict) -> GatewaySite:
+    """Gateways with addresses of their own."""
+    return GatewaySite(*objects, served=ServedPorts(), ranges="10.9.0.0/28")
+
+
+def test_wildcards_on_addresses_of_its_own():
+    """All names of the listener are closed but for those of routes, and on its port all others."""
+    site = own(gateway("web", LISTENER))
+    assert passed(site) == {"*.test": "", "*": ""}
+    site.put(tls_route("r", backend("v1"), hostnames=("*.test", "a.test", "*.b.test")))
+    assert of(site)["Accepted"] == ACCEPTED
+    assert passed(site) == {"*.test": "v1", "a.test": "v1", "*.b.test": "v1", "*": ""}
+    (front_end,) = site.source.front_ends
+    assert front_end.any_depth
+    assert site.listener("tls")["Programmed"] == ("True", "Programmed")
+
+
+@rows(("hostname", "routes", "wanted"), [
+    ("", ("*.test",), {"*": "", "*.test": "v1"}),
+    ("a.test", ("*.test",), {"*": "", "a.test": "v1"}),
+    ("*.test", ("*.a.test", "a.test"), {"*": "", "*.test": "", "*.a.test": "v1", "a.test": "v1"}),
+])
+def test_hostnames_of_both(hostname, routes, wanted):
+    site = own(gateway("web", listener("tls", **PASSTHROUGH, hostname=hostname)),
+               tls_route("r", backend("v1"), hostnames=routes))
+    assert passed(site) == wanted
+
+
+def test_beside_listeners_that_end_tls_other_names_are_theirs():
+    https = listener("https", 443, "HTTPS", hostname="a.test", secret="tls")
+    site = own(gateway("web", LISTENER, https))
+    site.put(secrets=(certificate(),))
+    assert passed(site) == {"*.test": ""}
+    assert {each.host for each in site.routes.values() if each.tls and each.tls.termination == "edge"} == {
+        "a.test", "*"}
+
+
+@rows("site_of", [GatewaySite, own])
+def test_a_route_and_a_listener_without_hostnames(site_of):
+    site = site_of(gateway("web", listener("tls", **PASSTHROUGH)), tls_route("r", backend("v1")))
+    assert of(site)["Accepted"] == UNSUPPORTED
+    assert "v1" not in passed(site).values()
 
 
 def test_a_more_specific_listener_that_ends_tls_has_its_host():
